@@ -65,8 +65,7 @@ def resident(pid: int | str) -> str:
 
 async def measure(jobs: int, folder: Path) -> None:
     from rowtui.core.engine.process.client import ProcessEngine
-    from rowtui.core.engine.process.options import EngineOptions
-    from rowtui.core.engine.process.start import EngineProcess
+    from rowtui.core.engine.process.start import EngineOptions, EngineProcess
     from rowtui.core.groups.model import Status
 
     root = folder / "jobs"
@@ -113,8 +112,7 @@ async def measure(jobs: int, folder: Path) -> None:
 async def memory(directories: int, folder: Path) -> None:
     import rowtui.tui.shell.app  # noqa: F401
     from rowtui.core.engine.process.client import ProcessEngine
-    from rowtui.core.engine.process.options import EngineOptions
-    from rowtui.core.engine.process.start import EngineProcess
+    from rowtui.core.engine.process.start import EngineOptions, EngineProcess
     from rowtui.core.groups.model import Status
 
     make_project(folder / "memory", directories)

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from rowtui.core.network.graph.job_graph import JobGraph
 from rowtui.core.network.graph.job_model import JobBlock
-from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, ranks
-from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
+from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, find_plugin, ranks
 
 from bench.machine import load, machine
 from bench.measure import told_by

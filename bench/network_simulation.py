@@ -17,8 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from rowtui.core.network.graph.job_model import DependencyColumns
-from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, ranks, remaining_seconds
-from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
+from rowtui.core.network.graph.scheduling import (
+    NodeFacts,
+    Orderable,
+    find_plugin,
+    ranks,
+    remaining_seconds,
+)
 from rowtui.core.network.simulation.gantt import gantt
 from rowtui.core.network.simulation.simulate import (
     SimulatedMachines,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from rowtui.core.packing.heuristics.vectors import Bin, Item, Vectors
+from rowtui.core.packing.heuristics.bins import Bin, Item, Vectors
 from rowtui.core.packing.model import Demand, InstanceType, PackingProblem, ResourceAmounts
 
 if TYPE_CHECKING:

@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import ListAsked, QueueAsked
 from rowtui.core.groups.model import Status
+from rowtui.core.project.queue.views import QueueAsked
+from rowtui.core.project.views.views import ListAsked
 
 from bench.__main__ import machine
 from bench.completions import private_memory, surroundings
@@ -123,8 +124,7 @@ class Soak:
 async def soak(root: Path, minutes: float, told: Callable[[Sample], None]) -> dict[str, Any]:
     """Run it; the samples and what was done."""
     from rowtui.core.engine.process.client import ProcessEngine
-    from rowtui.core.engine.process.options import EngineOptions
-    from rowtui.core.engine.process.start import EngineProcess
+    from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 
     os.environ[bench_engine.JOBS] = str(JOBS)
     os.environ[PACE] = str(COMPLETIONS)

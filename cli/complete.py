@@ -1,7 +1,7 @@
 """Completion in the shell, through argcomplete: the script for a shell, and the shell's requests.
 
-An argument is completed by a function of `completers/`, whose module is imported for that argument
-alone, so that the other arguments are completed without its imports.
+An argument is completed by a function of `completers.py`, which is imported only when an
+argument is completed.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from argcomplete.shell_integration import shellcode
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 
-# Argument -> module of `completers/` and function in it.
+# Argument -> function of `completers.py`.
 COMPLETERS = {
-    "action": "project:actions",
-    "directories": "project:directories",
-    "failed": "project:directories",
-    "job": "project:jobs_or_directories",
-    "jobs": "project:jobs",
-    "cluster": "clusters:clusters",
-    "known_cluster": "clusters:clusters",
-    "node_types": "clusters:clusters",
-    "connection": "clusters:connections",
-    "why_not": "clusters:destinations",
-    "machine": "clusters:machines",
-    "node": "network:nodes",
-    "run": "network:runs",
-    "trash": "network:trashes",
+    "action": "actions",
+    "directories": "directories",
+    "failed": "directories",
+    "job": "jobs_or_directories",
+    "jobs": "jobs",
+    "cluster": "clusters",
+    "known_cluster": "clusters",
+    "node_types": "clusters",
+    "connection": "connections",
+    "why_not": "destinations",
+    "machine": "machines",
+    "node": "nodes",
+    "run": "runs",
+    "trash": "trashes",
 }
 
 
 class Completer:
     """The completer of one argument; without a readable project it returns nothing."""
 
-    def __init__(self, place: str) -> None:
-        self._module, _, self._function = place.partition(":")
+    def __init__(self, function: str) -> None:
+        self._function = function
 
     def __call__(self, prefix: str = "", **_: Any) -> list[str]:
         """Return the words; argcomplete drops those without the prefix."""
-        module = import_module(f"rowtui.cli.completers.{self._module}")
+        module = import_module("rowtui.cli.completers")
         try:
             words: list[str] = getattr(module, self._function)(prefix)
         except (RowtuiError, OSError):

@@ -1,15 +1,61 @@
-"""Settings from the command line, else from `ROWTUI_<NAME>`, else from Row's `ROW_<NAME>`."""
+"""Settings of a command, and the event loop in which it runs.
+
+A setting comes from the command line, else from `ROWTUI_<NAME>`, else from Row's `ROW_<NAME>`.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 
-TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without importing typing
 if TYPE_CHECKING:
     import argparse
+    import asyncio
     from collections.abc import Sequence
+
+
+# One event loop for one command: connections to clusters live in it until the command ends.
+
+
+T = TypeVar("T")
+
+_runner: asyncio.Runner | None = None
+_endings: list[Callable[[], Awaitable[None]]] = []
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, in the loop of this command."""
+    global _runner  # noqa: PLW0603
+    if _runner is None:
+        import asyncio
+
+        _runner = asyncio.Runner()
+    return _runner.run(work)
+
+
+def at_end(ending: Callable[[], Awaitable[None]]) -> None:
+    """Call this in the loop before it is closed, if there was a loop."""
+    _endings.append(ending)
+
+
+def finish() -> None:
+    """Close the loop and everything in it."""
+    global _runner
+    runner, _runner = _runner, None
+    endings = _endings[:]
+    _endings.clear()
+    if runner is not None:
+        with runner:
+            for ending in endings:
+                runner.run(_done(ending))
+
+
+async def _done(ending: Callable[[], Awaitable[None]]) -> None:
+    await ending()
+
 
 IO_THREADS = 8  # Row's default
 

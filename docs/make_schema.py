@@ -16,9 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from rowtui.core.base.json import (
     VERSION,
-    amounts,
     clusters,
-    copies,
     directories,
     jobs,
     mapping,
@@ -26,6 +24,8 @@ from rowtui.core.base.json import (
     packing,
     plans,
 )
+from rowtui.core.base.json import directories as amounts
+from rowtui.core.base.json import plans as copies
 
 FOLDER = Path(__file__).with_name("schema")
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

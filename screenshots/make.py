@@ -24,7 +24,7 @@ from typing import Any
 os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
 os.environ.pop("NO_COLOR", None)
 
-from rowtui.core.engine.api.engine import TransferView
+from rowtui.core.project.views.views import TransferView
 from rowtui.tui.shell.terminal import Manner
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from rowtui.core.engine.api.engine import Edit, EditAsked, PackChoice
+from rowtui.core.project.views.views import Edit, EditAsked
+from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.workflow_edit import difference
 from rowtui.core.runs.model import RunStatus
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rowtui.core.engine.api.engine import Budget, PlanCheck, CheckState, PlanFinding, ScriptBefore, SendingProgress
+from rowtui.core.project.review.views import Budget, PlanCheck, CheckState, PlanFinding, ScriptBefore
+from rowtui.core.submission.sending.release_held import SendingProgress
 from rowtui.core.submission.plan.model import Plan, JobStep
 
 from tests.tui.hand import Hand

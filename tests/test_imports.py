@@ -137,7 +137,6 @@ def test_a_status_that_is_still_true_costs_a_few_looks(folder: Path) -> None:
     assert {module for module in report.modules if module.startswith("rowtui.")} <= {
         "rowtui.cli",
         "rowtui.cli.main",
-        "rowtui.cli.plain_words",
         "rowtui.core",
         "rowtui.core.project",
         "rowtui.core.project.summary",

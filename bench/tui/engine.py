@@ -37,7 +37,7 @@ def open_engine(options: Any) -> tuple[Any, Callable[[], Any]]:
     from rowtui.core.demo import project as demo
     from rowtui.core.demo.simulation import ClusterSimulation, FastClock
     from rowtui.core.engine.local import InProcessEngine
-    from rowtui.core.engine.process.options import ProjectOpened
+    from rowtui.core.engine.process.start import ProjectOpened
 
     root = Path(options.start)
     clock = FastClock()

@@ -91,8 +91,7 @@ def measure(
 
 def main() -> None:
     """Inside the terminal."""
-    from rowtui.core.engine.process.options import EngineOptions
-    from rowtui.core.engine.process.start import EngineProcess
+    from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 
     path, seconds = Path(sys.argv[1]), float(sys.argv[2])
     started = EngineProcess(EngineOptions(os.getcwd()), engine.PROGRAM)

@@ -14,8 +14,7 @@ from typing import Any
 
 from rowtui.cli.asker import TerminalAsker
 from rowtui.cli.clusters.parser import in_words
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import TextColumn, table_lines
+from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.load import load_clusters

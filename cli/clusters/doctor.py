@@ -26,7 +26,7 @@ from rowtui.cli.clusters.findings import (
     terminal_findings,
 )
 from rowtui.cli.environment import cluster_name
-from rowtui.cli.loop import run as run_async
+from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, sit_before
 from rowtui.core import __version__
@@ -107,7 +107,7 @@ def _over_ssh(args: argparse.Namespace, problems_said: bool) -> Iterator[DoctorF
         if cluster.remote is not None and name in (None, cluster.name)
     ]
     if clusters:
-        from rowtui.cli.clusters.ssh_findings import ssh_findings
+        from rowtui.cli.clusters.findings import ssh_findings
 
         yield from ssh_findings(clusters, connect=args.connect)
     elif args.connect:

@@ -12,8 +12,7 @@ import termios
 from collections.abc import Iterator
 from typing import Any
 
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import TextColumn, table_lines
+from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.secrets.model import Secret

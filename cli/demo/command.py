@@ -25,18 +25,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.cli.dashboard.dashboard import replay, settings_of, show
-from rowtui.cli.dashboard.parser import LEAST, MOST, SCENARIOS
+from rowtui.cli.dashboard import replay, settings_of, show
 from rowtui.cli.jobs.follow import follow
 from rowtui.cli.output.output import Output
+from rowtui.cli.parser import LEAST, MOST, SCENARIOS
 from rowtui.cli.show.status import status_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
-from rowtui.core.engine.process.options import Demo, EngineOptions
+from rowtui.core.engine.process.start import Demo, EngineOptions
 from rowtui.core.groups.status import status_counts
+from rowtui.core.project.planning.caches import project_status
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
-from rowtui.core.project.statuses import project_status
 from rowtui.core.project.views.views import PlayedState
 from rowtui.core.submission.plan.model import Plan
 

@@ -19,8 +19,8 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.views.logs import Log, LogPiece, latest
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import JobView
     from rowtui.core.project.project import Project
+    from rowtui.core.project.views.views import JobView
 
 LOOK_SECONDS = 0.5  # seconds between polls of this machine's own queue: a poll costs a listing
 SHOWN_FAILURES = 10

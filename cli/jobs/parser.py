@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rowtui.cli.arguments import count, json_option, watch_option
+from rowtui.cli.argument_parser import count, json_option, watch_option
 from rowtui.cli.pack.parser import packing_options
 from rowtui.core.base.errors import RowtuiError
 
 if TYPE_CHECKING:
-    from rowtui.core.project.change import Amount
+    from rowtui.core.project.next_attempt import Amount
 
 _QUEUE = """\
   rowtui queue                       this machine, and all clusters of clusters.toml
@@ -89,7 +89,7 @@ _EXAMPLES = """\
 
 def add_retry(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Add the command with its options."""
-    parser = add(commands, "retry", "jobs.retry", about["retry"], _EXAMPLES)
+    parser = add(commands, "retry", "jobs.verbs:retry", about["retry"], _EXAMPLES)
     parser.add_argument(
         "failed",
         nargs="*",
@@ -124,19 +124,19 @@ def add_retry(commands: Any, add: Any, about: Mapping[str, str]) -> None:
 
 
 def _memory(text: str) -> Amount:
-    from rowtui.core.project.change import parse_memory
+    from rowtui.core.project.next_attempt import parse_memory
 
     return _parsed(parse_memory, text)
 
 
 def _walltime(text: str) -> Amount:
-    from rowtui.core.project.change import parse_walltime
+    from rowtui.core.project.next_attempt import parse_walltime
 
     return _parsed(parse_walltime, text)
 
 
 def _cpus(text: str) -> Amount:
-    from rowtui.core.project.change import parse_cpus
+    from rowtui.core.project.next_attempt import parse_cpus
 
     return _parsed(parse_cpus, text)
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import cluster_name
+from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.queue_rows import JoinedJob, rows_of
 from rowtui.cli.jobs.queue_text import queue_lines, terminal_width
-from rowtui.cli.loop import run as run_async
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.watch import Told, changes, told_of_queue
 from rowtui.cli.project.open import open_project, say_notices, sit_before
@@ -25,13 +25,12 @@ from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import LOCAL
 from rowtui.core.clusters.config.load import load_clusters
-from rowtui.core.engine.api.engine import JobView
 from rowtui.core.engine.api.json.jobs import JobRecords, elapsed_of, known_jobs
 from rowtui.core.engine.api.json.queue import Queued, cluster_queue
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.queues import Looks
-from rowtui.core.project.views.views import ClusterView
+from rowtui.core.project.views.views import ClusterView, JobView
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import jobs as to

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import Job, JobState, is_in_bundle, token_in_queue
-from rowtui.core.engine.api.engine import JobView
-from rowtui.core.project.views.views import ClusterView
+from rowtui.core.project.views.views import ClusterView, JobView
 from rowtui.core.submission.plan.model import JobRecord
 
 # Ended states follow all of these.

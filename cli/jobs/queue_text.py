@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 from rowtui.cli.clusters.parser import in_words
 from rowtui.cli.jobs.queue_rows import JoinedJob, together
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import Row, TableCell, TextColumn, display_width, table_lines
+from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, visible
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.reasons import explain, how_long

@@ -4,22 +4,132 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from rowtui.cli.jobs.choice import CANCEL, HOLD, RELEASE, Verb, choose_jobs
-from rowtui.cli.loop import run as run_async
+from rowtui.cli.environment import run as run_async
+from rowtui.cli.jobs.queue_text import read_job_name
 from rowtui.cli.output.output import Output
-from rowtui.cli.project.open import ask, open_project, say_notices
+from rowtui.cli.output.progress import busy_with
+from rowtui.cli.project.open import (
+    ask,
+    chosen_actions,
+    given_names,
+    open_project,
+    say_mapping_problems,
+    say_notices,
+)
+from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.schedulers.base import JobAnswer
-from rowtui.core.engine.api.engine import JobView
+from rowtui.core.base.text import count, plural, visible
+from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
+from rowtui.core.groups.form import matches
+from rowtui.core.project.failed_jobs import ChosenFailures
+from rowtui.core.project.next_attempt import AmountChange
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
+from rowtui.core.project.retry import Again, RetryCause, plan_again
+from rowtui.core.project.views.views import JobView
+from rowtui.core.state.model import LastOutcome
+from rowtui.core.submission.plan.model import JobRecord
+from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import jobs as to
+
+
+# The jobs that a command applies to: by id, by action, or all of the project's.
+#
+# The input is the command's arguments and the jobs of the project; the result is the chosen jobs. A
+# directory stands for its active jobs. A verb defines the states in which a job can be chosen. An
+# id without a job gives a warning and stops no other; an id of jobs on two clusters requires
+# `--cluster`.
+
+
+T = TypeVar("T")
+
+
+class Verb(NamedTuple):
+    """A verb for jobs.
+
+    `of_all`: states that -a and --all include; `by_id`: states that ids may name.
+
+    `asks_from`: number of jobs from which the user is asked for confirmation.
+    """
+
+    name: str
+    past: str
+    of_all: frozenset[JobState]
+    by_id: frozenset[JobState]
+    asks_from: int = 2
+
+
+ACTIVE = frozenset(state for state in JobState if state.active)
+# The scheduler did not answer, or hides other users' jobs.
+_PERHAPS = frozenset({JobState.UNKNOWN})
+CANCEL = Verb("cancel", "cancelled", ACTIVE | _PERHAPS, ACTIVE | _PERHAPS, asks_from=1)
+HOLD = Verb(
+    "hold",
+    "held",
+    frozenset({JobState.PENDING}),
+    frozenset({JobState.PENDING, JobState.HELD}) | _PERHAPS,
+)
+# Right after `hold` a poll may still show the state before.
+RELEASE = Verb("release", "released", frozenset({JobState.HELD}), HOLD.by_id)
+
+
+def given_clusters(args: argparse.Namespace) -> list[str]:
+    """Return the clusters of `--cluster`, to which jobs are restricted; none for any."""
+    clusters: list[str] = getattr(args, "clusters", [])
+    return clusters
+
+
+def choose_jobs(
+    args: argparse.Namespace, jobs: Iterable[JobView], verb: Verb, out: Output
+) -> list[JobView]:
+    """Return the chosen jobs. Raises: RowtuiError if an id is ambiguous."""
+    clusters = given_clusters(args)
+    jobs = [it for it in jobs if it.record.job_id]
+    if clusters:
+        jobs = [it for it in jobs if it.record.cluster in clusters]
+    chosen = {
+        it.record.token: it
+        for it in jobs
+        if (args.all or (args.action and matches(args.action, it.record.action)))
+        and it.state in verb.of_all
+    }
+    for text in args.jobs:
+        chosen.update((it.record.token, it) for it in _called(text, jobs, verb, out))
+    return list(chosen.values())
+
+
+def _called(text: str, jobs: Sequence[JobView], verb: Verb, out: Output) -> list[JobView]:
+    """Return the jobs of one id or directory to which the verb applies; warn if there is none."""
+    name = read_job_name(text)
+    named = [it for it in jobs if name is not None and name.means(it.record)]
+    if not named and (directory := text.rstrip("/")):
+        found = [it for it in jobs if directory in it.record.directories and it.state in verb.by_id]
+        if found:
+            return found
+    found = [it for it in named if it.state in verb.by_id]
+    if not found and any(it.state.active for it in named):
+        states = sorted({it.state.value for it in named if it.state.active})
+        out.warn(f"Job {text} is {' and '.join(states)}: there is nothing to {verb.name}.")
+    elif not found:
+        out.warn(f"'{visible(text)}' is no active job of this project.")
+    refuse_several_clusters(text, [it.record for it in found])
+    return found
+
+
+def refuse_several_clusters(text: str, records: Iterable[JobRecord]) -> None:
+    """Refuse jobs of one id that are on several clusters. Raises: RowtuiError."""
+    clusters = sorted({visible(record.cluster) for record in records})
+    if len(clusters) > 1:
+        raise RowtuiError(
+            f"there is a job {visible(text)} on {', '.join(clusters[:-1])} and {clusters[-1]}",
+            "say which with --cluster",
+        )
+
 
 JobRequests = Callable[[Project, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]]
 SHOWN_JOBS = 10  # before the question
@@ -104,3 +214,106 @@ def _confirmed(args: argparse.Namespace, jobs: Sequence[JobView], verb: Verb, ou
         out.print(f"  and {len(jobs) - SHOWN_JOBS:,} more")
     question = f"{verb.name.capitalize()} {plural(len(jobs), 'job')}?"
     return ask(question, out, default=False, as_json=args.json)
+
+
+# `rowtui retry`: submit failed work again, unchanged or with changes, after asking.
+
+
+_SHOWN = 10  # jobs that are listed before the question
+
+
+def retry(args: argparse.Namespace, out: Output) -> int:
+    """Plan, ask and send; 1 if a job was not sent, or no named work had failed."""
+    project = open_project(args, out, errors=False)
+    actions = chosen_actions(args, project, out)
+    named = given_names(args.failed)
+    choice = _choice(project, actions, named, out)
+    with busy_with(project, out, "Planning"):
+        again = plan_again(project, choice, _change(args), limit=args.n)
+    say_mapping_problems(project, out)
+    if not args.json:
+        _hint(again.causes, out)
+    words = PlanMessages(
+        verb="Retrying",
+        nothing=(
+            "No failed job can be retried, for the reasons above."
+            if again.plan.skipped
+            else "There is no failed job to retry." + _cancelled_too(project)
+        ),
+        why=f" ({_why(again.causes)})" if again.causes else "",
+        before=_lines(again),
+    )
+    code = send_if_confirmed(args, project, again.plan, out, words)
+    return code if again.plan.jobs or not named else 1
+
+
+def _cancelled_too(project: Project) -> str:
+    ends = (end for ends in project.state.ends.values() for end in ends.values())
+    any_cancelled = any(end.outcome is LastOutcome.CANCELLED for end in ends)
+    return " Name a cancelled job or its directories to send them again." if any_cancelled else ""
+
+
+def _choice(
+    project: Project, actions: tuple[Action, ...], named: Sequence[str] | None, out: Output
+) -> ChosenFailures:
+    """Return the chosen work; each name is a job id or a directory."""
+    if named is None:
+        return ChosenFailures(actions)
+    records = project.jobs.records()
+    ended = {end.token for ends in project.state.ends.values() for end in ends.values()}
+    tokens: set[str] = set()
+    among: list[int] = []
+    for name in named:
+        jobs = [
+            it for it in records if it.job_id and name in (it.label, str(it.key), str(it.job_id))
+        ]
+        position = project.state.directories.position(name)
+        if jobs:
+            tokens.update([it.token for it in jobs if it.token in ended] or [jobs[0].token])
+        elif position is not None:
+            among.append(position)
+        else:
+            out.warn(f"'{visible(name)}' is no job and no directory of this project.")
+    return ChosenFailures(actions, tuple(among), frozenset(tokens))
+
+
+def _change(args: argparse.Namespace) -> AmountChange:
+    return AmountChange(
+        memory=args.memory,
+        walltime=args.time,
+        cpus=args.cpus,
+        partition=args.partition or "",
+        cluster=getattr(args, "cluster", None) or "",
+    )
+
+
+def _why(causes: Sequence[RetryCause]) -> str:
+    """Return the causes, for example `7 out of memory, 5 time limit`."""
+    return ", ".join(f"{count(each.jobs)} {visible(each.cause)}" for each in causes)
+
+
+def _lines(again: Again) -> list[str]:
+    """Return the first jobs, with the differences from the previous attempt."""
+    lines = []
+    for job in again.plan.jobs[:_SHOWN]:
+        more = len(job.directories) - 1
+        where = visible(job.directories[0]) + (f" and {more:,} more" if more else "")
+        lines.append(f"  {visible(job.action)} on {where}: {job.reasons[0]}")
+    if len(again.plan.jobs) > _SHOWN:
+        lines.append(f"  and {count(len(again.plan.jobs) - _SHOWN)} more")
+    return lines
+
+
+def _hint(causes: Sequence[RetryCause], out: Output) -> None:
+    """Suggest changes for jobs that get no more of what they lacked; nothing changes by itself."""
+    for each in causes:
+        suggested = each.suggestion
+        if not each.unchanged or suggested.is_nothing:
+            continue
+        amount = suggested.memory or suggested.walltime
+        option, what = ("--memory", "memory") if suggested.memory else ("--time", "time")
+        assert amount is not None
+        out.note(
+            f"{plural(each.unchanged, 'job gets', 'jobs get')} no more {what} than before"
+            f" ({visible(each.cause)}): '{option} {amount.value:g}x' would give more."
+        )

@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import TextColumn, table_lines
+from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.core.base.text import memory, plural, visible
 from rowtui.core.clusters.model import PartitionLoad
 from rowtui.core.mapping.engine.destinations import DestinationOffer, amount_text
-from rowtui.core.mapping.model.decision import Candidate, ConstraintCheck, Decision, Refusal
-from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.reasons import check_sentence, outcome_sentence, what_to_do
+from rowtui.core.mapping.model.decision import (
+    Candidate,
+    ConstraintCheck,
+    Decision,
+    Refusal,
+    check_sentence,
+    outcome_sentence,
+    what_to_do,
+)
+from rowtui.core.mapping.model.fields import Origin
 from rowtui.core.workflow.duration import format_duration
 
 Loads = Mapping[tuple[str, str], PartitionLoad]

@@ -12,11 +12,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.cli.loop import run as run_async
+from rowtui.cli.environment import run as run_async
 from rowtui.cli.mapping.decision_text import decision_lines, destination_lines
 from rowtui.cli.mapping.files import say_problems
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import ranges, spans
+from rowtui.cli.output.output import Output, ranges, spans
 from rowtui.cli.project.open import (
     action_not_found,
     ask,
@@ -27,8 +26,8 @@ from rowtui.cli.project.open import (
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
+from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest, Status
-from rowtui.core.groups.request import job_requests
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.decision_json import decision_data, problem_data
 from rowtui.core.mapping.model.request import Amounts, Person, WhatIf
@@ -41,7 +40,7 @@ from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import mapping as to
-    from rowtui.core.engine.api.engine import Edit
+    from rowtui.core.project.views.views import Edit
 
 
 class CommandLineChanges(NamedTuple):

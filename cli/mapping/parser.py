@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from rowtui.cli.argument_parser import sub_parser
-from rowtui.cli.arguments import json_option
+from rowtui.cli.argument_parser import json_option, sub_parser
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.mapping.lint.findings import CODES
 from rowtui.core.workflow.duration import parse_duration
@@ -71,7 +70,12 @@ _VERBS = (
 
 
 # The module of a command whose module has another name, and its function there.
-_MODULES = {"format": "authoring", "lint": "authoring:lint", "schema": "authoring:schema"}
+_MODULES = {
+    "format": "authoring",
+    "lint": "authoring:lint",
+    "schema": "authoring:schema",
+    "test": "authoring:test_cases",
+}
 
 
 def add_mapping_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:

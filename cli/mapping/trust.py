@@ -20,27 +20,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rowtui.cli.mapping.files import named_files
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import TextColumn, table_lines
+from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.cli.project.open import ask
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.files.source_places import MappingSource, user_places
 from rowtui.core.mapping.files.trust import (
     LARGEST_SOURCE,
+    MappingSource,
     TrustRecord,
     TrustStore,
     day,
     difference,
     digest_of,
+    user_places,
 )
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Entity
-from rowtui.core.mapping.model.fields import env_key
-from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.fields import Origin, env_key
 
 MOST_DIFFERENCE = 1_000_000  # lines: the content that the user agrees to is never cut
 _CUT = "more character"  # the mark that `difference` puts on a line it does not show in full

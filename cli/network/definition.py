@@ -23,11 +23,10 @@ from rowtui.core.base.files import replace_file
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.model.decision_json import problem_data
-from rowtui.core.network.definition.allowed import dimension_fault, name_fault
-from rowtui.core.network.definition.find import NETWORK_FILE, has_network
+from rowtui.core.network.definition.load_tables import dimension_fault, name_fault
 from rowtui.core.project.project import Project
 from rowtui.core.runs.checking import check_network
-from rowtui.core.workflow.find import find_project
+from rowtui.core.workflow.find import NETWORK_FILE, find_project, has_network
 from rowtui.core.workflow.load import load_workflow
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workflow.template import parse_command

@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from rowtui.cli.argument_parser import sub_parser
-from rowtui.cli.arguments import count, json_option, positive, share
+from rowtui.cli.argument_parser import count, json_option, positive, share, sub_parser
 from rowtui.core.network.graph.job_model import OLD_WORDS
 
 ENTRIES = 1  # assumed length of a list that no job has made yet

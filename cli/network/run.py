@@ -6,33 +6,51 @@ import argparse
 import json
 import os
 import sys
+import time
 from asyncio import CancelledError
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from rowtui.cli.environment import cluster_name
-from rowtui.cli.loop import run as run_async
-from rowtui.cli.network import simulate as network_simulate
+from rowtui.cli.environment import run as run_async
 from rowtui.cli.network.shared.driving import Driving
 from rowtui.cli.network.shared.limits import chosen_limits, open_network
+from rowtui.cli.network.shared.simulation_text import (
+    SimulationReport,
+    print_simulation,
+    simulation_json,
+)
 from rowtui.cli.network.shared.text import count_jobs, limit_lines, say
 from rowtui.cli.output.output import Output
-from rowtui.cli.project.open import ask, is_interactive
+from rowtui.cli.output.progress import busy_with
+from rowtui.cli.project.open import ask, is_interactive, open_project
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.network.definition.load_schedule import PILOT_HINT
-from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
+from rowtui.core.network.definition.load import PILOT_HINT
+from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.network.graph.scheduling import find_plugin
+from rowtui.core.project.project import Project
 from rowtui.core.project.review.budgets import balances_on
 from rowtui.core.runs.directories.readiness import unprepared, values_of
-from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind
 from rowtui.core.runs.execution.plug_ins import find_execution
+from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind, orderable
+from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.limits import RunLimits
+from rowtui.core.runs.limits.run_times import machines_of, parse_machines, parse_seconds, run_times
+from rowtui.core.runs.limits.simulation import (
+    assume_entries,
+    compare,
+    plugin_names,
+    take_complete,
+    work_of,
+)
 from rowtui.core.runs.limits.spending import RemainingCost
-from rowtui.core.runs.limits.texts import amount, cost_text
+from rowtui.core.runs.limits.times import amount, cost_text
 from rowtui.core.runs.lock import RunHeldError
 from rowtui.core.runs.networks import Networks
-from rowtui.core.runs.store import Run
-from rowtui.core.runs.study import source_directories
+from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.snapshot import read_study, source_directories
+from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.runs.views import NetworkView
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
@@ -43,7 +61,7 @@ _OF_SIMULATION = ("seconds", "machines", "gantt")
 def run(args: argparse.Namespace, out: Output) -> int:
     """Drive the run; 0 only if all jobs are done and none failed."""
     if args.simulate:
-        return network_simulate.run(args, out)
+        return simulate_run(args, out)
     _refuse_what_does_not_count(args)
     networks = open_network(args, out)
     had = _run_to_go_on_with(args, networks)
@@ -259,3 +277,68 @@ def _over(args: argparse.Namespace, last: AutopilotMessage, out: Output) -> int:
                 "'rowtui network retry --all' and 'rowtui network run' try them again."
             )
     return 0 if last.success else 1
+
+
+# `rowtui network run --simulate`: the result of each scheduling plug-in; no job is run.
+
+
+MOST_SECONDS = 60.0  # no plug-in is started after that
+
+
+def simulate_run(args: argparse.Namespace, out: Output) -> int:
+    """Print the comparison.
+
+    Of `args` also `json`, `cluster`, `run` (an id), `priority` are used.
+    """
+    given = parse_seconds(",".join(args.seconds or ()))
+    machines = parse_machines(args.machines) if args.machines else None
+    project = open_project(args, out)
+    with busy_with(project, out, "Reading the network") as busy:
+        growth = _growth(project, getattr(args, "run", None), out)
+        network = growth.flow.network
+        times = run_times(project, network, given)
+        assumed = assume_entries(growth, args.entries)
+        done = take_complete(project, growth)
+        machines = machines or machines_of(project)
+        work = work_of(
+            GraphAmounts(project, growth).now(),
+            growth,
+            times,
+            failures=args.failures,
+            seed=args.seed,
+        )
+        deadline = time.monotonic() + MOST_SECONDS
+
+        def go_on(name: str) -> bool:
+            busy.title = f"Simulating {name}"
+            return time.monotonic() < deadline
+
+        priority = getattr(args, "priority", None) or network.schedule.priority
+        names = plugin_names(growth, priority)
+        if args.gantt:  # this plug-in must not be the one for which no time remains
+            names = [args.gantt, *(name for name in names if name != args.gantt)]
+        found = compare(orderable(project, growth), work, machines, names, go_on)
+    told = SimulationReport(found, times, network.name, done, assumed, args.entries)
+    for notice in machines.notices:
+        out.warn(notice)
+    chosen = found.outcome(args.gantt) if args.gantt else found.best
+    if chosen is not None and chosen.run is None:
+        raise RowtuiError(chosen.error)
+    if args.json:
+        out.print(simulation_json(told, chosen, args.gantt_by))
+    else:
+        print_simulation(told, chosen, args.gantt_by, out)
+    return 0
+
+
+def _growth(project: Project, run_id: str | None, out: Output) -> Growth:
+    """Return the samples of a run, or of the network as it is on disk now."""
+    if run_id:
+        running = OpenRun(project, RunStore(project.root).load(run_id))
+        return running.growth
+
+    study = read_study(project)
+    out.problems(study.problems)
+    for notice in study.notices:
+        out.warn(notice)
+    return Growth(study.flow)

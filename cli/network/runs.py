@@ -14,16 +14,14 @@ from rowtui.cli.network.jobs import chosen_run, run_of
 from rowtui.cli.network.shared.json import charged_json, limits_json
 from rowtui.cli.network.shared.limits import open_network, with_options
 from rowtui.cli.network.shared.text import limit_lines, spent_text
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import TableCell, TextColumn, table_lines
+from rowtui.cli.output.output import Output, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import ask, is_interactive
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.engine.api.json.values import utc
 from rowtui.core.runs.limits.limits import RunLimits
-from rowtui.core.runs.limits.texts import cost_text
-from rowtui.core.runs.limits.times import time_text
+from rowtui.core.runs.limits.times import cost_text, time_text
 from rowtui.core.runs.model import Stopped, limits_fields
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import BadRun, Run

@@ -8,15 +8,15 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.cli.loop import run as run_async
+from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import REDRAW_SECONDS
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import file_size, plural, visible
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import TransferView
     from rowtui.core.project.project import Project
+    from rowtui.core.project.views.views import TransferView
     from rowtui.core.submission.plan.model import Plan
 
 _CONFLICTS = 10  # that are named

@@ -1,26 +1,225 @@
-"""`rowtui pack`: how jobs would share nodes, on which node types, with cost and savings."""
+"""`rowtui pack --compare`: the same jobs packed by every packer, and how long each took.
+
+The jobs are planned once. The quality of a packing is measured against the best bound of any
+packer, because all of them pack the same jobs on the same nodes.
+"""
 
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.cli.output.output import Output
+from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.cli.output.progress import busy_with
-from rowtui.cli.pack.choice import choice_of
-from rowtui.cli.pack.compare import compare
+from rowtui.cli.pack.parser import choice_of
 from rowtui.cli.pack.simulation import simulate_packing
-from rowtui.cli.pack.text import print_packing, terminal_width
+from rowtui.cli.pack.text import (
+    Cells,
+    above,
+    amount,
+    cut_last,
+    head,
+    number,
+    print_packing,
+    terminal_width,
+)
 from rowtui.cli.project.open import (
     chosen_actions,
     chosen_positions,
     open_project,
+    planned,
     say_mapping_problems,
 )
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json import VERSION
+from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.packing import packing_of
-from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
+from rowtui.core.engine.api.json.plans import packed_of
+from rowtui.core.packing.pack import installed_packers, packers
+from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination, PackedPlan
+from rowtui.core.project.planning.packing import PlanPacking
 from rowtui.core.project.planning.plan import pack_submission
-from rowtui.core.submission.plan.model import count_jobs
+from rowtui.core.project.project import Project
+from rowtui.core.submission.plan.model import Plan, count_jobs
+from rowtui.core.workflow.duration import format_duration
+from rowtui.core.workflow.model import Action
+
+if TYPE_CHECKING:
+    from rowtui.core.base.json import packing as to
+
+
+class Done(NamedTuple):
+    """The result of one packer at one destination."""
+
+    name: str
+    summary: str
+    there: PackedDestination
+
+    @property
+    def longest(self) -> int:
+        """Return the seconds of the longest bundle."""
+        return max((bundle.seconds for bundle in self.there.bundles), default=0)
+
+
+class DestinationResults(NamedTuple):
+    """The results of all packers at one destination. `bound`: no packing costs less."""
+
+    done: list[Done]
+    bound: float
+
+    def gap(self, one: Done) -> float | None:
+        """Return how far a result is above the bound at most; None if unknown."""
+        cost = one.there.packed.cost
+        if not cost:
+            return 0.0
+        return max(0.0, cost / self.bound - 1) if self.bound > 0 else None
+
+
+def compare(
+    args: argparse.Namespace,
+    out: Output,
+    project: Project,
+    actions: Sequence[Action],
+    among: Sequence[int] | None,
+) -> int:
+    """Print a table for each destination, or JSON."""
+    choice = choice_of(args) or PackChoice()
+    project.packing = project.arrays = False  # plan single jobs, as packers expect them
+    began = time.monotonic()
+    plan = planned(args, project, actions, among, out)
+    planning = time.monotonic() - began
+    for sentence in plan.skipped:
+        out.warn(sentence)
+    places = _pack_by_each(project, plan, choice, out) if plan.jobs else []
+    if args.json:
+        out.json(_json(plan, places, planning, choice.budget))
+        return 0
+    if not plan.jobs:
+        out.print("Nothing is eligible" + (" that has a place." if plan.skipped else "."))
+        return 0
+    width = terminal_width()
+    for at, there in enumerate(places):
+        if at:
+            out.print()
+        _print(there, out, width)
+    if any(there.done[0].there.packed.jobs for there in places):
+        out.print()
+        out.print(
+            f"Planning took {planning:.1f} s, once. Each packer may search for "
+            f"{choice.budget:g} s more than it must (--search)."
+        )
+    return 0
+
+
+def _pack_by_each(
+    project: Project, plan: Plan, choice: Any, out: Output
+) -> list[DestinationResults]:
+    installed = installed_packers()
+    for left_out in installed.left_out:
+        out.warn(f"{visible(left_out.name)}: {left_out.why} ({visible(left_out.hint)})")
+    all_packers = packers(installed.packers)
+    found: list[list[Done]] = []
+    with busy_with(project, out, "Packing") as busy:
+        for at, (name, summary) in enumerate(all_packers, 1):
+            busy.title = f"Packing by {visible(name)} ({at} of {len(all_packers)})"
+            packing = PlanPacking(project, choice._replace(packer=name), installed.packers)
+            packed = packing(plan.jobs)
+            there = packing.destinations(packed.jobs)
+            found.append([Done(name, summary, each) for each in there])
+    return [DestinationResults(list(done), _bound(done)) for done in zip(*found, strict=True)]
+
+
+def _bound(done: Sequence[Done]) -> float:
+    """Return the best bound, limited to the least cost, which rounding may exceed."""
+    bound = max(one.there.packed.bound for one in done)
+    return min(bound, *(one.there.packed.cost for one in done))
+
+
+def _print(place_: DestinationResults, out: Output, width: int | None) -> None:
+    first = place_.done[0].there
+    if not first.packed.jobs:
+        out.print(out.style(head(first.packed), "bold"))
+    else:
+        where = visible(str(first.packed.destination))
+        out.print(out.style(f"{where}: {plural(first.packed.jobs, 'job')}", "bold"))
+        unit = visible(first.packed.unit)
+        columns = [
+            TextColumn("Packer", style="bold"),
+            TextColumn("Nodes", right=True),
+            TextColumn(f"Cost ({unit})" if unit else "Cost", right=True),
+            TextColumn("Above least", right=True),
+            TextColumn("Longest", right=True),
+            TextColumn("Took", right=True),
+            TextColumn("What it does", style="dim"),
+        ]
+        rows: list[Cells] = [_row(one, place_) for one in place_.done]
+        out.lines(table_lines(columns, cut_last(columns, rows, width), out))
+        if place_.bound > 0:
+            out.print(f"No packing of them costs less than {amount(place_.bound, unit)}.")
+    for left in first.left_alone:
+        out.print(f"Alone: {plural(len(left.jobs), 'job')}: {visible(left.reason)}")
+
+
+def _row(one: Done, place_: DestinationResults) -> Cells:
+    packed = one.there.packed
+    by = visible(one.name) + ("" if packed.packer == one.name else f" ({visible(packed.packer)})")
+    if not packed.cost:
+        gap = "0.0 %"
+    else:
+        gap = above(packed.cost, place_.bound) if place_.bound > 0 else "?"
+    return [
+        by,
+        f"{packed.bundles:,}",
+        number(packed.cost),
+        gap,
+        format_duration(one.longest),
+        f"{one.there.took:.2f} s",
+        visible(one.summary),
+    ]
+
+
+def _json(
+    plan: Plan, places: Sequence[DestinationResults], planning: float, search: float
+) -> to.PackComparisonJson:
+    return {
+        "version": VERSION,
+        "planning_seconds": round(planning, 3),
+        "search_seconds": search,
+        "destinations": [_compared(place, plan) for place in places],
+        "skipped": list(plan.skipped),
+    }
+
+
+def _compared(place: DestinationResults, plan: Plan) -> to.ComparedDestinationJson:
+    first = place.done[0].there
+    summary = packed_of(first.packed, plan.jobs)
+    return {
+        "destination": summary["destination"],
+        "job_count": first.packed.jobs,
+        "unit": first.packed.unit,
+        "cost_alone": summary["cost_alone"],
+        "lower_bound": place.bound,
+        "packers": [
+            {
+                "name": one.name,
+                "summary": one.summary,
+                "packer": one.there.packed.packer,
+                "bundle_count": one.there.packed.bundles,
+                "cost": packed_of(one.there.packed, plan.jobs)["cost"],
+                "gap": place.gap(one),
+                "longest_seconds": one.longest,
+                "packing_seconds": round(one.there.took, 3),
+            }
+            for one in place.done
+        ],
+        "alone": sum(len(left.jobs) for left in first.left_alone),
+    }
+
+
+# `rowtui pack`: how jobs would share nodes, on which node types, with cost and savings.
+
 
 TOLD = "pack: "  # the prefix of packing warnings, which this command prints in its own lines
 
@@ -49,7 +248,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.json:
         out.json(packing_of(packed))
         return 0
-    _print(packed, out)
+    _print_pack(packed, out)
     return 0
 
 
@@ -63,13 +262,13 @@ def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
             raise RowtuiError(f"{name} belongs to --simulate", "add --simulate, or leave it out")
 
 
-def _print(packed: PackedPlan, out: Output) -> None:
+def _print_pack(packed: PackedPlan, out: Output) -> None:
     if not packed.plan.jobs:
         out.print("Nothing is eligible" + (" that has a place." if packed.plan.skipped else "."))
         return
     width = terminal_width()
-    for number, destination in enumerate(packed.destinations):
-        if number:
+    for index, destination in enumerate(packed.destinations):
+        if index:
             out.print()
         print_packing(destination, packed.plan.jobs, out, width)
     if any(destination.packed.jobs for destination in packed.destinations):

@@ -16,9 +16,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.output.output import Output
+from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.cli.output.progress import Busy
-from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.pack.ahead import Ahead, carried_out
 from rowtui.cli.pack.text import Cells, number
 from rowtui.core.base.json import VERSION

@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import TableCell, TextColumn, display_width, table_lines
+from rowtui.cli.output.output import Output, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, memory, plural, visible
 from rowtui.core.workflow.duration import format_duration
 

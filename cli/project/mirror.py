@@ -12,10 +12,9 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.environment import cluster_name
-from rowtui.cli.loop import run as run_async
-from rowtui.cli.output.output import Output
+from rowtui.cli.environment import run as run_async
+from rowtui.cli.output.output import Output, TableCell, TextColumn, table_lines
 from rowtui.cli.output.progress import ProgressBar, waited_for
-from rowtui.cli.output.table import TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import answer_to, ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
@@ -26,8 +25,8 @@ from rowtui.core.mirror.model import FOLDER, LINK, FileFacts
 from rowtui.core.project.project import Project
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import copies as to
-    from rowtui.core.mirror.transfer import files
+    from rowtui.core.base.json import plans as to
+    from rowtui.core.mirror.transfer import arriving as files
     from rowtui.core.project.context.copy_by_hand import CopyByHand, CopyComparison
 
 

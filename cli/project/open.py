@@ -6,17 +6,16 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.cli.environment import cluster_name, io_threads
-from rowtui.cli.loop import at_end, run
+from rowtui.cli.environment import at_end, cluster_name, io_threads, run
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar, busy_with
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.files import configuration_files
 from rowtui.core.base.text import plural, visible
-from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.project import Project
 from rowtui.core.state.model import Directories
+from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
     import argparse
@@ -53,7 +52,7 @@ def open_project(
 
         follow_network(project)
     if hasattr(args, "packer"):  # a command that may pack
-        from rowtui.cli.pack.choice import choice_of
+        from rowtui.cli.pack.parser import choice_of
 
         project.packing = choice_of(args)
     at_end(project.let_go)
@@ -142,7 +141,7 @@ def say_configuration_problems(project: Project, out: Output) -> None:
 
 def say_mapping_problems(project: Project, out: Output) -> None:
     """Report the problems of mapping files, if there are any files."""
-    from rowtui.core.project.mapping_files import has_mapping_files
+    from rowtui.core.project.planning.caches import has_mapping_files
 
     if has_mapping_files(project.root, project.environment):
         from rowtui.cli.mapping.files import say_problems
@@ -152,7 +151,7 @@ def say_mapping_problems(project: Project, out: Output) -> None:
 
 def chosen_actions(args: argparse.Namespace, project: Project, out: Output) -> tuple[Action, ...]:
     """Return the actions that match `--action`; warn if there is none."""
-    from rowtui.core.groups.select import matching_actions
+    from rowtui.core.groups.form import matching_actions
 
     actions = matching_actions(project.workflow, args.action)
     if not actions:

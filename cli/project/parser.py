@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rowtui.cli.arguments import directories_argument, json_option
+from rowtui.cli.argument_parser import directories_argument, json_option
 
 
 def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
@@ -73,7 +73,7 @@ def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
     doctor.add_argument("--yes", action="store_true", help="do not ask before that")
     json_option(doctor)
 
-    from rowtui.cli.dashboard.parser import add_demo
+    from rowtui.cli.parser import add_demo
 
     add_demo(commands, add, about["demo"])
 

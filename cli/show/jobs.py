@@ -8,14 +8,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.queue_text import clock, state_cell
-from rowtui.cli.loop import run as run_async
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import Row, TextColumn, table_lines
+from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
 from rowtui.cli.output.watch import told_of_jobs, watch
 from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices
 from rowtui.core.base.text import count, plural
-from rowtui.core.engine.api.engine import JobView
 from rowtui.core.engine.api.json.jobs import (
     JobRecords,
     elapsed_of,
@@ -23,9 +21,10 @@ from rowtui.core.engine.api.json.jobs import (
     known_jobs,
     walltime_of,
 )
-from rowtui.core.groups.select import matches
+from rowtui.core.groups.form import matches
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.needs import unable_to_start
+from rowtui.core.project.views.views import JobView
 
 _NAMED = 10  # jobs of one reason that are named below the table
 

@@ -60,7 +60,7 @@ def print_names(project: Project, names: Sequence[str], out: Output) -> None:
 
 def print_groups(project: Project, action: str, elements: Sequence[Element], out: Output) -> None:
     """Print the groups of an action, with the status of each directory."""
-    from rowtui.core.groups.request import job_requests
+    from rowtui.core.groups.form import job_requests
     from rowtui.core.project.planning.asked import shown_amounts
     from rowtui.core.project.planning.plan import counted_on
 

@@ -1,7 +1,7 @@
 """The table of `show directories`, by columns: a million rows take seconds and little memory.
 
 The input is the groups of each action element, cut but not formed; the result is the text in large
-pieces. Every status and every distinct value is laid out once; cli/output/table.py defines the
+pieces. Every status and every distinct value is laid out once; cli/output/output.py defines the
 layout.
 """
 
@@ -13,8 +13,7 @@ from functools import cached_property
 from itertools import repeat
 from typing import NamedTuple
 
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import TextColumn, display_width, table_lines
+from rowtui.cli.output.output import Output, TextColumn, display_width, table_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.groups.form import GroupCut

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rowtui.cli.argument_parser import Unasked, sub_parser
-from rowtui.cli.arguments import count, directories_argument, json_option, watch_option
+from rowtui.cli.argument_parser import (
+    Unasked,
+    count,
+    directories_argument,
+    json_option,
+    sub_parser,
+    watch_option,
+)
 
 
 def add_show(commands: Any, add: Any, about: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from rowtui.cli.arguments import count, directories_argument, json_option
+from rowtui.cli.argument_parser import count, directories_argument, json_option
 from rowtui.cli.pack.parser import add_pack, packing_options
 
 
@@ -15,7 +15,7 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
     plan = add(
         commands,
         "plan",
-        "submit.plan",
+        "submit.submit:plan",
         about["plan"],
         "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --pack\n"
         "  rowtui plan --diff                  what changed since the last submission\n"

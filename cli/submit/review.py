@@ -10,10 +10,9 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.cli.loop import run as run_async
+from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output
 from rowtui.core.base.text import Cost, plural, visible
-from rowtui.core.project.review.before import ScriptsBefore, asked_for
 from rowtui.core.project.review.review import review, scheduler_kinds
 from rowtui.core.project.review.script_diff import (
     DifferenceLine,
@@ -22,8 +21,15 @@ from rowtui.core.project.review.script_diff import (
     folded,
     shape,
 )
-from rowtui.core.project.review.views import NAMES, Budget, PlanCheck, ScriptBefore
-from rowtui.core.runs.limits.texts import NEARLY, amount
+from rowtui.core.project.review.views import (
+    NAMES,
+    Budget,
+    PlanCheck,
+    ScriptBefore,
+    ScriptsBefore,
+    asked_for,
+)
+from rowtui.core.runs.limits.times import NEARLY, amount
 from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.model import GPU_HOURS, Plan, PlannedJob

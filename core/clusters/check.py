@@ -13,8 +13,7 @@ from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import CLUSTERS
-from rowtui.core.clusters.launcher_prefix import LauncherError, launcher_prefix
-from rowtui.core.clusters.model import Cluster, Launchers
+from rowtui.core.clusters.model import Cluster, LauncherError, Launchers, launcher_prefix
 from rowtui.core.clusters.partition import choose_partition
 from rowtui.core.clusters.polling.description_cache import needs_description
 from rowtui.core.workflow.model import Action, Workflow

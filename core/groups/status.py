@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.groups.form import group_sizes
+from rowtui.core.groups.form import action_cost, group_sizes, is_linear
 from rowtui.core.groups.include import included
 from rowtui.core.groups.model import ActionStatus, Status, StatusTable
 from rowtui.core.groups.order import ActionOrder, Members, size_of
-from rowtui.core.groups.request import action_cost, is_linear
 from rowtui.core.state.model import DirectorySet, LastOutcome, State, bit_set
 from rowtui.core.state.names import flags
 from rowtui.core.workflow.model import Action, Workflow

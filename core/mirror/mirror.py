@@ -36,14 +36,13 @@ from rowtui.core.mirror.model import (
 )
 from rowtui.core.mirror.place import Resolved, remove
 from rowtui.core.mirror.plans import MirrorPlans
-from rowtui.core.mirror.transfer.files import MOST_NOTICES, TransferProgress
+from rowtui.core.mirror.transfer.arriving import MOST_NOTICES, HasConnection, TransferProgress
 from rowtui.core.mirror.transfer.plain_files import PlainFiles
 from rowtui.core.mirror.transfer.rsync_files import RsyncFiles, rsync_there
-from rowtui.core.mirror.transfer.streams import HasConnection
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
-    from rowtui.core.mirror.transfer.files import FileTransfer
+    from rowtui.core.mirror.transfer.arriving import FileTransfer
 
 
 _LOCK_PAUSE = 0.2  # seconds between two attempts to take the lock that another process holds

@@ -38,7 +38,7 @@ from rowtui.core.mirror.place import Resolved, resolve
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
-    from rowtui.core.mirror.transfer.files import FileTransfer
+    from rowtui.core.mirror.transfer.arriving import FileTransfer
 
 
 class MirrorPlans:

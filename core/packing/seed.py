@@ -24,10 +24,9 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.packing.fits_index import Within
-from rowtui.core.packing.heuristics.vectors import Item, Pattern, Patterns, Size, Vectors
+from rowtui.core.packing.heuristics.bins import Item, Pattern, Patterns, Size, Vectors
 from rowtui.core.packing.model import GoOn, InstanceType, ResourceAmounts, UnplacedRequests
-from rowtui.core.packing.node_types import Catalogue, cheapest, why_nowhere
+from rowtui.core.packing.node_types import Catalogue, Within, cheapest, why_nowhere
 
 
 class SeedJob(NamedTuple):

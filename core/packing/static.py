@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rowtui.core.packing.heuristics.bins import worthwhile
-from rowtui.core.packing.heuristics.vectors import Bin, Item, Pattern, Size, Vectors
+from rowtui.core.packing.heuristics.bins import Bin, Item, Pattern, Size, Vectors, worthwhile
 from rowtui.core.packing.model import Bundle, Lane, PackingProblem, RequestRun
 
 

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.summary import has_open_journals
 from rowtui.core.state.model import State
 from rowtui.core.state.store.stored import identity_of
-from rowtui.core.workflow.compiled import workflow_to_json
-from rowtui.core.workflow.model import Workflow
+from rowtui.core.workflow.find import has_network
+from rowtui.core.workflow.model import Workflow, workflow_to_json
 from rowtui.core.workspace.sync import Synced, synchronise
 from rowtui.core.workspace.update import Compiled, Disk
 from rowtui.core.workspace.workers import PROCESSES_PAY_FROM, Workers

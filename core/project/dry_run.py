@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import Cost
+from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
-from rowtui.core.groups.request import job_requests
 from rowtui.core.project.planning.plan import (
     ALL_NAMES_FROM,
     maps,
@@ -25,7 +25,7 @@ from rowtui.core.project.planning.plan import (
 from rowtui.core.project.planning.requests import FirstGroups, choose_groups
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.submission.plan.planner import LaunchMethod, PlanError, Planner, PlanRefusal
-from rowtui.core.submission.scripts.script_parts import NameLines
+from rowtui.core.submission.scripts.quote import NameLines
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem

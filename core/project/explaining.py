@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.groups.request import job_requests
+from rowtui.core.groups.form import job_requests
 from rowtui.core.mapping.model.request import Person, WhatIf
 from rowtui.core.project.context.credentials import person_named
 from rowtui.core.project.planning.plan import counted_on

@@ -42,10 +42,10 @@ from rowtui.core.submission.plan.model import (
 from rowtui.core.submission.reconcile.ending import scheduler_word, state_of
 from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
-from rowtui.core.submission.sending.in_queue import refuse_unknown_jobs
 from rowtui.core.submission.sending.journal import Journal, job_records
 from rowtui.core.submission.sending.release_held import SendingProgress, Tools
 from rowtui.core.submission.sending.reservations import StoredReservations, without_gone
+from rowtui.core.submission.sending.send import refuse_unknown_jobs
 from rowtui.core.submission.sending.site import Access
 
 if TYPE_CHECKING:

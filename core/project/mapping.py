@@ -8,9 +8,12 @@ of the cluster are the destinations.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import Problem, RowtuiError
@@ -22,8 +25,8 @@ from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import load_mapping
-from rowtui.core.mapping.files.source_places import FoundSources, user_places
 from rowtui.core.mapping.files.sources import find_sources
+from rowtui.core.mapping.files.trust import FoundSources, user_places
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import Decision, Placement
 from rowtui.core.mapping.model.request import (
@@ -35,13 +38,69 @@ from rowtui.core.mapping.model.request import (
     WhatIf,
 )
 from rowtui.core.project.context.credentials import this_person
-from rowtui.core.project.inputs import input_gigabytes
 from rowtui.core.project.planning.placing import in_use, with_job
 from rowtui.core.workflow.model import Resources
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.state.model import Directories
+
+
+# Input size of a job in GB (2^30 bytes), for expressions that read `input_size`.
+#
+# The inputs of an action in a directory are the products of its previous actions, and the files
+# that match the patterns in the context variable `inputs` of the action's mapping entity (patterns
+# below the directory). A file counts once; a missing file does not count. Source: docs/mapping.md,
+# "Names".
+
+
+GIGABYTE = 1 << 30
+_THREADS_FROM = 200  # directories; smaller numbers are read sequentially
+_THREADS = 8
+
+
+def input_gigabytes(
+    project: Project, job: JobRequest, patterns: Sequence[str], directories: Directories
+) -> float:
+    """Return the size of all inputs of a job. `directories`: those indexed by the job's group."""
+    workflow = project.workflow
+    products = tuple(
+        dict.fromkeys(
+            product
+            for name in job.action.previous_actions
+            for action in workflow.named(name)
+            for product in action.products
+        )
+    )
+    if not products and not patterns:
+        return 0.0
+    folders = [workflow.workspace / directories.name(at) for at in job.group.indices]
+
+    def size(folder: Path) -> int:
+        return _size(folder, products, patterns)
+
+    if len(folders) < _THREADS_FROM:
+        return sum(map(size, folders)) / GIGABYTE
+    with ThreadPoolExecutor(project.io_threads or _THREADS) as pool:
+        return sum(pool.map(size, folders, chunksize=64)) / GIGABYTE
+
+
+def _size(folder: Path, products: Sequence[str], patterns: Sequence[str]) -> int:
+    paths = {os.path.join(folder, product) for product in products}
+    for pattern in patterns:
+        if pattern and not pattern.startswith("/") and ".." not in pattern.split("/"):
+            try:
+                paths.update(map(str, folder.glob(pattern)))
+            except (OSError, ValueError):
+                continue
+    total = 0
+    for path in paths:
+        try:
+            total += os.stat(path).st_size
+        except OSError:
+            continue
+    return total
+
 
 _LOAD_SECONDS = 10.0
 _VALUES_FOR = 10_000  # most directories of one job whose values are passed to expressions

@@ -25,9 +25,8 @@ from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import State
 from rowtui.core.state.store.store import NotSavedError, Store
 from rowtui.core.state.store.stored import Identity, identity_of
-from rowtui.core.workflow.compiled import workflow_from_json
 from rowtui.core.workflow.find import find_project
-from rowtui.core.workflow.model import Action, Workflow
+from rowtui.core.workflow.model import Action, Workflow, workflow_from_json
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem

@@ -17,18 +17,20 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, PartitionChoice
 from rowtui.core.clusters.partition import choose_partition
+from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import JobRequest
-from rowtui.core.groups.request import job_requests
 from rowtui.core.mapping.engine.resubmit import Resubmission, next_attempt
 from rowtui.core.mapping.model.request import Amounts, WhatIf
-from rowtui.core.project.change import NO_CHANGE, AmountChange, suggested_change
 from rowtui.core.project.failed_jobs import ChosenFailures, FailedGroup, failed_work
 from rowtui.core.project.next_attempt import (
+    NO_CHANGE,
+    AmountChange,
     amount_asked,
     attempt_reason,
     delayed,
     had_before,
     has_more,
+    suggested_change,
     with_amounts,
 )
 from rowtui.core.project.planning.placing import Retry, place_requests, refused_requests
@@ -43,7 +45,7 @@ from rowtui.core.submission.plan.model import (
     read_basis,
 )
 from rowtui.core.submission.plan.plan import choice_reasons
-from rowtui.core.submission.scripts.header import options_for
+from rowtui.core.submission.scripts.quote import options_for
 from rowtui.core.workflow.model import Action, Resources, Walltime
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ from rowtui.core.network.definition.spec import NODE_KEY, NetworkPosition, Node,
 from rowtui.core.network.definition.structure import problem_at
 from rowtui.core.network.samples.sample_flow import Flow
 from rowtui.core.network.samples.shape import Home, homes_of
-from rowtui.core.runs.directories.expected import (
+from rowtui.core.runs.directories.source_files import read_source
+from rowtui.core.runs.limits.asked import (
     ExpectedDirectories,
     constant,
     expected_directories,
 )
-from rowtui.core.runs.directories.source_files import read_source
-from rowtui.core.runs.study import make_study
+from rowtui.core.runs.snapshot import make_study
 from rowtui.core.state.model import DirectorySet, bit_set, positions
 from rowtui.core.workflow.model import Action, Selector
 from rowtui.core.workflow.template import parse_command

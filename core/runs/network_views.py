@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.network.definition.find import NETWORK_FILE, has_network
 from rowtui.core.network.definition.spec import Network, TableSource
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.names import escaped
@@ -29,11 +28,12 @@ from rowtui.core.runs.redo import Stale, stale_results
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.samples import RequestedSamples, SampleLists
 from rowtui.core.runs.show import missing_inputs, network_view, waits_of
+from rowtui.core.runs.snapshot import Study, read_study
 from rowtui.core.runs.store import BadRun, Run, RunStore
-from rowtui.core.runs.study import Study, read_study
 from rowtui.core.runs.views import Estimate, NetworkView, SamplesPage, WaitPath
 from rowtui.core.state.model import Directories
 from rowtui.core.state.store.stored import identity_of
+from rowtui.core.workflow.find import NETWORK_FILE, has_network
 
 if TYPE_CHECKING:
     from rowtui.core.network.graph.dynamic_graph import Growth

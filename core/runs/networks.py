@@ -19,9 +19,8 @@ from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.runs.directories.readiness import is_sent_ahead
 from rowtui.core.runs.execution.autopilot import Autopilot
 from rowtui.core.runs.execution.execution import RoundWork
-from rowtui.core.runs.execution.messages import Ask, AutopilotMessage, PlanAnswer
 from rowtui.core.runs.execution.plug_ins import find_execution
-from rowtui.core.runs.execution.rounds import part_of
+from rowtui.core.runs.execution.rounds import Ask, AutopilotMessage, PlanAnswer, part_of
 from rowtui.core.runs.limits.limits import Breach, RunLimits, fits, unknown_clusters
 from rowtui.core.runs.limits.spending import (
     not_sent_events,
@@ -33,8 +32,8 @@ from rowtui.core.runs.model import BY_HAND, Cancelled, Paused, PlanSubmitted, Re
 from rowtui.core.runs.network_views import NetworkQueries
 from rowtui.core.runs.redo import Redone, redo, said, stale_results, with_what_follows
 from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.snapshot import read_study
 from rowtui.core.runs.store import Run
-from rowtui.core.runs.study import read_study
 from rowtui.core.submission.plan.charges import Charge, charges_of
 from rowtui.core.submission.plan.model import OPEN
 

@@ -20,8 +20,7 @@ from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.directories.inputs import FILE, LIMIT, inputs_bytes
-from rowtui.core.runs.directories.needs import inputs_of
+from rowtui.core.runs.directories.inputs import FILE, LIMIT, inputs_bytes, inputs_of
 from rowtui.core.runs.directories.trash import KeptDirectory, put_products_away
 
 if TYPE_CHECKING:

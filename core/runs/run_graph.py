@@ -18,9 +18,9 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.sample_flow import ListKey
 from rowtui.core.runs.directories.dynamic_lists import TakenLists
-from rowtui.core.runs.directories.publishing import Publishing
 from rowtui.core.runs.directories.readiness import UNUSABLE
-from rowtui.core.runs.execution.order import ranks_of
+from rowtui.core.runs.directories.sinks import Publishing
+from rowtui.core.runs.execution.rounds import ranks_of
 from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.limits import Spent
 from rowtui.core.runs.limits.spending import UsedHours
@@ -39,8 +39,8 @@ from rowtui.core.runs.model import (
     RunStatus,
 )
 from rowtui.core.runs.observed_states import ObservedStates
+from rowtui.core.runs.snapshot import make_study
 from rowtui.core.runs.store import Run
-from rowtui.core.runs.study import make_study
 from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.model import OPEN
 

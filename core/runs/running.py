@@ -17,8 +17,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import JSON
 from rowtui.core.network.graph.job_model import GraphChange, GraphJobState
 from rowtui.core.runs.directories.directories import Made, make_directories
-from rowtui.core.runs.directories.inputs import write_inputs
-from rowtui.core.runs.directories.needs import inputs_of, look_for_lost
+from rowtui.core.runs.directories.inputs import inputs_of, look_for_lost, write_inputs
 from rowtui.core.runs.directories.readiness import (
     bring_directories,
     left_out,
@@ -38,13 +37,10 @@ from rowtui.core.runs.model import (
     RunStarted,
 )
 from rowtui.core.runs.run_graph import RunGraph
+from rowtui.core.runs.snapshot import source_directories
 from rowtui.core.runs.store import Run
-from rowtui.core.runs.study import source_directories
 from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.model import Plan
-
-if TYPE_CHECKING:
-    pass
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -39,3 +39,19 @@ def _canonical(start: Path) -> Path:
     except (OSError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "too many symbolic links"
         raise RowtuiError(f"cannot open {visible(str(start))}: {reason}") from None
+
+
+# The path of a project's network, and whether it exists.
+#
+# This module is separate from the parser, because every command may use it.
+
+
+NETWORK_FILE = "network.toml"
+
+
+def has_network(root: Path) -> bool:
+    """Whether the project at `root` has a network.toml, valid or not."""
+    try:
+        return (root / NETWORK_FILE).exists()
+    except OSError:  # a folder without permission to search
+        return False

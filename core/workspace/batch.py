@@ -6,13 +6,10 @@ The module is not a part of `value`, because a search for products loads no code
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rowtui.core.base.values import MISSING
 from rowtui.core.state.pointer_values import Chunk, as_chunk, resolved
-
-if TYPE_CHECKING:
-    pass
 from rowtui.core.workspace.value import compact_values, parsed_value
 
 # Parsed values take ten times the memory of their text, so this limits the values held at once.

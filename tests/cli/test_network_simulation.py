@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from rowtui.cli.network.parser import simulation_options
-from rowtui.cli.network.simulate import run
+from rowtui.cli.network.run import run
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 
@@ -141,7 +141,7 @@ def test_what_does_not_exist_is_refused(command: Command) -> None:
 def test_when_all_is_done_that_is_said(command: Command) -> None:
     from rowtui.core.project.project import Project
     from rowtui.core.runs.directories.directories import make_directories
-    from rowtui.core.runs.study import read_study, wanted_directories
+    from rowtui.core.runs.snapshot import read_study, wanted_directories
 
     project = Project.open(Path.cwd(), cluster="local")
     flow = read_study(project).flow
@@ -159,8 +159,8 @@ def test_when_all_is_done_that_is_said(command: Command) -> None:
 
 def test_a_run_is_simulated_as_it_was_frozen(command: Command) -> None:
     from rowtui.core.project.project import Project
+    from rowtui.core.runs.snapshot import read_study
     from rowtui.core.runs.store import RunStore
-    from rowtui.core.runs.study import read_study
 
     study = read_study(Project.open(Path.cwd(), cluster="local"))
     run = RunStore(Path.cwd()).create(study.network, study.rows.values())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rowtui.cli.main import plain_words
 from rowtui.cli.parser import build_parser
-from rowtui.cli.plain_words import plain_words
 
 PARSER = build_parser()
 WORDS = """

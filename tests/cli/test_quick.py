@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rowtui.cli import plain_words as quick
+from rowtui.cli import main as quick
 
 from tests.cli.in_process import prepared
 

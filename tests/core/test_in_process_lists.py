@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import AS_IS, ListAsked
 from rowtui.core.engine.local import InProcessEngine, cuts
 from rowtui.core.groups.model import Status
 from rowtui.core.project import project as projects
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import scan
+from rowtui.core.project.views.views import AS_IS, ListAsked
 
 WORKFLOW = """\
 [workspace]

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.transports.login import LoginError, Nobody
-from rowtui.core.engine.api.engine import ClusterView
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.engine.process.options import EngineOptions
 from rowtui.core.engine.process.serve import open_engine
+from rowtui.core.engine.process.start import EngineOptions
 from rowtui.core.project.context.questions import LoginQuestion
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.queues import POLL_VARIABLE
+from rowtui.core.project.views.views import ClusterView
 
 from tests.eventually import eventually_async
 from tests.rig.faults import Hang, Prompt

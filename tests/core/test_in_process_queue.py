@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
-from rowtui.core.engine.api.engine import QueueAsked, QueueRow, RowKey
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
+from rowtui.core.project.queue.rows import QueueRow, RowKey
+from rowtui.core.project.queue.views import QueueAsked
 from rowtui.core.submission.sending.fence import seconds_of_job
 
 from tests.eventually import eventually_async

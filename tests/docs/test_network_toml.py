@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from rowtui.core.network.definition import load as load_schedule
 from rowtui.core.network.definition import load as load_sinks
-from rowtui.core.network.definition import load_nodes, load_schedule, load_sources
+from rowtui.core.network.definition import load_nodes, load_sources
 from rowtui.core.network.definition import load_sources as load_values
 from rowtui.core.network.definition.load import NetworkError, parse_network
 from rowtui.core.network.definition.load_tables import FIELDS

@@ -8,9 +8,11 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import Cost
-from rowtui.core.engine.api.engine import JobView, PackChoice, QueueAsked
 from rowtui.core.groups.model import Status
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.planning.pack_views import PackChoice
+from rowtui.core.project.queue.views import QueueAsked
+from rowtui.core.project.views.views import JobView
 from rowtui.tui.views.status.status import action_cells
 from rowtui.tui.widgets.cells import Number
 

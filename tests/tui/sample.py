@@ -18,37 +18,32 @@ from rowtui.core.base.text import Cost, plural
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
 from rowtui.core.clusters.transports.login import Asker
 from rowtui.core.engine.api.engine import (
-    AS_IS,
     ActionSummary,
-    ClusterView,
     DirectoriesPage,
     DirectoryRow,
-    FailedJob,
-    GraphJobState,
     GroupsPage,
     GroupSummary,
+    ProjectSnapshot,
+)
+from rowtui.core.groups.model import Status
+from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
+from rowtui.core.project.next_attempt import AmountChange
+from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
+from rowtui.core.project.views.views import (
+    AS_IS,
+    ClusterView,
+    FailedJob,
     JobsView,
     JobView,
     ListAsked,
-    LoginQuestion,
     LogTail,
-    NetworkView,
-    PackChoice,
-    PackedPlan,
     PlacementExplanation,
-    ProjectSnapshot,
-    RedoView,
-    RunLimits,
-    SamplesPage,
-    SendingProgress,
     TransferView,
-    WaitPath,
     WhatIfAsked,
-    Withdrawn,
 )
-from rowtui.core.groups.model import Status
-from rowtui.core.project.change import AmountChange
-from rowtui.core.project.context.questions import OpenQuestions
+from rowtui.core.runs.limits.limits import RunLimits
+from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, WaitPath
 from rowtui.core.submission.plan.model import (
     JobRecord,
     JobStep,
@@ -56,6 +51,7 @@ from rowtui.core.submission.plan.model import (
     PlannedDestination,
     PlannedJob,
 )
+from rowtui.core.submission.sending.release_held import SendingProgress
 
 from tests.tui.sample_cluster_details import SampleClusterDetails
 from tests.tui.sample_lists import directories_page, groups_page

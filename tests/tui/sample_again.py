@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import AmountChange
-from rowtui.core.project.change import memory_text
+from rowtui.core.project.next_attempt import AmountChange, memory_text
 from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
 from rowtui.core.workflow.duration import format_duration
 

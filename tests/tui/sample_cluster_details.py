@@ -7,18 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rowtui.core.base.errors import Problem, RowtuiError
+from rowtui.core.clusters.command_log import RanCommand
 from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.model import NodeType, PartitionLoad
 from rowtui.core.clusters.polling.policy import pace_of
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.kind import FoundKind
-from rowtui.core.engine.api.engine import (
-    ClusterDetail,
-    ClusterNodes,
-    ClustersView,
-    ClusterView,
-    RanCommand,
-)
+from rowtui.core.project.context.clusters import ClusterDetail, ClusterNodes, ClustersView
+from rowtui.core.project.views.views import ClusterView
 
 FILE = "/home/someone/.config/rowtui/clusters.toml"
 KINDS = {

@@ -16,7 +16,7 @@ from rowtui.core.clusters.transports.login import (
     Prompt,
     UnknownHostKey,
 )
-from rowtui.core.engine.api.engine import ClusterView
+from rowtui.core.project.views.views import ClusterView
 
 from tests.tui.sample import SampleEngine
 

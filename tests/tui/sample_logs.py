@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine.api.engine import LogHit, LogPage, LogState
-from rowtui.core.project.views.views import ROW, LogRow
+from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogRow, LogState
 
 if TYPE_CHECKING:
     from tests.tui.sample import SampleJob

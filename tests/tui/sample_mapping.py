@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from rowtui.core.clusters.model import JobTotals
-from rowtui.core.engine.api.engine import WhatIfAsked
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person
+from rowtui.core.project.views.views import WhatIfAsked
 from rowtui.core.workflow.model import Resources
 
 MAPPING = """\

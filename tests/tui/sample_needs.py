@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import FailureCause, MappingReview, UntrustedFile
+from rowtui.core.project.views.mapping_trust import MappingReview, UntrustedFile
+from rowtui.core.project.views.needs import FailureCause
 
 MAPPING_FILE = UntrustedFile("mapping.yml", "/home/someone/lj-fluid/mapping.yml")
 TEXT = (

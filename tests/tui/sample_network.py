@@ -12,29 +12,25 @@ from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
-from rowtui.core.engine.api.engine import (
-    AS_IS,
-    GraphJobState,
-    ListAsked,
-    NetworkView,
-    RedoView,
-    RunLimits,
-    SamplesPage,
-    WaitPath,
-)
 from rowtui.core.network.definition.spec import JSON
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.model import Dimension
-from rowtui.core.runs.limits.limits import Spent
+from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.runs.limits.limits import RunLimits, Spent
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import (
     Estimate,
     FailureView,
     LinkView,
+    NetworkView,
     NodeView,
     PathStep,
+    RedoView,
     RunView,
+    SamplesPage,
     SampleView,
     StaleResult,
+    WaitPath,
     WaitStep,
 )
 from rowtui.core.submission.plan.model import Plan

@@ -11,14 +11,15 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import PackChoice, PackedPlan
 from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
     LeftAlone,
     NodeTypeView,
+    PackChoice,
     PackedDestination,
+    PackedPlan,
 )
 from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
 from rowtui.core.submission.plan.model import Packed, Plan, PlannedDestination, PlannedJob

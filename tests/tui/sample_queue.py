@@ -8,21 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
-from rowtui.core.engine.api.engine import (
-    Acted,
-    ChosenJobs,
-    JobDetail,
-    JobsView,
-    JobView,
-    MarkedRow,
-    QueueAsked,
-    QueuePage,
-    RowKey,
-)
 from rowtui.core.engine.local.queue import acted
 from rowtui.core.project.queue.book import QueueBook
-from rowtui.core.project.queue.rows import Foreign
-from rowtui.core.project.queue.views import DetailPart
+from rowtui.core.project.queue.rows import Foreign, MarkedRow, RowKey
+from rowtui.core.project.queue.views import (
+    Acted,
+    ChosenJobs,
+    DetailPart,
+    JobDetail,
+    QueueAsked,
+    QueuePage,
+)
+from rowtui.core.project.views.views import JobsView, JobView
 
 if TYPE_CHECKING:
     from tests.tui.sample import SampleEngine

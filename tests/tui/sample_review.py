@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from rowtui.core.engine.api.engine import (
+from rowtui.core.project.review.review import check_warnings
+from rowtui.core.project.review.views import (
+    NAMES,
     CheckState,
     ExportedFiles,
     PlanCheck,
     ScriptAsked,
     ScriptBefore,
 )
-from rowtui.core.project.review.review import check_warnings
-from rowtui.core.project.review.views import NAMES
 from rowtui.core.project.review.without import export_plan, without
 from rowtui.core.submission.plan.model import Plan
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import FailedJob
-from rowtui.core.project.change import Amount, AmountChange
+from rowtui.core.project.next_attempt import Amount, AmountChange
+from rowtui.core.project.views.views import FailedJob
 from rowtui.tui.views.groups.retry import failed_lines, prefilled, read_change
 from rowtui.tui.widgets.cells import plain
 

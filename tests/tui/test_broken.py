@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
-from rowtui.core.engine.api.engine import GroupsPage, LogState, ProjectSnapshot
-from rowtui.tui.widgets.marks import JOB_MARKS, STATUS_MARKS
+from rowtui.core.engine.api.engine import GroupsPage, ProjectSnapshot
+from rowtui.core.project.views.views import LogState
+from rowtui.tui.widgets.numbers import JOB_MARKS, STATUS_MARKS
 
 from tests.tui.hand import opened
 from tests.tui.sample import ACTIONS, SampleAction, SampleEngine

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.engine.process import supervision
 from rowtui.core.engine.process.client import ProcessEngine
-from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import EngineProcess
+from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 from rowtui.core.state.row.staging import stage_completions
 from rowtui.tui.shell.app import RowtuiApp
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import WhatIfAsked
 from rowtui.core.mapping.model.request import Amounts, WhatIf
+from rowtui.core.project.views.views import WhatIfAsked
 from rowtui.tui.views.explain.view import ExplainView
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import rowtui.core.engine.api.engine as asked
 import rowtui.tui.views
 from rich.segment import Segment
 from rowtui.tui.shell.app import RowtuiApp
@@ -41,11 +40,6 @@ def test_the_app_is_loaded_without_the_other_views_and_what_only_they_need() -> 
     assert "rowtui.tui.views.status.view" in loaded, done.stderr
     others = {f"rowtui.tui.views.{name}.view" for name in VIEW_CLASSES if name != "status"}
     assert not loaded & (others | {f"rowtui.core.{name}" for name in NOT_YET})
-
-
-def test_every_value_of_the_engine_can_be_had_from_it() -> None:
-    for name in asked.__all__:
-        assert getattr(asked, name) is not None
 
 
 def test_every_view_has_its_looks_beside_it() -> None:

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import PackChoice
+from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.tui.views.pack.view import PackView
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 

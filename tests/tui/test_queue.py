@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.engine.api.engine import JobsView
+from rowtui.core.project.views.views import JobsView
 from rowtui.tui.views.queue.table import QueueList, QueueRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 

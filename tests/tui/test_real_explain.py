@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.mapping.files.source_places import user_places
-from rowtui.core.mapping.files.trust import TrustStore
+from rowtui.core.mapping.files.trust import TrustStore, user_places
 from rowtui.core.project.project import Project
 from rowtui.tui.shell.app import RowtuiApp
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import (
+from rowtui.core.project.review.views import (
     Budget,
     CheckState,
     PlanCheck,
     PlanFinding,
     ScriptBefore,
-    SendingProgress,
 )
 from rowtui.core.submission.plan.model import JobStep, Plan
+from rowtui.core.submission.sending.release_held import SendingProgress
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine
@@ -161,7 +161,7 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
             opened_texts.append((text, name))
             return True
 
-        monkeypatch.setattr("rowtui.tui.views.submit.steps.open_in_pager", pager)
+        monkeypatch.setattr("rowtui.tui.views.submit.script.open_in_pager", pager)
         await hand.press("e")
         await hand.until(lambda: opened_texts)
         assert opened_texts[0][0].startswith("#!/bin/bash")

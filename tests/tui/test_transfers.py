@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import ClusterView, TransferView
+from rowtui.core.project.views.views import ClusterView, TransferView
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine

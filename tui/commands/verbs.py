@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import CheckState
+from rowtui.core.project.review.views import CheckState
 from rowtui.core.submission.plan.model import count_jobs
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import start
@@ -24,8 +24,11 @@ from rowtui.tui.views.submit.plan import Became, PlanRequest, Sending, chosen_wo
 from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import AmountChange, FailedJob, RowKey, SendingProgress
+    from rowtui.core.project.next_attempt import AmountChange
+    from rowtui.core.project.queue.rows import RowKey
+    from rowtui.core.project.views.views import FailedJob
     from rowtui.core.submission.plan.model import Plan
+    from rowtui.core.submission.sending.release_held import SendingProgress
     from rowtui.tui.commands.running import JobVerb
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed

@@ -16,13 +16,12 @@ from rowtui.core.base.text import visible
 from rowtui.core.project.views.views import INJECT
 from rowtui.tui.commands.command import PARTS
 from rowtui.tui.commands.registry import BY_ID
-from rowtui.tui.demo.played import control_played
 from rowtui.tui.line.commands import WORDS
-from rowtui.tui.line.field import LineScreen
-from rowtui.tui.line.history import LineHistory
+from rowtui.tui.line.field import LineHistory, LineScreen
 from rowtui.tui.line.parse import RefusedLine, complete, offers, read
 from rowtui.tui.shell.external_program import run_command
 from rowtui.tui.shell.keymap import keys_page, load_keymap
+from rowtui.tui.shell.played import control_played
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.activity_page import ActivityScreen
 from rowtui.tui.views.dialogs import PageScreen, confirm

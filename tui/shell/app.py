@@ -25,19 +25,18 @@ from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.project.views.views import FASTER, SLOWER
 from rowtui.tui.commands.command import TITLES
 from rowtui.tui.commands.registry import BY_ID, RegistryProvider, bindings_for
-from rowtui.tui.demo.played import control_played
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
 from rowtui.tui.shell.keymap import Stray, load_keymap, unbound_words
 from rowtui.tui.shell.logins import Logins
+from rowtui.tui.shell.played import control_played
 from rowtui.tui.shell.session import Session, describe
 from rowtui.tui.shell.terminal import Manner, manner
 from rowtui.tui.shell.terminal_app import TerminalApp, defect_error
-from rowtui.tui.shell.theme_choice import LOOK_SECONDS, ThemeChoice
-from rowtui.tui.shell.themes import variable_defaults
+from rowtui.tui.shell.themes import LOOK_SECONDS, ThemeChoice, variable_defaults
 from rowtui.tui.shell.work import start
 from rowtui.tui.textual_patches.style_cache import KeptStylesheet
-from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.dialogs import Dialog
 from rowtui.tui.views.view import VIEW_CLASSES, ScreenView, looks_of, open_view
 from textual import events
 from textual.screen import ModalScreen, Screen

@@ -18,7 +18,9 @@ from rowtui.tui.views.network.state import RUN_MARKS
 from rowtui.tui.views.status.status import changed_counts
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import JobsView, NetworkView, ProjectSnapshot
+    from rowtui.core.engine.api.engine import ProjectSnapshot
+    from rowtui.core.project.views.views import JobsView
+    from rowtui.core.runs.views import NetworkView
     from rowtui.tui.shell.session import Session
 
 GAP_SECONDS = 0.25

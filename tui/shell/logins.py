@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
-from rowtui.core.engine.api.engine import LoginQuestion
+from rowtui.core.project.context.questions import LoginQuestion
 from rowtui.tui.shell.session import Failure, describe
 from rowtui.tui.shell.work import start
 from textual.screen import ModalScreen

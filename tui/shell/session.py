@@ -21,24 +21,18 @@ from rowtui.tui.views.pack.state import PackingState
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import JobState
-    from rowtui.core.engine.api.engine import (
-        ActionSummary,
-        ClusterDetail,
-        ClusterNodes,
-        ClustersView,
+    from rowtui.core.engine.api.engine import ActionSummary, Engine, ProjectSnapshot
+    from rowtui.core.mapping.model.decision import Refusal
+    from rowtui.core.project.context.clusters import ClusterDetail, ClusterNodes, ClustersView
+    from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
+    from rowtui.core.project.views.views import (
         ClusterView,
-        Engine,
         JobsView,
         JobView,
-        MarkedRow,
         PlacementExplanation,
-        ProjectSnapshot,
-        QueueRow,
-        RowKey,
+        Played,
         WhatIfAsked,
     )
-    from rowtui.core.mapping.model.decision import Refusal
-    from rowtui.core.project.views.views import Played
     from rowtui.tui.views.status.needs import NeedItem
     from rowtui.tui.views.submit.plan import Sending
 

@@ -21,7 +21,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.terminal import NO_COLOURS, Manner
-from rowtui.tui.textual_patches import garbage
+from rowtui.tui.textual_patches import driver as garbage
 from rowtui.tui.textual_patches.fast_strips import LightChops
 from rowtui.tui.textual_patches.filters import AsciiGlyphs, GroundsAsAttributes
 from rowtui.tui.textual_patches.key_order import KeysInOrder
@@ -103,7 +103,7 @@ class TerminalApp(KeysInOrder):
         process.
         """
         if not self.is_headless:
-            from rowtui.core.engine.process.options import keep_little
+            from rowtui.core.engine.process.start import keep_little
 
             keep_little(every=TRIM_SECONDS)
             garbage.begin()

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import RanCommand
+from rowtui.core.clusters.command_log import RanCommand
 from rowtui.tui.shell.session import Session, describe
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.dialogs import Dialog
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.numbers import clock_time

@@ -10,17 +10,94 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.engine import MappingReview
-from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.widgets.cells import Line, line
-from rowtui.tui.widgets.chrome import set_titles
+from rowtui.core.project.views.mapping_trust import MappingReview
+from rowtui.tui.commands.command import shown_keys
+from rowtui.tui.views.chrome import Hint, hints
+from rowtui.tui.widgets.cells import Line, as_content, line, width_of
+from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.fields import InputField
-from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import App, ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.widgets import Input, Static
+from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.widgets import Button, Input, Static
+
+# Base class of all pages on top of a view: the bottom line shows the keys of the page.
+
+
+class Dialog(ModalScreen[ScreenResultType]):
+    """A page on top of a view."""
+
+    _answer = ""
+
+    def action_no(self) -> None:
+        """Close the dialog without an answer."""
+        self.dismiss(None)
+
+    def on_mount(self) -> None:
+        """Put the keys of the page over those of the view below."""
+        self.mount(OneLine(name="keys"))
+        self.call_after_refresh(self.show_keys)
+
+    def on_resize(self) -> None:
+        """Show the keys that fit the new width."""
+        self.show_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the field that now has the focus."""
+        self.show_keys()
+
+    def answer(self, text: str) -> None:
+        """Show this text about the pressed key, before the keys of the page; "" shows no text."""
+        self._answer = text
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the keys of the field with the focus, then those of the page."""
+        told = line((f" {self._answer} ", "warning")) if self._answer else ()
+        for keys in self.query("#keys").results(OneLine):
+            room = self.size.width - width_of(told)
+            keys.show((*told, *hints(room, typed_keys(self))[0]))
+
+
+def field_keys(name: str, before: str = "up", after: str = "down") -> list[BindingType]:
+    """Return the hidden keys that move between the fields of the dialog with this name."""
+    return [
+        Binding(after, "app.focus_next", "next", show=False, id=f"{name}.next",
+                tooltip="the next field"),
+        Binding(before, "app.focus_previous", "previous", show=False, id=f"{name}.previous",
+                tooltip="the field before"),
+    ]  # fmt: skip
+
+
+def show_wrong(screen: Screen[Any], field: str, text: str) -> None:
+    """Show what is wrong beneath a field of a dialog; "" shows nothing."""
+    told = screen.query_one(f"#wrong-{field}", Static)
+    told.update(as_content([line((text, "warning"))]))
+    told.set_class(bool(text), "-shown")
+
+
+def typed_keys(screen: Screen[Any]) -> list[Hint]:
+    """Return the keys of the field with the focus, and of its page.
+
+    The result is empty in a view where no field has the focus: there, the keys are those of the
+    view's commands.
+    """
+    focused = screen.focused
+    if not screen.is_modal and not isinstance(focused, InputField):
+        return []
+    found = dict(focused.keys) if isinstance(focused, InputField) else {}
+    if isinstance(focused, Button):
+        found["Enter"] = str(focused.label)
+    shown: dict[str, str] = {}
+    for active in screen.active_bindings.values():
+        if active.binding.show and active.enabled:
+            shown.setdefault(active.binding.description, active.binding.key)
+    for label, key in shown.items():
+        found.setdefault(shown_keys(key), label)
+    return [Hint(key, label, "") for key, label in found.items()]
+
 
 # Pages
 

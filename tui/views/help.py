@@ -8,13 +8,12 @@ from rowtui.tui.commands.command import LISTED, NO_KEY, Command
 from rowtui.tui.commands.registry import COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 from rowtui.tui.shell.session import Session
-from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.dialogs import Dialog
 from rowtui.tui.views.explain.explain import MARKS as EXPLAIN_MARKS
-from rowtui.tui.widgets.cells import Line, line, plain, wrapped
+from rowtui.tui.widgets.cells import Line, as_content, line, plain, wrapped
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
-from rowtui.tui.widgets.marks import STATUS_MARKS, WARNING
-from rowtui.tui.widgets.palette import as_content
+from rowtui.tui.widgets.numbers import STATUS_MARKS, WARNING
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll

@@ -15,10 +15,10 @@ from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.model import called
 from rowtui.tui.commands.command import TITLES, VIEWS
 from rowtui.tui.commands.registry import hints_here
-from rowtui.tui.demo.played import first_step
+from rowtui.tui.shell.played import first_step
 from rowtui.tui.views.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.views.clusters.texts import cluster_badges
-from rowtui.tui.views.dialog import typed_keys
+from rowtui.tui.views.dialogs import typed_keys
 from rowtui.tui.views.submit.plan_sending import badge as sending_badge
 from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import OneLine

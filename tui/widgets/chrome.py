@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.tui.textual_patches.framed_lines import FramedLines
-from rowtui.tui.widgets.cells import cut, fit
-from rowtui.tui.widgets.palette import Palette, as_content
+from rowtui.tui.widgets.cells import Palette, as_content, cut, fit
 from textual import events
 from textual.content import Content
 from textual.strip import Strip

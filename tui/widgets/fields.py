@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from textual.containers import Container
+from rowtui.tui.widgets.cells import as_content, line
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input
+from textual.timer import Timer
+from textual.widgets import Input, Static
 
 
 class InputField(Input):
@@ -82,3 +87,107 @@ class Fields(Container):
         """Post that the form is complete."""
         event.stop()
         self.post_message(self.Done())
+
+
+# The line at the bottom of a list for a filter, and the reason why the filter cannot be used.
+
+
+DEBOUNCE_SECONDS = 0.15
+"""Seconds between the last key and the request: the user does not read results of a
+shorter time.
+"""
+
+KEYS = (("Enter", "keep the filter"), ("Esc", "show all rows"))
+
+EXAMPLES = "text  field=value  !not  ~regex  T<0.9"
+
+
+class FilterBar(Vertical):
+    """One line, and a second line while the filter has an error."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "clear", "clear", id="filter.clear", tooltip="show all rows again"),
+    ]
+    DEFAULT_CSS = """
+    FilterBar { dock: bottom; height: auto; background: $panel; }
+    FilterBar Horizontal { height: 1; }
+    FilterBar Horizontal Static { width: 2; color: $text-key; text-style: bold; }
+    FilterBar Input { width: 1fr; background: $panel; }
+    FilterBar .wrong { height: 1; display: none; }
+    FilterBar .wrong.-shown { display: block; }
+    """
+
+    class Typed(Message):
+        """Posted after a pause in typing; `done`: Enter or Esc was pressed."""
+
+        def __init__(self, bar: FilterBar, text: str, *, done: bool = False) -> None:
+            super().__init__()
+            self.bar = bar
+            self.text = text
+            self.done = done
+
+    def __init__(self, text: str, problem: str = "") -> None:
+        super().__init__()
+        self._text = text
+        self._timer: Timer | None = None
+        self._problem = problem
+
+    def compose(self) -> ComposeResult:
+        """Compose the field, and the error."""
+        with Horizontal():
+            yield Static("/", markup=False)
+            yield InputField(self._text, keys=KEYS, placeholder=EXAMPLES)
+        wrong = Static(_why(self._problem), classes="wrong", markup=False)
+        yield wrong.set_class(bool(self._problem), "-shown")
+
+    def on_mount(self) -> None:
+        """Focus the field: select the previous filter, or continue a refused one."""
+        field = self.query_one(Input)
+        field.select_on_focus = not self._problem
+        field.focus()
+        field.action_end()
+
+    @property
+    def text(self) -> str:
+        """The text of the field."""
+        return self.query_one(Input).value.strip() if self.is_mounted else self._text
+
+    @property
+    def lines(self) -> int:
+        """The number of lines of the list that the bar hides."""
+        return 2 if self._problem else 1
+
+    def say(self, problem: str) -> None:
+        """Show the error; "" for none."""
+        if problem != self._problem and self.is_mounted:
+            self._problem = problem
+            wrong = self.query_one(".wrong", Static)
+            wrong.update(_why(problem))
+            wrong.set_class(bool(problem), "-shown")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Post the filter after a pause in typing."""
+        event.stop()
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(DEBOUNCE_SECONDS, self._tell)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep the filter."""
+        event.stop()
+        self._tell(done=True)
+
+    def action_clear(self) -> None:
+        """Remove the filter."""
+        with self.prevent(Input.Changed):
+            self.query_one(Input).value = ""
+        self._tell(done=True)
+
+    def _tell(self, *, done: bool = False) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self.post_message(self.Typed(self, self.text, done=done))
+
+
+def _why(problem: str) -> Content:
+    return as_content([line((" ▲ " + problem, "warning"))])

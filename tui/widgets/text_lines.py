@@ -7,9 +7,8 @@ from typing import Generic, TypeVar
 
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.textual_patches.framed_lines import FramedLines
-from rowtui.tui.widgets.cells import Line, Span, plain, width_of
+from rowtui.tui.widgets.cells import Line, Palette, Span, plain, width_of
 from rowtui.tui.widgets.moving import MovingKeys
-from rowtui.tui.widgets.palette import Palette
 from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip

@@ -18,9 +18,8 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from rowtui.cli.network.shared.asking import TerminalUser
 from rowtui.cli.network.shared.json import charged_json, failure_json, states_json
-from rowtui.cli.network.shared.limits import logs_of
+from rowtui.cli.network.shared.limits import TerminalUser, logs_of
 from rowtui.cli.network.shared.text import clock
 from rowtui.cli.output.output import Output
 from rowtui.cli.pack.text import cut
@@ -30,7 +29,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.jobs import planned_job
 from rowtui.core.engine.api.json.values import utc
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
-from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run

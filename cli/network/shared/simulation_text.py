@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import TextColumn, display_width, table_lines
+from rowtui.cli.output.output import Output, TextColumn, display_width, table_lines
 from rowtui.cli.pack.simulation import span
 from rowtui.cli.pack.text import Cells, cut, cut_last, number, terminal_width
 from rowtui.core.base.json import VERSION
@@ -22,8 +21,7 @@ from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.engine.api.json.values import cost_of
 from rowtui.core.network.simulation.gantt import NOTHING, By, Gantt, GanttCell, gantt
 from rowtui.core.network.simulation.simulate import Simulated, SimulatedMachines, SimulatedNeeds
-from rowtui.core.runs.limits.machines import UNKNOWN_MB
-from rowtui.core.runs.limits.run_times import RunTime, RunTimeSource
+from rowtui.core.runs.limits.run_times import UNKNOWN_MB, RunTime, RunTimeSource
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:

@@ -12,15 +12,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import TableCell, TextColumn, display_width, table_lines
+from rowtui.cli.output.output import Output, TableCell, TextColumn, display_width, table_lines
 from rowtui.cli.pack.text import cut, draws, terminal_width
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.model import dimensions_text
 from rowtui.core.runs.limits.limits import RunLimits, Spent
-from rowtui.core.runs.limits.texts import cost_text, describe, money_text
-from rowtui.core.runs.limits.times import time_text
+from rowtui.core.runs.limits.times import cost_text, describe, money_text, time_text
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from rowtui.core.base.json.amounts import JobAmountsJson
+from rowtui.core.base.json.directories import JobAmountsJson
 
 
 class JobJson(JobAmountsJson):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
-from rowtui.core.base.json.amounts import AmountsJson, PlaceJson
+from rowtui.core.base.json.directories import AmountsJson, PlaceJson
 
 
 class OriginJson(TypedDict):

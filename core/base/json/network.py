@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from rowtui.core.base.json.amounts import CostJson
-from rowtui.core.base.json.directories import FailureJson
+from rowtui.core.base.json.directories import CostJson, FailureJson
 from rowtui.core.base.json.jobs import JobJson
 from rowtui.core.base.json.mapping import ProblemJson
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from rowtui.core.base.json.amounts import CostJson, PlaceJson
+from rowtui.core.base.json.directories import CostJson, PlaceJson
 from rowtui.core.base.json.plans import BundleJson, PackedSummaryJson, RefusedJson
 
 

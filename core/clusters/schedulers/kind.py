@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
     from rowtui.core.clusters.model import Cluster, ClusterLoad, NodeType, Partition
     from rowtui.core.clusters.schedulers.base import Job, JobKey, Scheduler
-    from rowtui.core.clusters.schedulers.reason_table import Reasons
+    from rowtui.core.clusters.schedulers.reasons import Reasons
     from rowtui.core.workflow.model import Resources, SubmitOptions
 
 QUERY_SECONDS = 20.0

@@ -12,17 +12,76 @@ import re
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.kind import reason_tables
-from rowtui.core.clusters.schedulers.reason_table import (
-    HELD,
-    ReasonExplanation,
-    Reasons,
-    foreign,
-    in_words,
-)
 from rowtui.core.workflow.duration import format_duration
+
+# The form of a table that explains a scheduler's reasons: whole texts, and patterns.
+#
+# Every kind of scheduler may have a `Reasons` of its own (`SchedulerKind.reasons`).
+
+
+SHOWN = 300  # characters shown of a text from outside
+
+
+class ReasonExplanation(NamedTuple):
+    """`sentence`: the state of the job; `hint`: what the user can do, or "".
+
+    `needs_person`: the job waits, and will wait until the user or an administrator acts.
+    """
+
+    sentence: str
+    hint: str = ""
+    needs_person: bool = False
+
+
+class Reasons(NamedTuple):
+    """The reasons of a scheduler: whole texts, and patterns for all other reasons.
+
+    `explains_suspension`: the table also has the reasons of suspended jobs.
+    """
+
+    words: Mapping[str, ReasonExplanation]
+    patterns: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], ReasonExplanation]], ...] = ()
+    explains_suspension: bool = False
+
+    def find(self, reason: str) -> ReasonExplanation | None:
+        """Return the meaning of this reason; None if the table does not contain it."""
+        # Some commands print the spaces of a reason as underscores.
+        known = self.words.get(reason) or self.words.get(reason.replace("_", " "))
+        if known is not None:
+            return known
+        for pattern, explained in self.patterns:
+            if match := pattern.fullmatch(reason):
+                return explained(match)
+        return None
+
+
+def foreign(text: str) -> str:
+    """Return a text from outside, safe to show and of limited length."""
+    shown = visible(text.strip()[: SHOWN + 1])
+    return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
+
+
+def in_words(reason: str) -> str:
+    """Return `BurstBufferStageIn` as `burst buffer stage in`; a text with spaces unchanged."""
+    text = foreign(reason)
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", text):
+        return text
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[A-Z]", text)
+    return " ".join(word if len(word) > 1 and word.isupper() else word.lower() for word in words)
+
+
+HELD = ReasonExplanation(
+    "It was held, and starts only when it is released.",
+    "Release it to let it start, or cancel it.",
+    needs_person=True,
+)
+"""The explanation of a job that a user holds."""
+
 
 __all__ = ["ReasonExplanation", "Reasons", "explain"]
 

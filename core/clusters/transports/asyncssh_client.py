@@ -11,8 +11,13 @@ from collections.abc import Sequence
 
 import asyncssh
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.transports.identities import Asking, KeyRing
-from rowtui.core.clusters.transports.known_hosts import KnownKeys, known_name, question
+from rowtui.core.clusters.transports.known_hosts import (
+    Asking,
+    KeyRing,
+    KnownKeys,
+    known_name,
+    question,
+)
 from rowtui.core.clusters.transports.login import (
     LoginError,
     LoginTrouble,

@@ -21,8 +21,15 @@ from asyncssh.public_key import get_default_certificate_algs, get_default_public
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.asyncssh_client import Client
-from rowtui.core.clusters.transports.identities import Asking, KeyRing, load_keys, public_halves
-from rowtui.core.clusters.transports.known_hosts import KnownKeys, believe, look_up
+from rowtui.core.clusters.transports.known_hosts import (
+    Asking,
+    KeyRing,
+    KnownKeys,
+    believe,
+    load_keys,
+    look_up,
+    public_halves,
+)
 from rowtui.core.clusters.transports.login import (
     Asker,
     LoginError,

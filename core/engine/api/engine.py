@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rowtui.core.base.text import Cost
@@ -22,152 +21,10 @@ if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.command_log import RanCommand
     from rowtui.core.groups.model import Status
-    from rowtui.core.network.graph.job_model import GraphJobState
-    from rowtui.core.project.change import AmountChange
-    from rowtui.core.project.context.cluster_views import ClusterDetail, ClusterNodes, ClustersView
+    from rowtui.core.project.context.clusters import ClusterNodes, ClustersView
     from rowtui.core.project.context.questions import LoginQuestion, Withdrawn
-    from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
-    from rowtui.core.project.queue.needs import QueueNeed
-    from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
-    from rowtui.core.project.queue.views import Acted, ChosenJobs, JobDetail, QueueAsked, QueuePage
-    from rowtui.core.project.review.views import (
-        Budget,
-        CheckState,
-        ExportedFiles,
-        PlanCheck,
-        PlanFinding,
-        ScriptAsked,
-        ScriptBefore,
-    )
-    from rowtui.core.project.views.mapping_trust import MappingReview, UntrustedFile
+    from rowtui.core.project.views.mapping_trust import UntrustedFile
     from rowtui.core.project.views.needs import FailureCause
-    from rowtui.core.project.views.views import (
-        ClusterView,
-        Edit,
-        EditAsked,
-        EndedJob,
-        FailedJob,
-        JobsView,
-        JobView,
-        LogHit,
-        LogPage,
-        LogState,
-        LogTail,
-        PlacementExplanation,
-        TransferView,
-        WhatIfAsked,
-    )
-    from rowtui.core.runs.limits.limits import RunLimits
-    from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, WaitPath
-    from rowtui.core.submission.sending.release_held import SendingProgress
-
-
-__all__ = [
-    "AS_IS",
-    "ENGINE_BACK",
-    "ENGINE_LOST",
-    "Acted",
-    "ActionSummary",
-    "AmountChange",
-    "Budget",
-    "CheckState",
-    "ChosenJobs",
-    "ClusterDetail",
-    "ClusterNodes",
-    "ClusterView",
-    "ClustersView",
-    "DirectoriesPage",
-    "DirectoryRow",
-    "Edit",
-    "EditAsked",
-    "EndedJob",
-    "Engine",
-    "ExportedFiles",
-    "FailedJob",
-    "FailureCause",
-    "GraphJobState",
-    "GroupSummary",
-    "GroupsPage",
-    "JobDetail",
-    "JobView",
-    "JobsView",
-    "ListAsked",
-    "LogHit",
-    "LogPage",
-    "LogState",
-    "LogTail",
-    "LoginQuestion",
-    "MappingReview",
-    "MarkedRow",
-    "NetworkView",
-    "PackChoice",
-    "PackedPlan",
-    "PlacementExplanation",
-    "PlanCheck",
-    "PlanFinding",
-    "ProjectSnapshot",
-    "QueueAsked",
-    "QueueNeed",
-    "QueuePage",
-    "QueueRow",
-    "RanCommand",
-    "RedoView",
-    "RowKey",
-    "RunLimits",
-    "SamplesPage",
-    "ScriptAsked",
-    "ScriptBefore",
-    "SendingProgress",
-    "TransferView",
-    "UntrustedFile",
-    "WaitPath",
-    "WhatIfAsked",
-    "Withdrawn",
-]
-
-_HOMES = {
-    "clusters.command_log": "RanCommand",
-    "clusters.schedulers.base": "JobAnswer",
-    "base.errors": "Problem",
-    "groups.model": "Status",
-    "network.graph.job_model": "GraphJobState",
-    "project.change": "AmountChange",
-    "project.context.cluster_views": "ClusterDetail ClusterNodes ClustersView",
-    "project.views.mapping_trust": "MappingReview UntrustedFile",
-    "project.views.needs": "FailureCause",
-    "project.planning.pack_views": "PackChoice PackedPlan",
-    "project.context.questions": "LoginQuestion Withdrawn",
-    "project.queue.needs": "QueueNeed",
-    "project.queue.rows": "MarkedRow QueueRow RowKey",
-    "project.queue.views": "Acted ChosenJobs JobDetail QueueAsked QueuePage",
-    "project.review.views": (
-        "Budget PlanCheck CheckState ExportedFiles PlanFinding ScriptAsked ScriptBefore"
-    ),
-    "project.views.views": (
-        "ClusterView Edit EditAsked EndedJob PlacementExplanation FailedJob JobsView JobView "
-        "LogHit LogPage LogState LogTail TransferView WhatIfAsked"
-    ),
-    "runs.limits.limits": "RunLimits",
-    "runs.views": "NetworkView RedoView SamplesPage WaitPath",
-    "submission.sending.release_held": "SendingProgress",
-    "submission.plan.model": "Plan",
-}
-"""The modules of the values that are imported above for type checking. They are imported at the
-first access here, because importing all of them takes half of the time that a screen needs to
-start.
-"""
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """Import a value that is defined elsewhere."""
-        for home, names in _HOMES.items():
-            if name in names.split():
-                module = import_module(f"rowtui.core.{home}")
-                value = getattr(module, name)
-                globals()[name] = value
-                return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rowtui.core.groups.model import Status
-    from rowtui.core.project.change import AmountChange
+    from rowtui.core.project.next_attempt import AmountChange
     from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.review.views import ExportedFiles, PlanCheck, ScriptAsked, ScriptBefore
     from rowtui.core.project.views.mapping_trust import MappingReview

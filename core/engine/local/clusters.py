@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.project.context.cluster_views import ClusterNodes, ClustersView
-from rowtui.core.project.context.clusters import live_node_types, look_at_clusters
+from rowtui.core.project.context.clusters import (
+    ClusterNodes,
+    ClustersView,
+    live_node_types,
+    look_at_clusters,
+)
 from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
 
 if TYPE_CHECKING:

@@ -14,21 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer
-from rowtui.core.engine.api.engine import (
-    AS_IS,
-    DirectoriesPage,
-    Edit,
-    EditAsked,
-    GroupsPage,
-    JobsView,
-    ListAsked,
-    LogTail,
-    NetworkView,
-    PlanCheck,
-    ProjectSnapshot,
-    SendingProgress,
-    TransferView,
-)
+from rowtui.core.engine.api.engine import DirectoriesPage, GroupsPage, ProjectSnapshot
 from rowtui.core.engine.api.network import NetworkRequests
 from rowtui.core.engine.api.plans import PlanRequests
 from rowtui.core.engine.local.arrivals import Arrivals, SavedTurn
@@ -39,12 +25,24 @@ from rowtui.core.engine.local.polling import ClusterPolls
 from rowtui.core.engine.local.queue import QueueWork
 from rowtui.core.engine.local.snapshot import Snapshots
 from rowtui.core.groups.model import Status
-from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
+from rowtui.core.project.review.views import PlanCheck
 from rowtui.core.project.views.follow import Changes, look_at_touched
 from rowtui.core.project.views.needs import ProjectNeeds
+from rowtui.core.project.views.views import (
+    AS_IS,
+    Edit,
+    EditAsked,
+    JobsView,
+    ListAsked,
+    LogTail,
+    TransferView,
+)
 from rowtui.core.runs.execution.advance import follow_network
+from rowtui.core.runs.views import NetworkView
 from rowtui.core.submission.plan.model import Plan
+from rowtui.core.submission.sending.release_held import SendingProgress
+from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
     from rowtui.core.engine.local.network import NetworkWork

@@ -14,7 +14,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import parse_filter, with_known_fields
 from rowtui.core.engine.local.cuts import ListedRows, RequestedList
 from rowtui.core.engine.local.group_rows import end_detail
-from rowtui.core.groups.form import sort_key
+from rowtui.core.groups.form import job_cost, sort_key
 from rowtui.core.groups.listing import (
     Coded,
     Rows,
@@ -25,7 +25,6 @@ from rowtui.core.groups.listing import (
     sorted_rows,
 )
 from rowtui.core.groups.model import ActionStatus
-from rowtui.core.groups.request import job_cost
 from rowtui.core.groups.status import STATUS_OF, status_codes, with_status
 from rowtui.core.project.views.views import AS_IS, DIRECTORY_FIELDS, GROUP_FIELDS
 from rowtui.core.state.model import among

@@ -18,18 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.base.values import compact
-from rowtui.core.engine.api.engine import (
-    DirectoriesPage,
-    DirectoryRow,
-    FailedJob,
-    GroupsPage,
-)
+from rowtui.core.engine.api.engine import DirectoriesPage, DirectoryRow, GroupsPage
 from rowtui.core.engine.local.cuts import Cuts, ListedRows, RequestedList
 from rowtui.core.engine.local.group_rows import GroupRows, VerdictOf, end_detail, unknown_cluster
+from rowtui.core.groups.form import job_cost
 from rowtui.core.groups.model import ENDED, ActionStatus, Status
-from rowtui.core.groups.request import job_cost
 from rowtui.core.project.failed_jobs import cause_of
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, FailedJob, ListAsked
 from rowtui.core.state.model import LastEnd, positions
 from rowtui.core.state.pointer_values import PointerTexts
 from rowtui.core.workflow.model import Action

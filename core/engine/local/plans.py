@@ -21,9 +21,14 @@ from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.failed_jobs import ChosenFailures
 from rowtui.core.project.planning.plan import pack_submission, plan_submission
 from rowtui.core.project.retry import plan_again
-from rowtui.core.project.review.before import ScriptsBefore
 from rowtui.core.project.review.review import review, scheduler_kinds
-from rowtui.core.project.review.views import ExportedFiles, PlanCheck, ScriptAsked, ScriptBefore
+from rowtui.core.project.review.views import (
+    ExportedFiles,
+    PlanCheck,
+    ScriptAsked,
+    ScriptBefore,
+    ScriptsBefore,
+)
 from rowtui.core.project.review.without import export_plan, without
 from rowtui.core.project.views.mapping_trust import MappingReview, review_file, trust
 from rowtui.core.project.views.views import PlacementExplanation
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
     from rowtui.core.engine.local.pages import ListPages
     from rowtui.core.engine.local.polling import ClusterPolls
     from rowtui.core.groups.model import Status
-    from rowtui.core.project.change import AmountChange
+    from rowtui.core.project.next_attempt import AmountChange
     from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.project import Project
     from rowtui.core.project.views.views import Edit, EditAsked, FailedJob, WhatIfAsked

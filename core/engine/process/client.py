@@ -19,8 +19,8 @@ from rowtui.core.engine.process.supervision import Supervised
 from rowtui.core.project.context.questions import LoginQuestion, Withdrawn
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import SendingProgress
     from rowtui.core.submission.plan.model import Plan
+    from rowtui.core.submission.sending.release_held import SendingProgress
 
 P = ParamSpec("P")
 T = TypeVar("T")

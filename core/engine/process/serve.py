@@ -25,8 +25,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.engine.process.errors import as_value
-from rowtui.core.engine.process.options import EngineOptions, ProjectOpened, keep_little
-from rowtui.core.engine.process.start import as_line, read_line
+from rowtui.core.engine.process.start import (
+    EngineOptions,
+    ProjectOpened,
+    as_line,
+    keep_little,
+    read_line,
+)
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -16,8 +16,7 @@ from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.model.decision import ConstraintCheck, MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import Destination, Entity
-from rowtui.core.mapping.model.fields import AMOUNTS
-from rowtui.core.mapping.model.origin import FilePosition, Origin
+from rowtui.core.mapping.model.fields import AMOUNTS, FilePosition, Origin
 from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest, WhatIf
 from rowtui.core.mapping.model.tags import score, tag_clashes
 

@@ -29,8 +29,7 @@ from rowtui.core.mapping.galaxy.modules import (
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import Entity
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
-from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, Origin
 from rowtui.core.mapping.model.request import Amounts
 
 Namespace = dict[str, Any]

@@ -32,8 +32,7 @@ from rowtui.core.mapping.model.decision import (
     RuleOutcome,
 )
 from rowtui.core.mapping.model.entities import Entity, Rule
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, env_key
-from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, Origin, env_key
 from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,
     Amounts,

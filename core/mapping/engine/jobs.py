@@ -34,8 +34,7 @@ from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import Entity, Pool, combine
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
-from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, Origin
 from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest, WhatIf
 from rowtui.core.mapping.model.tags import IncompatibleTagsError
 

@@ -20,13 +20,11 @@ from rowtui.core.mapping.files.cases import (
     ExpectedDecision,
     either,
 )
-from rowtui.core.mapping.files.scalar_shapes import as_number
-from rowtui.core.mapping.files.subject import kind_of_node, quoted
+from rowtui.core.mapping.files.scalar_shapes import as_number, kind_of_node, quoted
 from rowtui.core.mapping.model.decision import MappingOutcome
-from rowtui.core.mapping.model.fields import AMOUNTS
-from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.model.fields import AMOUNTS, FilePosition
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person
-from rowtui.core.mapping.yaml.nodes import Items, Node, Scalar, YamlTable, plain
+from rowtui.core.mapping.yaml.parser import Items, Node, Scalar, YamlTable, plain
 from rowtui.core.mapping.yaml.text import read_yaml
 from rowtui.core.workflow.toml_file import did_you_mean
 

@@ -15,8 +15,7 @@ from rowtui.core.mapping.code.patterns import LONGEST_SUBJECT, PatternError, com
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.model.decision import Decision, MappingOutcome, Placement
-from rowtui.core.mapping.model.fields import AMOUNTS
-from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.model.fields import AMOUNTS, FilePosition
 from rowtui.core.mapping.model.request import Amounts, MappingRequest
 
 CASE_KEYS: Mapping[str, str] = {

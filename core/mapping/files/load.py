@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.context_names import check_variable
+from rowtui.core.mapping.code.static_values import check_variable
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.files.source_places import MappingSource
+from rowtui.core.mapping.files.trust import MappingSource
 from rowtui.core.mapping.lint.check import check_configuration
 from rowtui.core.mapping.model.configuration import (
     KIND_NAMES,
@@ -23,7 +23,7 @@ from rowtui.core.mapping.model.configuration import (
 )
 from rowtui.core.mapping.model.dialect import DIALECTS, SEED, Dialect
 from rowtui.core.mapping.model.entities import Entity, Said, inherit
-from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.model.fields import FilePosition
 from rowtui.core.workflow.toml_file import did_you_mean
 
 

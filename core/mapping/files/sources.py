@@ -18,20 +18,18 @@ from urllib.parse import urljoin
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.source_places import (
+from rowtui.core.mapping.files.trust import (
+    LARGEST_SOURCE,
     Fetching,
     FoundSources,
     MappingSource,
-    UserFolders,
-)
-from rowtui.core.mapping.files.trust import (
-    LARGEST_SOURCE,
     TrustStore,
+    UserFolders,
     day,
     digest_of,
     own_file_objection,
 )
-from rowtui.core.mapping.yaml.nodes import Items, Scalar, YamlTable
+from rowtui.core.mapping.yaml.parser import Items, Scalar, YamlTable
 from rowtui.core.mapping.yaml.text import read_yaml
 from rowtui.core.workflow.find import find_project
 

@@ -12,14 +12,13 @@ from itertools import pairwise
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.context_names import check_variable
 from rowtui.core.mapping.code.patterns import PatternError, compile_pattern
 from rowtui.core.mapping.code.snippets import CodeSnippet, own_pieces, rule_pieces
+from rowtui.core.mapping.code.static_values import check_variable
 from rowtui.core.mapping.engine.lookup import plain_id
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.entities import Destination, Entity, Rule, Said
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
-from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, FilePosition
 from rowtui.core.workflow.toml_file import did_you_mean
 
 NO_DEFAULT = "M208"  # the code of this finding in lint

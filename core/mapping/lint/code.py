@@ -31,8 +31,7 @@ from rowtui.core.mapping.lint.attributes import (
 from rowtui.core.mapping.lint.findings import LintFinding, Severity, shortened, whose
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.dialect import Dialect
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
-from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, FilePosition
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _BUILTINS = frozenset(dir(builtins))

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from rowtui.core.mapping.code.context_names import overridden
 from rowtui.core.mapping.code.snippets import CodeSnippet, unique_pieces
-from rowtui.core.mapping.code.static_values import looks_at_its_names, number
+from rowtui.core.mapping.code.static_values import looks_at_its_names, number, overridden
 from rowtui.core.mapping.lint.findings import LintFinding, shortened, title, whose
 from rowtui.core.mapping.model.configuration import Configuration, MappingFile
 from rowtui.core.mapping.model.dialect import WORDS_OF_TPV3
 from rowtui.core.mapping.model.entities import Destination, Entity, Rule, Said
-from rowtui.core.mapping.model.fields import AMOUNTS
-from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.model.fields import AMOUNTS, FilePosition
 
 _WORD_OF_FIELD = {"name_override": "destination_name_override", "handler_tags": "tags"}
 _SHOWN_WORDS = 4

@@ -22,8 +22,7 @@ from rowtui.core.mapping.lint.patterns import pattern_findings
 from rowtui.core.mapping.lint.reach import reach_findings
 from rowtui.core.mapping.lint.tags import sides_of, tag_findings
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.fields import UNKNOWN_KEY
-from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.model.fields import UNKNOWN_KEY, FilePosition
 
 __all__ = ["CODES", "READING", "LintFinding", "lint"]
 

@@ -22,13 +22,15 @@ from rowtui.core.mapping.model.decision import (
     MappingOutcome,
     Placement,
     Refusal,
+    outcome_sentence,
+    reasons,
+    what_to_do,
 )
-from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.reasons import outcome_sentence, reasons, what_to_do
+from rowtui.core.mapping.model.fields import Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json.amounts import AmountsJson, PlaceJson
+    from rowtui.core.base.json.directories import AmountsJson, PlaceJson
     from rowtui.core.base.json.mapping import (
         CandidateJson,
         CheckJson,

@@ -16,8 +16,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from rowtui.core.mapping.engine.routing import IncompatibleTagsException
 from rowtui.core.mapping.model.dialect import SEED, Dialect
-from rowtui.core.mapping.model.fields import ACCEPTED, AMOUNTS, BOUNDS, BUDGETS, env_key, merge_env
-from rowtui.core.mapping.model.origin import FilePosition, Origin
+from rowtui.core.mapping.model.fields import (
+    ACCEPTED,
+    AMOUNTS,
+    BOUNDS,
+    BUDGETS,
+    FilePosition,
+    Origin,
+    env_key,
+    merge_env,
+)
 from rowtui.core.mapping.model.tags import IncompatibleTagsError, SchedulingTags, score
 
 _SCALARS = (*AMOUNTS, *BOUNDS, *BUDGETS, "rank", "inherits")

@@ -14,11 +14,14 @@ from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.model.origin import FilePosition
-from rowtui.core.mapping.yaml.nodes import Items, Node, Scalar, YamlTable
+from rowtui.core.mapping.model.fields import FilePosition
 from rowtui.core.mapping.yaml.parser import (
     MOST_DIGITS,
     NOT_TEXT,
+    Items,
+    Node,
+    Scalar,
+    YamlTable,
     decoded,
     event_parser,
     explain_fault,

@@ -6,15 +6,96 @@ folder above is a link (`Mirror`); a link at the last name is never followed.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import os
+import signal
 import stat
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.mirror.model import PARTIAL, CopyFailure, FileFacts, MirrorError, explain
+from rowtui.core.clusters.commands import client_environment
+from rowtui.core.clusters.transports.remote_line import StreamReader, remote_line
+from rowtui.core.mirror.compare import Copy
+from rowtui.core.mirror.model import PARTIAL, CopyFailure, FileFacts, MirrorError, cut, explain
+
+if TYPE_CHECKING:
+    import asyncssh
+    from rowtui.core.clusters.commands import Transport
+
+
+# The interface of all ways to copy files between this machine and a copy.
+#
+# A file appears under its own name only when it is complete; the received part of an interrupted
+# file stays in `PARTIAL` beside its destination, and the next attempt continues it. Modification
+# times are kept as exactly as the way of copying allows; executables stay executable; links are
+# copied as links.
+
+
+MOST_NOTICES = 50  # of one transfer
+
+
+class TransferProgress(NamedTuple):
+    """Progress of a transfer.
+
+    `notices`: files that could not be copied or were not replaced; complete in the last progress.
+    """
+
+    done_files: int
+    files: int
+    done_bytes: int
+    bytes: int
+    notices: tuple[str, ...] = ()
+
+
+class Counting:
+    """Counter for the progress of a transfer, used by the class that copies."""
+
+    def __init__(self, copies: Sequence[Copy]) -> None:
+        self.notices: list[str] = []
+        self._files = len(copies)
+        self._bytes = sum(copy.facts.size for copy in copies)
+        self._done_files = 0
+        self._done_bytes = 0
+
+    def add(self, copies: Sequence[Copy]) -> None:
+        """Count these files as copied."""
+        self._done_files += len(copies)
+        self._done_bytes += sum(copy.facts.size for copy in copies)
+
+    def progress(self, some_bytes: int = 0, some_files: int = 0) -> TransferProgress:
+        """Return the progress, with `some_bytes` and `some_files` of the files in
+        transfer added.
+        """
+        files = min(self._done_files + some_files, self._files)
+        done = min(self._done_bytes + some_bytes, self._bytes)
+        return TransferProgress(
+            files, self._files, done, self._bytes, tuple(self.notices[:MOST_NOTICES])
+        )
+
+
+class FileTransfer(Protocol):
+    """A way to copy files between a local folder and one on a cluster.
+
+    Both methods may be called again after an error, and then continue. Closing the iterator early,
+    or cancelling the task that waits for it, ends the transfer and leaves no process running.
+    Raises (both): MirrorError.
+    """
+
+    name: str  # `rsync`, `sftp` or `plain`, shown to the user
+
+    def send(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
+        """Copy files of this machine to the cluster."""
+        ...
+
+    def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
+        """Copy files of the cluster to this machine."""
+        ...
+
 
 HERE = "this machine"
 _CHUNK = 1 << 20
@@ -112,3 +193,172 @@ def changed_meanwhile(path: str) -> MirrorError:
         f"{visible(path)} changed while it was copied",
         "do the same again once nobody writes it",
     )
+
+
+# The streams of a command that runs on a cluster, over the connection that is already open.
+#
+# `open_stream` returns a `Stream` for a transport that has streams; other transports only run
+# commands to their ends. The output that a start-up file prints before the command is removed, as
+# for commands.
+
+
+CHUNK = 1 << 18
+_KEPT = 1 << 14  # bytes kept of stderr
+
+
+@runtime_checkable
+class HasConnection(Protocol):
+    """A transport that keeps an asyncssh connection."""
+
+    async def connection(self) -> asyncssh.SSHClientConnection:
+        """Return the open connection. Raises: LoginError."""
+        ...
+
+
+@runtime_checkable
+class HasCommand(Protocol):
+    """A transport that runs programs of this machine to reach the cluster."""
+
+    async def stream_command(self, line: str) -> list[str]:
+        """Return the program that runs a line on the cluster. Raises: LoginError."""
+        ...
+
+
+def has_streams(transport: Transport) -> bool:
+    """Whether commands over this transport can have streams."""
+    return isinstance(transport, (HasConnection, HasCommand))
+
+
+class Stream:
+    """The input and output of a running command. A slow reader makes the writer wait."""
+
+    def __init__(
+        self, process: Any, start: bytes, broken: tuple[type[Exception], ...] = (OSError,)
+    ) -> None:
+        # a Process of asyncio, or one of asyncssh with the same interface
+        self._process = process
+        self._broken = broken  # the exceptions of the streams when the connection is lost
+        self._answer = StreamReader(start, CHUNK * 2)
+        self._said = StreamReader(start, _KEPT)
+        self._listening = asyncio.create_task(self._listen())
+
+    @property
+    def said(self) -> str:
+        """The stderr so far; the output of the start-up files if the command did not start."""
+        text = self._said.data.decode(errors="surrogateescape")
+        return text or ("" if self._answer.started else self._said.noise or self._answer.noise)
+
+    async def read(self) -> bytes:
+        """Return the next output of the command; b"" at the end. Raises: OSError."""
+        while True:
+            try:
+                chunk: bytes = await self._process.stdout.read(CHUNK)
+            except self._broken as error:
+                raise ConnectionResetError(str(error)) from None
+            if self._answer.started or not chunk:
+                return chunk
+            self._answer.add(chunk)
+            if self._answer.data:
+                return bytes(self._answer.data)
+
+    async def write(self, data: bytes) -> None:
+        """Write to the command's input. Raises: OSError."""
+        try:
+            self._process.stdin.write(data)
+            await self._process.stdin.drain()
+        except self._broken as error:
+            raise ConnectionResetError(str(error)) from None
+
+    def end(self) -> None:
+        """Close the command's input."""
+        with contextlib.suppress(*self._broken):
+            self._process.stdin.write_eof()
+
+    async def ended(self) -> int | None:
+        """Wait for the command's end; return its exit status, None if unknown."""
+        await self._listening
+        with contextlib.suppress(*self._broken):
+            await self._process.wait()
+        status: int | None = self._process.returncode
+        return status
+
+    async def _listen(self) -> None:
+        with contextlib.suppress(*self._broken):
+            while chunk := await self._process.stderr.read(CHUNK):
+                self._said.add(chunk)
+
+    def stop_listening(self) -> None:
+        """Stop reading stderr."""
+        self._listening.cancel()
+
+
+@contextlib.asynccontextmanager
+async def open_stream(
+    transport: Transport,
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    where: str,
+    env: Mapping[str, str | None] | None = None,
+) -> AsyncIterator[Stream]:
+    """Run a command on the cluster while the block lasts.
+
+    Raises: MirrorError if the command cannot be started.
+    """
+    line = remote_line(argv, cwd=cwd, env=env)
+    if isinstance(transport, HasConnection):
+        import asyncssh
+
+        try:
+            process = await (await transport.connection()).create_process(
+                line.text, encoding=None, request_pty=False, send_env=(), env=(),
+                x11_forwarding=False,
+            )  # fmt: skip
+        except RowtuiError as error:
+            raise cut(where, error.message) from None
+        except (asyncssh.Error, OSError) as error:
+            raise cut(where, visible(str(error))) from None
+        stream = Stream(process, line.start, (asyncssh.Error, OSError))
+        try:
+            yield stream
+        finally:
+            stream.stop_listening()
+            process.channel.abort()
+    elif isinstance(transport, HasCommand):
+        try:
+            command = await transport.stream_command(line.text)
+        except RowtuiError as error:
+            raise cut(where, error.message) from None
+        pipe = asyncio.subprocess.PIPE
+        child = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe,
+            env=client_environment(), start_new_session=True,
+        )  # fmt: skip
+        stream = Stream(child, line.start)
+        try:
+            yield stream
+        finally:
+            stream.stop_listening()
+            await end_process(child)
+    else:
+        raise TypeError("this transport has no streams")
+
+
+async def end_process(process: asyncio.subprocess.Process, grace: float = 0.0) -> None:
+    """End a process and its group. The process has `grace` seconds to clean up."""
+    if process.returncode is None and grace:
+        _signal(process, signal.SIGTERM)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await process.wait()
+    if process.returncode is None:
+        _signal(process, signal.SIGKILL)
+    # The process's `wait` also waits for pipes, which have no reader any more and which other
+    # processes may hold open.
+    process._transport.close()  # type: ignore[attr-defined]
+    await process.wait()
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

@@ -25,6 +25,8 @@ from rowtui.core.clusters.commands import CommandResult
 from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.model import FILE, FOLDER, PARTIAL, FileFacts, explain_result
 from rowtui.core.mirror.transfer.arriving import (
+    Counting,
+    TransferProgress,
     changed_meanwhile,
     checksum_of,
     discard,
@@ -34,7 +36,6 @@ from rowtui.core.mirror.transfer.arriving import (
     open_partial,
     write_whole,
 )
-from rowtui.core.mirror.transfer.files import Counting, TransferProgress
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport

@@ -37,9 +37,18 @@ from rowtui.core.mirror.model import (
     explain_result,
     parents,
 )
-from rowtui.core.mirror.transfer.arriving import HERE, explain_here
-from rowtui.core.mirror.transfer.files import MOST_NOTICES, Counting, TransferProgress
-from rowtui.core.mirror.transfer.streams import CHUNK, Stream, end_process, has_streams, open_stream
+from rowtui.core.mirror.transfer.arriving import (
+    CHUNK,
+    HERE,
+    MOST_NOTICES,
+    Counting,
+    Stream,
+    TransferProgress,
+    end_process,
+    explain_here,
+    has_streams,
+    open_stream,
+)
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport

@@ -31,6 +31,8 @@ from rowtui.core.mirror.model import (
     explain_result,
 )
 from rowtui.core.mirror.transfer.arriving import (
+    Counting,
+    TransferProgress,
     changed_meanwhile,
     checksum_of,
     explain_here,
@@ -38,11 +40,10 @@ from rowtui.core.mirror.transfer.arriving import (
     make_link,
     open_partial,
 )
-from rowtui.core.mirror.transfer.files import Counting, TransferProgress
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
-    from rowtui.core.mirror.transfer.streams import HasConnection
+    from rowtui.core.mirror.transfer.arriving import HasConnection
 
 PIECE = 2 << 20  # bytes in transfer at a time, and between two reports of progress
 _BLOCK = 1 << 15  # bytes of one request: every server accepts this size

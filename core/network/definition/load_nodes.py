@@ -11,14 +11,17 @@ import re
 from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.network.definition.allowed import (
+from rowtui.core.network.definition.load_tables import (
     NAME_HINT,
+    checked_name,
     dimension_fault,
+    is_text,
     kind_said,
     name_fault,
     path_fault,
+    place_of,
+    scalar_fault,
 )
-from rowtui.core.network.definition.load_tables import checked_name, is_text, place_of, scalar_fault
 from rowtui.core.network.definition.spec import (
     ALL,
     JSON,

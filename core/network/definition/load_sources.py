@@ -11,8 +11,16 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.network.definition.allowed import NAME_HINT, dimension_fault, kind_said, name_fault
-from rowtui.core.network.definition.load_tables import checked_name, is_text, place_of, scalar_fault
+from rowtui.core.network.definition.load_tables import (
+    NAME_HINT,
+    checked_name,
+    dimension_fault,
+    is_text,
+    kind_said,
+    name_fault,
+    place_of,
+    scalar_fault,
+)
 from rowtui.core.network.definition.numeric_ranges import NotSpacedError, range_length
 from rowtui.core.network.definition.spec import Existing, FileSource, Source, TableSource, Values
 from rowtui.core.network.samples.model import MOST_SAMPLES

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
-from rowtui.core.network.definition.allowed import NetworkError, dimension_fault, listed
+from rowtui.core.network.definition.load_tables import NetworkError, dimension_fault, listed
 from rowtui.core.network.definition.spec import (
     Existing,
     FileSource,

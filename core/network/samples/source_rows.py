@@ -15,7 +15,7 @@ from typing import Any, Final, overload
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, visible
 from rowtui.core.base.values import MISSING, compact, resolve
-from rowtui.core.network.definition.allowed import dimension_fault
+from rowtui.core.network.definition.load_tables import dimension_fault
 from rowtui.core.network.definition.spec import JSON, NODE_KEY, Existing, SourceRows, TableSource
 from rowtui.core.network.samples.names import CUT, GREATEST_INTEGER, LEAST_INTEGER, escaped
 from rowtui.core.network.samples.sources import (

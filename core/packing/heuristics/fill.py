@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import NamedTuple
 
+from rowtui.core.packing.heuristics.bins import Pattern, Patterns, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.pool import Ground, ItemPool
-from rowtui.core.packing.heuristics.vectors import Pattern, Patterns, Vectors, patterns_cost
 from rowtui.core.packing.model import GoOn
 
 # Number of classes in a window; with more classes the sets are slower and the result is no better.

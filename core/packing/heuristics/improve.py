@@ -12,10 +12,9 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from rowtui.core.packing.heuristics.bins import BinFinder
+from rowtui.core.packing.heuristics.bins import BinFinder, Pattern, Patterns, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.fill import FillMethod, pack_pool, with_weightless
 from rowtui.core.packing.heuristics.pool import Ground, ItemPool, ItemWorth
-from rowtui.core.packing.heuristics.vectors import Pattern, Patterns, Vectors, patterns_cost
 from rowtui.core.packing.model import GoOn
 
 # Bins that are emptied together: enough to find other combinations, few enough to be quick.

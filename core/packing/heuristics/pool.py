@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from rowtui.core.packing.heuristics.bins import worthwhile
-from rowtui.core.packing.heuristics.vectors import Size, Vectors
+from rowtui.core.packing.heuristics.bins import Size, Vectors, worthwhile
 from rowtui.core.packing.optimal.prices import best_prices
 
 if TYPE_CHECKING:

@@ -15,8 +15,17 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rowtui.core.packing.heuristics.bins import BinFinder, price_step, stepped_up, worthwhile
-from rowtui.core.packing.heuristics.vectors import Item, Pattern, Patterns, Size, Vectors
+from rowtui.core.packing.heuristics.bins import (
+    BinFinder,
+    Item,
+    Pattern,
+    Patterns,
+    Size,
+    Vectors,
+    price_step,
+    stepped_up,
+    worthwhile,
+)
 from rowtui.core.packing.model import GoOn
 
 # Problems with more items are tried only if the caller passes a larger limit.
@@ -185,7 +194,7 @@ class _Search:
         self._field = (1 << (self._width - 1)) - 1  # all bits of a field except the spare bit
         self._spare = sum(unit << (self._width - 1) for unit in self._units)
         self._start = self._code(tuple(item.number for item in items))
-        from rowtui.core.packing.optimal.item_prices import item_prices
+        from rowtui.core.packing.optimal.bound import item_prices
 
         self._worth = item_prices(contents, [item.number for item in items], go_on)
         self._rests: dict[int, float] = {}

@@ -14,8 +14,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from rowtui.core.packing.heuristics.bins import BinFinder, price_step, stepped_up, worthwhile
-from rowtui.core.packing.heuristics.vectors import Vectors
+from rowtui.core.packing.heuristics.bins import (
+    BinFinder,
+    Vectors,
+    price_step,
+    stepped_up,
+    worthwhile,
+)
 from rowtui.core.packing.model import GoOn
 from rowtui.core.packing.optimal.exact import list_contents
 from rowtui.core.packing.optimal.knapsack import Knapsack, KnapsackContent, ValueTable

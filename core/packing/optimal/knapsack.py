@@ -17,7 +17,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from rowtui.core.packing.heuristics.vectors import Size, Vectors
+from rowtui.core.packing.heuristics.bins import Size, Vectors
 from rowtui.core.packing.model import GoOn
 from rowtui.core.packing.optimal.solver import Effort, fill_whole
 

@@ -17,8 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rowtui.core.packing.heuristics.bins import BinFinder
-from rowtui.core.packing.heuristics.vectors import Bin, Size
+from rowtui.core.packing.heuristics.bins import Bin, BinFinder, Size
 from rowtui.core.packing.model import GoOn
 
 if TYPE_CHECKING:

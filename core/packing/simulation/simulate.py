@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from rowtui.core.packing.heuristics.vectors import Bin, Item, VectorPacker, Vectors
+from rowtui.core.packing.heuristics.bins import Bin, Item, VectorPacker, Vectors
 from rowtui.core.packing.model import HOUR, InstanceType, ResourceAmounts
 from rowtui.core.packing.node_types import Catalogue
 from rowtui.core.packing.seed import SeedJob, seed_packing

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 from typing import Generic, Protocol, TypeVar
 
-from rowtui.core.packing.fits_index import Within
 from rowtui.core.packing.model import ResourceAmounts
+from rowtui.core.packing.node_types import Within
 from rowtui.core.packing.seed import SeedJob
 
 # Mutable jobs and instances of the online engine, which no other module uses.

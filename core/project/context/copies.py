@@ -27,7 +27,7 @@ from rowtui.core.mirror.compare import Transfer
 from rowtui.core.mirror.manifest import manifest_path
 from rowtui.core.mirror.model import FOLDER, MirrorSelection
 from rowtui.core.mirror.selection import MirrorRules, read_rules, to_fetch, to_send
-from rowtui.core.mirror.transfer.files import TransferProgress
+from rowtui.core.mirror.transfer.arriving import TransferProgress
 from rowtui.core.project.views.views import TransferView
 from rowtui.core.state.row.postcard import decode_completed
 from rowtui.core.state.row.staging import decode_names, staging_folder

@@ -26,11 +26,11 @@ from rowtui.core.mirror.selection import (
     to_send,
 )
 from rowtui.core.submission.plan.model import JobRecord, JobStep
-from rowtui.core.submission.scripts.header import log_path
+from rowtui.core.submission.scripts.quote import log_path
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
-    from rowtui.core.mirror.transfer.files import TransferProgress
+    from rowtui.core.mirror.transfer.arriving import TransferProgress
     from rowtui.core.project.project import Project
 
 _OVER = (JobStep.ENDED, JobStep.REJECTED, JobStep.ABANDONED, JobStep.PLANNED)

@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.clusters.schedulers.local.machine import machine_capacity
-from rowtui.core.groups.form import cut_groups
+from rowtui.core.groups.form import cut_groups, job_requests
 from rowtui.core.groups.model import ActionStatus, Group, JobRequest
-from rowtui.core.groups.request import job_requests
 from rowtui.core.groups.status import chosen_from
-from rowtui.core.mapping.model.decision import MappingOutcome
-from rowtui.core.mapping.model.reasons import outcome_sentence, what_to_do
+from rowtui.core.mapping.model.decision import MappingOutcome, outcome_sentence, what_to_do
 from rowtui.core.project.planning.plan import maps
 from rowtui.core.submission.plan.apply_placement import placed
 from rowtui.core.submission.plan.plan import job_memory_mb

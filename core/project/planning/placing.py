@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
-from rowtui.core.groups.request import job_requests
 from rowtui.core.mapping.engine.mapper import Mapper
-from rowtui.core.mapping.model.decision import Placement
-from rowtui.core.mapping.model.reasons import outcome_sentence, reasons, what_to_do
+from rowtui.core.mapping.model.decision import Placement, outcome_sentence, reasons, what_to_do
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
 from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
 from rowtui.core.submission.plan.model import PlacementBasis, RefusedAt, RefusedWork

@@ -21,8 +21,8 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.model import OPEN, JobStep
-from rowtui.core.submission.sending.in_queue import find_requests
 from rowtui.core.submission.sending.journal import SEEN
+from rowtui.core.submission.sending.send import find_requests
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

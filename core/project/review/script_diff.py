@@ -21,7 +21,7 @@ from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.arrays import array_script
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.core.submission.plan.plan import bash_complaint
-from rowtui.core.submission.scripts.script_parts import FIXED
+from rowtui.core.submission.scripts.quote import FIXED
 from rowtui.core.submission.sending.send import units_of
 
 # Whether bash can parse the scripts of a plan. Each distinct shape is checked once.
@@ -30,7 +30,7 @@ from rowtui.core.submission.sending.send import units_of
 # thousands of jobs need a handful of processes. The check is `bash -n`, which executes nothing.
 
 
-NAME = "scripts"
+SCRIPTS = "scripts"
 MOST_SHAPES = 40
 """Most scripts that are checked: each takes a few milliseconds, and a plan seldom has more than
 ten.
@@ -96,7 +96,7 @@ async def check_scripts(
     try:
         shapes = await asyncio.to_thread(shapes_of, plan, kinds)
     except (AssertionError, RowtuiError) as error:  # a script that another version wrote
-        return PlanCheck(NAME, CheckState.NOT_OFFERED, f"they cannot be taken apart: {error}")
+        return PlanCheck(SCRIPTS, CheckState.NOT_OFFERED, f"they cannot be taken apart: {error}")
     turns = asyncio.Semaphore(AT_ONCE)
     asked = shapes[:MOST_SHAPES]
 
@@ -122,7 +122,7 @@ async def check_scripts(
     if left:
         text += f"; {left:,} more were not asked about"
     state = CheckState.FAILED if findings else CheckState.WARNING if late else CheckState.OK
-    return PlanCheck(NAME, state, text, findings=findings)
+    return PlanCheck(SCRIPTS, state, text, findings=findings)
 
 
 CONTEXT = 2

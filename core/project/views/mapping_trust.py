@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.source_places import Fetching, user_places
 from rowtui.core.mapping.files.sources import find_sources
-from rowtui.core.mapping.files.trust import TrustStore, difference
+from rowtui.core.mapping.files.trust import Fetching, TrustStore, difference, user_places
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.files.source_places import MappingSource, UserFolders
+    from rowtui.core.mapping.files.trust import MappingSource, UserFolders
     from rowtui.core.project.project import Project
 
 

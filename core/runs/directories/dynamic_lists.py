@@ -22,7 +22,7 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.samples.sample_flow import ListKey
 from rowtui.core.network.samples.sources import value_key
 from rowtui.core.runs.model import Event, Grew, MadeEntry
-from rowtui.core.runs.study import refuse_collisions
+from rowtui.core.runs.snapshot import refuse_collisions
 
 # Read a list that a job made; each entry becomes a sample.
 #

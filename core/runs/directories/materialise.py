@@ -32,8 +32,8 @@ from rowtui.core.runs.directories.readiness import (
 )
 from rowtui.core.runs.observed_states import ObservedStates
 from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.snapshot import Study, source_directories, wanted_directories
 from rowtui.core.runs.store import BadRun, RunStore
-from rowtui.core.runs.study import Study, source_directories, wanted_directories
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -30,8 +30,7 @@ from rowtui.core.runs.directories.directories import (
     beside,
     make_directories,
 )
-from rowtui.core.runs.directories.inputs import FILE, inputs_bytes, write_inputs
-from rowtui.core.runs.directories.needs import inputs_of
+from rowtui.core.runs.directories.inputs import FILE, inputs_bytes, inputs_of, write_inputs
 from rowtui.core.runs.store import RunStore
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.merge import merge_directories

@@ -24,7 +24,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.base.values import MISSING
-from rowtui.core.network.definition.allowed import path_fault
+from rowtui.core.network.definition.load_tables import path_fault
 from rowtui.core.network.definition.spec import (
     Existing,
     FileSource,

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import visible
-from rowtui.core.network.definition.find import NETWORK_FILE, has_network
 from rowtui.core.state.store.stored import identity_of
+from rowtui.core.workflow.find import NETWORK_FILE, has_network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,23 +28,24 @@ from rowtui.core.runs.execution.execution import (
     Resting,
     RoundWork,
 )
-from rowtui.core.runs.execution.messages import (
+from rowtui.core.runs.execution.plug_ins import find_execution
+from rowtui.core.runs.execution.rounds import (
     Ask,
     AutopilotMessage,
     MessageKind,
+    Round,
     begun_text,
     happened_text,
     over_text,
+    part_of,
 )
-from rowtui.core.runs.execution.plug_ins import find_execution
-from rowtui.core.runs.execution.rounds import Round, part_of
 from rowtui.core.runs.limits.limits import Spent, fits
 from rowtui.core.runs.limits.spending import not_sent_events, submitted_events, unsent_of
 from rowtui.core.runs.model import Paused, RunStatus, Stopped
 from rowtui.core.runs.redo import said, stale_results
 from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.charges import Balance, Charge, Money, charges_of
-from rowtui.core.submission.sending.in_queue import SilentClusterError
+from rowtui.core.submission.sending.send import SilentClusterError
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Happened, OpenRun

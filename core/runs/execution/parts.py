@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.groups.form import cut_groups
+from rowtui.core.groups.form import cut_groups, job_requests
 from rowtui.core.groups.model import Group, JobRequest
-from rowtui.core.groups.request import job_requests
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.runs.directories.needs import required_of
+from rowtui.core.runs.directories.inputs import required_of
 from rowtui.core.runs.directories.readiness import values_of, with_planned
 from rowtui.core.state.model import State, bit_set, positions
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
-from rowtui.core.network.definition.load_schedule import PILOT_HINT
+from rowtui.core.network.definition.load import PILOT_HINT
 from rowtui.core.network.definition.spec import Pilot
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
@@ -31,7 +31,7 @@ from rowtui.core.submission.bundles.pilot import IntoPilot
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot, is_pilot
 from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
-from rowtui.core.submission.scripts.header import options_for
+from rowtui.core.submission.scripts.quote import options_for
 
 if TYPE_CHECKING:
     from rowtui.core.submission.sending.release_held import SendingProgress

@@ -14,8 +14,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import Cost, count, plural, visible
-from rowtui.core.runs.limits.texts import amount
-from rowtui.core.runs.limits.times import time_text
+from rowtui.core.runs.limits.times import amount, time_text
 from rowtui.core.submission.plan.charges import (
     Balance,
     Charge,

@@ -12,21 +12,170 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.clusters.config.load_node_types import memory_mb
+from rowtui.core.clusters.config.node_types import node_of, this_machine
+from rowtui.core.network.simulation.simulate import SimulatedMachines
+from rowtui.core.project.planning.caches import has_mapping_files
 from rowtui.core.submission.plan.model import JobRecord, JobStep
 from rowtui.core.submission.sending.fence import seconds_of_job
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.model import Cluster, NodeType
     from rowtui.core.network.definition.spec import Network
     from rowtui.core.project.project import Project
     from rowtui.core.workflow.model import Action
+
+
+# The machines that a simulation runs on: a project's configured clusters, or the user's text.
+#
+# Takes a project, or a text such as `16 CPUs 64 GB x 4`; gives machines in the order of use
+# (without GPUs first, then by price per core), the unit of prices, and notices about unknown
+# properties. The only information requested from a cluster is its partitions.
+
+
+UNKNOWN_MB = 1 << 50  # unknown memory of a node: memory is not counted
+
+_CPUS = re.compile(r"([0-9]{1,6}) ?(?:cpus?|cores?)", re.IGNORECASE)
+_GPUS = re.compile(r"([0-9]{1,6}) ?gpus?", re.IGNORECASE)
+_MEMORY = re.compile(r"[0-9.]{1,12} ?[KMGTP]i?B?", re.IGNORECASE)
+_PRICE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?/ ?h", re.IGNORECASE)
+_BOOT = re.compile(r"boot ?([0-9]{1,6}) ?s", re.IGNORECASE)
+_NUMBER = re.compile(r"(.*?) ?(?:\bx|×|\*) ?([0-9]{1,9}|any)", re.IGNORECASE | re.DOTALL)
+_EXAMPLE = 'write for instance "16 CPUs x 4" or "64 CPUs 256 GB 4 GPUs 3.5/h x any, 8 CPUs x 2"'
+
+
+class Machines(NamedTuple):
+    """The machines. `unit`: the unit of prices, "" for none.
+
+    `notices`: sentences on unknown properties.
+    """
+
+    machines: tuple[SimulatedMachines, ...]
+    unit: str = ""
+    notices: tuple[str, ...] = ()
+
+    @property
+    def cores(self) -> int | None:
+        """Return the number of cores in all; None if there is no limit."""
+        total = 0
+        for it in self.machines:
+            if it.number is None:
+                return None
+            total += it.number * it.cpus
+        return total
+
+
+def machines_of(project: Project) -> Machines:
+    """Return the machines of the cluster that jobs go to.
+
+    With mapping files, the machines of all clusters with node types are returned. Raises:
+    RowtuiError if the cluster of this machine cannot be determined.
+    """
+    clusters = [project.cluster]
+    if has_mapping_files(project.root, project.environment):
+        for it in project.configured.clusters:
+            if it.node_types and it.name != clusters[0].name:
+                clusters.append(it)
+    notices: list[str] = []
+    found: list[tuple[bool, float, SimulatedMachines]] = []
+    for cluster in clusters:
+        kinds = kinds_of(project, cluster)
+        name = visible(cluster.name)
+        if not kinds:
+            notices.append(
+                f"{name} has no node types in clusters.toml "
+                f"(`rowtui doctor --node-types {name}` finds them)"
+            )
+        if any(kind.at_most is None for kind in kinds):
+            notices.append(f"how many nodes {name} has is not known: there are as many as wanted")
+        prefix = f"{cluster.name}/" if len(clusters) > 1 else ""
+        for kind in kinds:
+            price = float(kind.cpus) if kind.price is None else kind.price
+            found.append((kind.gpus > 0, price / max(1, kind.cpus), _machine(kind, prefix)))
+    found.sort(key=lambda it: it[:2])
+    machines = tuple(it[2] for it in found)
+    units = {it.currency for it in clusters if any(k.price is not None for k in it.node_types)}
+    if len(units) > 1:
+        notices.append("their prices are in different currencies, so that no cost can be told")
+        machines = tuple(it._replace(price_per_hour=None) for it in machines)
+    return Machines(machines, units.pop() if len(units) == 1 else "", tuple(notices))
+
+
+def kinds_of(project: Project, cluster: Cluster) -> tuple[NodeType, ...]:
+    """Return the known node types of a cluster."""
+    if cluster.node_types:
+        return cluster.node_types
+    if cluster.kind.runs_here:
+        return (this_machine(project.environment),)
+    nodes = (node_of(it) for it in cluster.partitions if not it.prevent_auto_select)
+    return tuple(kind for kind in nodes if kind is not None)
+
+
+def parse_machines(text: str) -> Machines:
+    """Parse the user's text.
+
+    Memory is not counted where the text gives none. Raises: RowtuiError.
+    """
+    machines = tuple(_parsed(part.strip()) for part in text.split(",") if part.strip())
+    if not machines:
+        raise RowtuiError("no machine is given", _EXAMPLE)
+    return Machines(machines)
+
+
+def _machine(kind: NodeType, prefix: str) -> SimulatedMachines:
+    return SimulatedMachines(
+        name=prefix + kind.name,
+        cpus=kind.cpus,
+        memory_mb=UNKNOWN_MB if kind.memory_mb is None else kind.memory_mb,
+        gpus=kind.gpus,
+        price_per_hour=kind.price,
+        number=kind.at_most,
+        boot_seconds=float(kind.boot_seconds),
+        whole=kind.whole_node,
+    )
+
+
+def _parsed(text: str) -> SimulatedMachines:
+    counted = _NUMBER.fullmatch(text)
+    rest, number = (text, "1") if counted is None else (counted[1], counted[2].lower())
+    found: dict[str, str] = {}
+    rest = rest.strip()
+    for name, pattern in _PARTS:
+        match = pattern.search(rest)
+        if match is not None:
+            found[name] = match[0] if name == "memory" else match[1]
+            rest = f"{rest[: match.start()]} {rest[match.end() :]}"
+    memory = memory_mb(found["memory"]) if "memory" in found else UNKNOWN_MB
+    cpus = int(found.get("cpus", "0"))
+    if rest.strip() or cpus < 1 or memory is None or number == "0":
+        raise RowtuiError(f"'{visible(text)}' is no machine", _EXAMPLE)
+    return SimulatedMachines(
+        name=text if counted is None else counted[1].strip(),
+        cpus=cpus,
+        memory_mb=memory,
+        gpus=int(found.get("gpus", "0")),
+        price_per_hour=float(found["price"]) if "price" in found else None,
+        number=None if number == "any" else int(number),
+        boot_seconds=float(found.get("boot", "0")),
+    )
+
+
+_PARTS: Sequence[tuple[str, re.Pattern[str]]] = (
+    ("cpus", _CPUS),
+    ("gpus", _GPUS),
+    ("price", _PRICE),
+    ("boot", _BOOT),
+    ("memory", _MEMORY),
+)
 
 
 NEWEST = 200  # jobs of each action that are read

@@ -17,12 +17,13 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.graph.scheduling import (
+    PLUG_INS,
     Orderable,
     SchedulingError,
+    find_plugin,
     ranks,
     remaining_seconds,
 )
-from rowtui.core.network.graph.scheduling_plug_ins import PLUG_INS, find_plugin
 from rowtui.core.network.samples.sample_flow import ListEntry, ListKey
 from rowtui.core.network.simulation.simulate import (
     HOUR,
@@ -32,8 +33,7 @@ from rowtui.core.network.simulation.simulate import (
     simulate,
 )
 from rowtui.core.runs.limits.asked import NONE, AskedOfGraph, JobKind
-from rowtui.core.runs.limits.machines import Machines
-from rowtui.core.runs.limits.run_times import RunTime
+from rowtui.core.runs.limits.run_times import Machines, RunTime
 from rowtui.core.runs.model import MadeEntry
 from rowtui.core.runs.observed_states import ObservedStates
 

@@ -27,13 +27,11 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import header_value, visible
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
-from rowtui.core.submission.bundles.header import WARN_SECONDS
 from rowtui.core.submission.bundles.pilot_model import Allocation
-from rowtui.core.submission.bundles.script import BEGAN, job_size, launch_text
+from rowtui.core.submission.bundles.script import BEGAN, WARN_SECONDS, job_size, launch_text
 from rowtui.core.submission.bundles.shell import DRIVER
 from rowtui.core.submission.plan.model import PlannedJob
-from rowtui.core.submission.scripts.quote import quote
-from rowtui.core.submission.scripts.script_parts import FIXED, split_script
+from rowtui.core.submission.scripts.quote import FIXED, quote, split_script
 from rowtui.core.workflow.model import SubmitOptions
 
 # Seconds at a pilot's end in which no request runs: for reports, and because Slurm may warn early.

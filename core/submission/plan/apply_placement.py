@@ -18,13 +18,12 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.clusters.schedulers.slurm.options import one_line
+from rowtui.core.groups.form import job_cost
 from rowtui.core.groups.model import JobRequest
-from rowtui.core.groups.request import job_cost
 from rowtui.core.mapping.engine.destinations import whole
 from rowtui.core.mapping.model.decision import Placement
 from rowtui.core.submission.plan.model import PlacementBasis
-from rowtui.core.submission.scripts.header import options_for
-from rowtui.core.submission.scripts.quote import quote
+from rowtui.core.submission.scripts.quote import options_for, quote
 from rowtui.core.workflow.model import Resources, SubmitOptions
 
 # Parameters of docs/mapping.md. A scheduler without such an option ignores the parameter.

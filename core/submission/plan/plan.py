@@ -14,8 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import Cost, visible
-from rowtui.core.clusters.launcher_prefix import starts_processes
-from rowtui.core.clusters.model import Cluster, PartitionChoice
+from rowtui.core.clusters.model import Cluster, PartitionChoice, starts_processes
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.plan.arrays import with_arrays
@@ -31,8 +30,13 @@ from rowtui.core.submission.plan.planner import (
     Setting,
     job_memory_mb,
 )
-from rowtui.core.submission.scripts.header import job_name, log_path, options_for
-from rowtui.core.submission.scripts.quote import bash_complaint, is_one_command
+from rowtui.core.submission.scripts.quote import (
+    bash_complaint,
+    is_one_command,
+    job_name,
+    log_path,
+    options_for,
+)
 from rowtui.core.workflow.model import Workflow
 
 if TYPE_CHECKING:

@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.launcher_prefix import launcher_prefix
-from rowtui.core.clusters.model import Cluster, Launchers, Partition, PartitionChoice
+from rowtui.core.clusters.model import (
+    Cluster,
+    Launchers,
+    Partition,
+    PartitionChoice,
+    launcher_prefix,
+)
 from rowtui.core.clusters.partition import choose_partition, partition_memory_mb
 from rowtui.core.clusters.schedulers.local.machine import Capacity, machine_capacity
 from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
-from rowtui.core.submission.scripts.header import options_for
-from rowtui.core.submission.scripts.quote import is_one_command
+from rowtui.core.submission.scripts.quote import is_one_command, options_for
 from rowtui.core.submission.scripts.script import (
     Recipe,
     ScriptFrame,

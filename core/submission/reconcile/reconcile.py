@@ -40,9 +40,9 @@ from rowtui.core.submission.reconcile.reconcile_state import (
 )
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.held import HeldJobs, take_late_ones_away
-from rowtui.core.submission.sending.in_queue import find_requests
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import Reservations
+from rowtui.core.submission.sending.send import find_requests
 from rowtui.core.submission.sending.site import Access
 
 

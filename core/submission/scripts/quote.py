@@ -10,10 +10,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.clusters.schedulers.kind import HeaderRequest
+from rowtui.core.groups.model import JobRequest
+from rowtui.core.submission.scripts.shell import PRELUDE
+from rowtui.core.workflow.model import Action, SubmitOptions
 
 if TYPE_CHECKING:
     from rowtui.core.submission.scripts.script import Recipe
@@ -140,3 +145,151 @@ def file_name_part(name: str) -> str:
     Every character that would change the log's place becomes `_`.
     """
     return "".join(c if c.isprintable() and c not in "/\\%" else "_" for c in name) or "_"
+
+
+# The header of a job script, and the parts of it that do not depend on the scheduler.
+#
+# The input is an action, the totals of a job and the chosen partition; the result is lines.
+
+
+def options_for(action: Action, cluster: str) -> SubmitOptions:
+    """Return the action's options for this cluster; all are unset if the action has none."""
+    return action.submit_options.get(cluster, SubmitOptions())
+
+
+def job_name(action: Action, names: Sequence[str]) -> str:
+    """Return `<action>-<first directory>`, and `+<others>` if there are more; safe to show."""
+    name = f"{action.name}-{names[0]}" if names else action.name
+    return visible(name + (f"+{len(names) - 1}" if len(names) > 1 else ""))
+
+
+def log_path(action: Action, cluster: str) -> str:
+    """Return the path of a job's output, relative to the project; `%j` is the job id.
+
+    The action's name cannot move the log to another folder, but an option of the user can.
+    """
+    options = options_for(action, cluster)
+    name = file_name_part(action.name)
+    path = f"{name}-%j.out"
+    if options.output_file_name is not None:
+        path = options.output_file_name.replace("{action_name}", name)
+    if options.output_file_path is not None:
+        folder = options.output_file_path.replace("{action_name}", name)
+        path = f"{folder.rstrip('/') or '/'}/{path}" if folder else path
+    return path
+
+
+def script_header(
+    request: JobRequest, names: Sequence[str], cluster: Cluster, partition: Partition | None
+) -> list[str]:
+    """Return the lines of the header for a job of these directories. Raises: RowtuiError."""
+    kind = cluster.kind
+    named = [kind.name_line(job_name(request.action, names))] if kind.names_job else []
+    return [*named, *shared_header(request, cluster, partition)]
+
+
+def shared_header(request: JobRequest, cluster: Cluster, partition: Partition | None) -> list[str]:
+    """Return all lines but the job's name: they are the same for equal requests.
+
+    Raises: RowtuiError.
+    """
+    action = request.action
+    asked = HeaderRequest(
+        action.resources,
+        options_for(action, cluster.name),
+        log_path(action, cluster.name),
+        request.processes,
+        request.cpus,
+        request.gpus,
+        request.walltime_seconds,
+    )
+    return cluster.kind.header(asked, cluster, partition)
+
+
+# Parts of a job's script, from which the scripts of arrays and bundles are assembled.
+#
+# The input is a script from `script.py`. The result is its header, the job's own part (token,
+# directories, values, resources in words), and the rest after the fixed part, which jobs of one
+# action share.
+
+
+# Many plain names as the lines of a script, without an object for each name.
+#
+# The input is the names as bytes, each ended by a newline; the result is a sequence of names that
+# also has them as one text. This form holds only names that bash reads without quotes; a caller
+# with other names keeps them one by one.
+
+
+_PLAIN_LINES = PLAIN_BYTES + b"\n"
+
+
+class NameLines(Sequence[str]):
+    """Names in order; `text` has each name on its own line, without a last newline."""
+
+    __slots__ = ("_count", "_names", "text")
+
+    def __init__(self, text: str, count: int) -> None:
+        self.text = text
+        self._count = count
+        self._names: list[str] | None = None
+
+    @classmethod
+    def of(cls, lines: bytes, count: int) -> NameLines | None:
+        """Return `count` names, each ended by a newline; None unless all are plain, not empty."""
+        if lines.count(b"\n") != count or lines.translate(None, _PLAIN_LINES):
+            return None
+        if b"\n\n" in lines or lines.startswith(b"\n"):
+            return None
+        return cls(str(memoryview(lines)[:-1], "ascii"), count)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> str:  # type: ignore[override]
+        if index == 0 and self._count:  # the name of a job needs only the first
+            return self.text.partition("\n")[0] if self._count > 1 else self.text
+        if self._names is None:
+            self._names = self.text.split("\n") if self._count else []
+        return self._names[index]
+
+
+_HEADER_ENDS = re.compile(r"\n(?!#)")
+_MARK = 24  # characters that are very unlikely to occur elsewhere
+FIXED = PRELUDE.strip("\n")  # the same in every script
+
+
+class ScriptParts(NamedTuple):
+    """A script consists of `header`, `own`, the fixed part, and `rest`."""
+
+    header: tuple[str, ...]
+    own: str
+    rest: str
+
+
+def split_script(script: str) -> ScriptParts | None:
+    """Return the parts of a script; None if it does not have them."""
+    cut = cut_at(script, FIXED)
+    if cut is None:
+        return None
+    before, rest = cut
+    if not before.startswith("#"):
+        return ScriptParts((), before, rest)
+    end = _HEADER_ENDS.search(before)
+    if end is None:
+        return ScriptParts(tuple(before.split("\n")), "", rest)
+    return ScriptParts(tuple(before[: end.start()].split("\n")), before[end.end() :], rest)
+
+
+def cut_at(script: str, fixed: str) -> tuple[str, str] | None:
+    """Return the text before and after the first `fixed`; None if `fixed` does not occur.
+
+    The search uses only the beginning of `fixed`: a search for thousands of characters first builds
+    a table of the same size, which takes longer than everything else here.
+    """
+    mark = fixed[:_MARK]
+    at = script.find(mark)
+    while at >= 0:
+        if script.startswith(fixed, at):
+            return script[:at], script[at + len(fixed) :]
+        at = script.find(mark, at + 1)
+    return None

@@ -33,9 +33,15 @@ from rowtui.core.submission.scripts.fill import (
     refuse_arithmetic,
     value_variable,
 )
-from rowtui.core.submission.scripts.header import job_name, options_for, shared_header
-from rowtui.core.submission.scripts.quote import QuotingError, quote, quote_all
-from rowtui.core.submission.scripts.script_parts import NameLines
+from rowtui.core.submission.scripts.quote import (
+    NameLines,
+    QuotingError,
+    job_name,
+    options_for,
+    quote,
+    quote_all,
+    shared_header,
+)
 from rowtui.core.submission.scripts.shell import PRELUDE
 from rowtui.core.workflow.model import Action
 from rowtui.core.workflow.template import CommandTemplate, PartKind

@@ -25,9 +25,9 @@ from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.reconcile.lost import AGAIN_SECONDS
 from rowtui.core.submission.reconcile.reconcile_state import LOST_STEPS, Settling
 from rowtui.core.submission.sending.fence import ABANDONED
-from rowtui.core.submission.sending.in_queue import find_requests, tokens_by_key
 from rowtui.core.submission.sending.journal import BEGUN, RECORDED, RELEASED, SEEN
 from rowtui.core.submission.sending.release_held import stays_held
+from rowtui.core.submission.sending.send import find_requests, tokens_by_key
 
 # A controller that is killed loses what it accepted in the last seconds (5 were measured).
 DURABLE_SECONDS = 20.0

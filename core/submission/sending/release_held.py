@@ -19,10 +19,9 @@ from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.sending.fence import ABANDONED
-from rowtui.core.submission.sending.in_queue import find_requests
 from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
-from rowtui.core.submission.sending.send import LOOKUP_PAUSE, PATIENCE, sent_with
+from rowtui.core.submission.sending.send import LOOKUP_PAUSE, PATIENCE, find_requests, sent_with
 from rowtui.core.submission.sending.site import NO_TRACES, Access
 
 # Records and messages of a submission in progress: steps, ids, answers and reservations.

@@ -6,12 +6,12 @@ import argparse
 from typing import Any
 
 import pytest
-from rowtui.cli.jobs.choice import CANCEL, HOLD, RELEASE, Verb, choose_jobs
 from rowtui.cli.jobs.queue_text import JobName, read_job_name
+from rowtui.cli.jobs.verbs import CANCEL, HOLD, RELEASE, Verb, choose_jobs
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import JobView
+from rowtui.core.project.views.views import JobView
 from rowtui.core.submission.plan.model import JobRecord, JobStep
 
 

@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.cli.jobs.queue_rows import rows_of
 from rowtui.cli.jobs.queue_text import queue_lines
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import display_width
+from rowtui.cli.output.output import Output, display_width
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.engine.api.engine import JobView
-from rowtui.core.project.views.views import ClusterView
+from rowtui.core.project.views.views import ClusterView, JobView
 from rowtui.core.submission.plan.model import JobRecord, JobStep
 
 NOW = 1_000_000.0

@@ -353,7 +353,6 @@ def test_who_does_not_pack_loads_nothing_of_it(here: Here) -> None:
         loaded = Report(here.folder, "--cluster", "local", *words)
         assert not {it for it in loaded.modules if it.startswith("rowtui.core.packing")}, words
         assert not {it for it in loaded.modules if it.startswith("rowtui.cli.pack.")} - {
-            "rowtui.cli.pack.choice",
             "rowtui.cli.pack.parser",
         }
         assert "numpy" not in loaded.packages

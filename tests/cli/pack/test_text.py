@@ -9,9 +9,8 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.cli.output.output import Output
+from rowtui.cli.output.output import Output, display_width
 from rowtui.cli.output.progress import Busy
-from rowtui.cli.output.table import display_width
 from rowtui.cli.pack.ahead import carried_out
 from rowtui.cli.pack.simulation import span
 from rowtui.cli.pack.text import (

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.cli.main import main
-from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import Row, TableCell, TextColumn, table_lines
+from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.show import listing
 from rowtui.cli.show.listing import STYLES, DirectoryTable, Element
 from rowtui.core.base.errors import RowtuiError

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 from rowtui.core.clusters.config.builtin import LAUNCHERS
-from rowtui.core.clusters.launcher_prefix import LauncherError, launcher_prefix
-from rowtui.core.clusters.model import Launcher, Launchers
+from rowtui.core.clusters.model import Launcher, LauncherError, Launchers, launcher_prefix
 from rowtui.core.workflow.model import Action, Processes, Resources
 
 ALL = Launchers(LAUNCHERS)

@@ -6,8 +6,8 @@ import itertools
 from fractions import Fraction
 
 from rowtui.core.base.text import Cost
+from rowtui.core.groups.form import action_cost, is_linear, job_cost, job_requests
 from rowtui.core.groups.model import Group
-from rowtui.core.groups.request import action_cost, is_linear, job_cost, job_requests
 from rowtui.core.workflow.model import Action, Processes, Resources, Walltime
 
 

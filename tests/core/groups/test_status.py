@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.text import Cost
+from rowtui.core.groups.form import action_cost, is_linear
 from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.order import action_order
-from rowtui.core.groups.request import action_cost, is_linear
 from rowtui.core.groups.status import (
     STATUS_OF,
     action_status,

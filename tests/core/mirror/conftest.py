@@ -14,7 +14,7 @@ from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 from rowtui.core.mirror.compare import compare
 from rowtui.core.mirror.listing import list_here, list_there
 from rowtui.core.mirror.model import WantedFiles
-from rowtui.core.mirror.transfer.files import FileTransfer, TransferProgress
+from rowtui.core.mirror.transfer.arriving import FileTransfer, TransferProgress
 from rowtui.core.mirror.transfer.plain_files import PlainFiles
 from rowtui.core.mirror.transfer.rsync_files import RsyncFiles
 from rowtui.core.mirror.transfer.sftp_files import SftpFiles

@@ -24,7 +24,7 @@ from rowtui.core.mirror.mirror import Mirror, files_for
 from rowtui.core.mirror.model import MARKER, CopyFailure, MirrorError, MirrorSelection, WantedFiles
 from rowtui.core.mirror.place import default_place
 from rowtui.core.mirror.selection import MirrorRules, to_fetch, to_send
-from rowtui.core.mirror.transfer.files import TransferProgress
+from rowtui.core.mirror.transfer.arriving import TransferProgress
 from rowtui.core.mirror.transfer.plain_files import PlainFiles
 from rowtui.core.mirror.transfer.sftp_files import SftpFiles
 

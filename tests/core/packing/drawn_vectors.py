@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hypothesis import strategies as st
-from rowtui.core.packing.heuristics.vectors import Bin, Item, Patterns, Vectors
+from rowtui.core.packing.heuristics.bins import Bin, Item, Patterns, Vectors
 
 AMOUNTS = st.one_of(st.integers(0, 8), st.integers(0, 300), st.sampled_from((0, 2**62, 2**62 + 1)))
 PRICES = st.one_of(st.sampled_from((0.0, 1.0, 0.34)), st.floats(0.001, 1000))

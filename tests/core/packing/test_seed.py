@@ -11,7 +11,7 @@ from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.request import MappingRequest
-from rowtui.core.packing.heuristics.vectors import Bin, Item, Vectors
+from rowtui.core.packing.heuristics.bins import Bin, Item, Vectors
 from rowtui.core.packing.model import InstanceType, ResourceAmounts
 from rowtui.core.packing.node_types import Catalogue, suitable
 from rowtui.core.packing.seed import (
@@ -441,7 +441,7 @@ def test_sets_that_hold_a_few_too_many_change_nothing(monkeypatch: pytest.Monkey
     )
     exact = seed_packing(vectors, lambda: False)
 
-    monkeypatch.setattr("rowtui.core.packing.fits_index._MOST_BYTES", 0)
+    monkeypatch.setattr("rowtui.core.packing.node_types._MOST_BYTES", 0)
 
     assert seed_packing(vectors, lambda: False) == exact
     assert not Catalogue(vectors.bins)._turned.exact

@@ -14,7 +14,7 @@ def test_the_catalogue_answers_as_a_walk_over_all_types(
     too_many: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if too_many:  # sets that hold a few too many
-        monkeypatch.setattr("rowtui.core.packing.fits_index._MOST_BYTES", 0)
+        monkeypatch.setattr("rowtui.core.packing.node_types._MOST_BYTES", 0)
     chance = random.Random(4)
     types = [
         InstanceType(

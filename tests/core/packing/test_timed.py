@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.packing.check import complaints
 from rowtui.core.packing.heuristics.bins import cost_of, shrink
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.heuristics.slots import Riders, single
@@ -21,7 +20,7 @@ from rowtui.core.packing.model import (
 )
 from rowtui.core.packing.node_types import MOST_TYPES, with_fewer_types
 from rowtui.core.packing.optimal.bound import lower_bound, worth
-from rowtui.core.packing.pack import pack
+from rowtui.core.packing.pack import complaints, pack
 from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.unplaced import find_unplaced
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rowtui.core.project.change import NO_CHANGE, AmountChange
 from rowtui.core.project.failed_jobs import ChosenFailures
+from rowtui.core.project.next_attempt import NO_CHANGE, AmountChange
 from rowtui.core.project.project import Project
 from rowtui.core.project.retry import Again, plan_again
 from rowtui.core.state.model import LastEnd, LastOutcome

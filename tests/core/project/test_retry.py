@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.groups.status import status_counts
-from rowtui.core.project.change import (
+from rowtui.core.project.next_attempt import (
     Amount,
     AmountChange,
     parse_cpus,
     parse_memory,
     parse_walltime,
 )
+from rowtui.core.project.planning.caches import project_status
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
-from rowtui.core.project.statuses import project_status
 from rowtui.core.project.views.needs import ProjectNeeds
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.state.row.postcard import encode_submitted

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import Edit, EditAsked, WhatIfAsked
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.groups.model import Status
-from rowtui.core.mapping.files.source_places import user_places
-from rowtui.core.mapping.files.trust import TrustStore
+from rowtui.core.mapping.files.trust import TrustStore, user_places
 from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.project import Project
+from rowtui.core.project.views.views import Edit, EditAsked, WhatIfAsked
 
 WORKFLOW = """\
 [[action]]  # ä

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.autopilot import Autopilot
-from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind, PlanAnswer
+from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind, PlanAnswer
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.model import Event
 from rowtui.core.runs.run import RunTotals
 from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.snapshot import read_study
 from rowtui.core.runs.store import Run, RunStore
-from rowtui.core.runs.study import read_study
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 EXAMPLE = Path(__file__).parents[3] / "examples/study"

@@ -224,7 +224,7 @@ def test_a_run_with_a_job_that_failed_stays_paused(with_sink: Path) -> None:
 @pytest.mark.parametrize(
     "moment",
     [
-        Moment("rowtui.core.runs.directories.publishing:publish"),
+        Moment("rowtui.core.runs.directories.sinks:publish"),
         Moment("rowtui.core.runs.run:Run.append", of="Published"),
         Moment("rowtui.core.runs.run:Run.append", of="Finished"),
         Moment("rowtui.core.runs.run:Run.append", after=True, of="Finished"),

@@ -60,7 +60,7 @@ RAN = {
     *("score,t=1: score", "report: report"),
 }
 RUN, RUNNING = "rowtui.core.runs.run:Run", "rowtui.core.runs.running"
-PUBLISHING = "rowtui.core.runs.directories.publishing"
+PUBLISHING = "rowtui.core.runs.directories.sinks"
 # Of each run, the deaths of those who drive it one after another.
 DEATHS = {
     "before": (

@@ -12,7 +12,7 @@ from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind, PlanAnswer
+from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind, PlanAnswer
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits
 from rowtui.core.runs.model import JobFailed, PlanSubmitted, RunStatus
 from rowtui.core.runs.running import OpenRun

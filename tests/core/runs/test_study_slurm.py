@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.submission.plan.model import Plan
-from rowtui.core.submission.sending.in_queue import SilentClusterError
 from rowtui.core.submission.sending.release_held import SendingProgress
+from rowtui.core.submission.sending.send import SilentClusterError
 
 from tests.core.runs.driving import Drive, action, drive, example, make, ran
 from tests.core.runs.killed import Moment, was_killed

@@ -17,8 +17,8 @@ from rowtui.core.clusters.model import Cluster, Identify, Launchers, Partition
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
+from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
-from rowtui.core.groups.request import job_requests
 from rowtui.core.state.model import State, positions
 from rowtui.core.state.row.postcard import decode_completed
 from rowtui.core.state.row.staging import decode_names

@@ -9,8 +9,8 @@ from functools import partial
 from rowtui.core.clusters.model import Cluster, Identify, Launchers, Partition
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.clusters.schedulers.local.machine import user_name
+from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group
-from rowtui.core.groups.request import job_requests
 from rowtui.core.submission.bundles.pilot import (
     IntoPilot,
     PilotFacts,

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import Problem
-from rowtui.core.workflow.compiled import workflow_from_json, workflow_to_json
 from rowtui.core.workflow.model import (
     Action,
     Condition,
@@ -19,6 +18,8 @@ from rowtui.core.workflow.model import (
     SubmitOptions,
     Walltime,
     Workflow,
+    workflow_from_json,
+    workflow_to_json,
 )
 
 text = st.text("ab/ä\n\"'\\\x00😀", max_size=4)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import PackChoice, QueueAsked, WhatIfAsked
+from rowtui.core.project.planning.pack_views import PackChoice
+from rowtui.core.project.queue.views import QueueAsked
+from rowtui.core.project.views.views import WhatIfAsked
 from rowtui.tui.commands.command import NO_KEY, PARTS, TITLES
 from rowtui.tui.commands.registry import COMMANDS, bindings_for, commands_here, hints_here
 from rowtui.tui.line.commands import LINE_COMMANDS

@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import gc, weakref
-from rowtui.tui.textual_patches import garbage
+from rowtui.tui.textual_patches import driver as garbage
 
 class Page:
     def __init__(self):

@@ -8,12 +8,12 @@ from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.model import NodeType, Partition, PartitionLoad
 from rowtui.core.clusters.polling.policy import PollPace
-from rowtui.core.engine.api.engine import ClusterDetail, ClusterNodes, ClusterView
+from rowtui.core.project.context.clusters import ClusterDetail, ClusterNodes
+from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.views.clusters.texts import cluster_mark
 from rowtui.tui.widgets.cells import Cell, Line, Number, cut, fit, line, width_of, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.marks import AWAY, Mark
-from rowtui.tui.widgets.numbers import age, ago, duration
+from rowtui.tui.widgets.numbers import AWAY, Mark, age, ago, duration
 
 LABEL = 12
 """The number of columns of the labels on the left of the details."""

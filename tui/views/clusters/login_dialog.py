@@ -11,13 +11,12 @@ from typing import ClassVar
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
-from rowtui.core.engine.api.engine import ClusterView
+from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.shell.session import Failure
-from rowtui.tui.views.dialog import Dialog, field_keys
-from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.views.dialogs import Dialog, field_keys
+from rowtui.tui.widgets.cells import Line, as_content, line
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
-from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.tui.widgets.cells import Span, cut, fit, line, width_of
-from rowtui.tui.widgets.marks import (
+from rowtui.tui.widgets.numbers import (
     APART,
     CONNECTED,
     CONNECTING,
@@ -17,13 +17,14 @@ from rowtui.tui.widgets.marks import (
     SLOW,
     UNREACHABLE,
     WELL,
+    age,
+    ago,
 )
-from rowtui.tui.widgets.numbers import age, ago
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import ClusterView
+    from rowtui.core.project.views.views import ClusterView
     from rowtui.tui.widgets.cells import Line
-    from rowtui.tui.widgets.marks import (
+    from rowtui.tui.widgets.numbers import (
         Mark,
     )
 

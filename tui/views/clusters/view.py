@@ -10,7 +10,8 @@ from functools import partial
 from typing import ClassVar
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import ClusterDetail, JobsView
+from rowtui.core.project.context.clusters import ClusterDetail
+from rowtui.core.project.views.views import JobsView
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import start

@@ -39,7 +39,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import PlacementExplanation
+    from rowtui.core.project.views.views import PlacementExplanation
     from rowtui.tui.shell.session import Session
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.engine import PlacementExplanation
 from rowtui.core.mapping.model.decision import (
     Candidate,
     ConstraintCheck,
@@ -19,14 +18,16 @@ from rowtui.core.mapping.model.decision import (
     MappingOutcome,
     Placement,
     Refusal,
+    check_in_words,
+    outcome_sentence,
+    what_to_do,
 )
-from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.reasons import check_in_words, outcome_sentence, what_to_do
+from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import Cell, FirstThatFits, Line, line, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.marks import Mark
-from rowtui.tui.widgets.numbers import duration
+from rowtui.tui.widgets.numbers import Mark, duration
 
 CHOSEN = Mark("✓", "chosen", "completed")
 CANDIDATE = Mark("○", "candidate", "eligible")

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.engine import PlacementExplanation
 from rowtui.core.mapping.model.decision import Contribution, Decision
+from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.tui.views.explain.explain import origin_text, section
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped

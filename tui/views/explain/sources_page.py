@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.model.decision import Decision, Refusal
-from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.fields import Origin
 from rowtui.tui.shell.external_program import open_in_editor
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.dialogs import Dialog
 from rowtui.tui.views.explain.explain import DestinationRow, origin_text
 from rowtui.tui.views.explain.match_trace import value_text
 from rowtui.tui.widgets.cells import Cell, line
@@ -29,7 +29,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.model.origin import FilePosition
+    from rowtui.core.mapping.model.fields import FilePosition
     from rowtui.tui.shell.app import RowtuiApp
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar, NamedTuple
 
-from rowtui.core.engine.api.engine import PlacementExplanation, ProjectSnapshot, WhatIfAsked
+from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.mapping.model.decision import Decision
+from rowtui.core.project.views.views import PlacementExplanation, WhatIfAsked
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import NewestAnswer, start
@@ -20,8 +21,11 @@ from rowtui.tui.views.explain.explain import (
 from rowtui.tui.views.explain.explain_text import (
     copy_json,
     explanation_text,
+    forget_if_changed,
     show_lines,
     show_sources,
+    take_back,
+    write_what_if,
 )
 from rowtui.tui.views.explain.what_if import (
     TypedWhatIf,
@@ -30,7 +34,6 @@ from rowtui.tui.views.explain.what_if import (
     read_form,
     with_change,
 )
-from rowtui.tui.views.explain.write import forget_if_changed, take_back, write_what_if
 from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import OneLine, Panel, set_titles

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.engine import WhatIfAsked
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.request import Amounts, WhatIf
+from rowtui.core.project.views.views import WhatIfAsked
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.numbers import duration

@@ -18,9 +18,9 @@ from rowtui.core.engine.api.engine import (
     Engine,
     GroupsPage,
     GroupSummary,
-    ListAsked,
 )
 from rowtui.core.groups.model import Status
+from rowtui.core.project.views.views import ListAsked
 from rowtui.tui.widgets.cells import (
     Cell,
     FirstThatFits,
@@ -33,8 +33,7 @@ from rowtui.tui.widgets.cells import (
     wrapped,
 )
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.marks import STATUS_MARKS
-from rowtui.tui.widgets.numbers import cost_forms, duration
+from rowtui.tui.widgets.numbers import STATUS_MARKS, cost_forms, duration
 from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
 from textual.geometry import Size
 

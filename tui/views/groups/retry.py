@@ -12,20 +12,20 @@ from typing import Any, ClassVar, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.engine import AmountChange, FailedJob
-from rowtui.core.project.change import (
+from rowtui.core.project.next_attempt import (
     NO_CHANGE,
     Amount,
+    AmountChange,
     parse_cpus,
     parse_memory,
     parse_walltime,
     suggested_change,
 )
-from rowtui.tui.views.dialog import Dialog, field_keys, show_wrong
-from rowtui.tui.widgets.cells import Line, line
+from rowtui.core.project.views.views import FailedJob
+from rowtui.tui.views.dialogs import Dialog, field_keys, show_wrong
+from rowtui.tui.widgets.cells import Line, as_content, line
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
-from rowtui.tui.widgets.palette import as_content
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType

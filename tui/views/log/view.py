@@ -7,20 +7,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import JobView, LogPage, LogState
-from rowtui.core.project.views.views import ROW
+from rowtui.core.project.views.views import ROW, JobView, LogPage, LogState
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.external_program import open_in_pager
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.log.log import trouble_line
 from rowtui.tui.views.queue.jobs import job_id
 from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.fields import InputField
-from rowtui.tui.widgets.log_rows import LogRows
-from rowtui.tui.widgets.marks import JOB_MARKS
-from rowtui.tui.widgets.numbers import file_size
+from rowtui.tui.widgets.log_rows import LogRows, trouble_line
+from rowtui.tui.widgets.numbers import JOB_MARKS, file_size
 from textual import events
 from textual.app import ComposeResult
 from textual.timer import Timer

@@ -28,8 +28,7 @@ from rowtui.tui.widgets.table.engine_rows import MemoryRows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rowtui.core.engine.api.engine import NetworkView
-    from rowtui.core.runs.views import NodeView
+    from rowtui.core.runs.views import NetworkView, NodeView
     from rowtui.tui.views.network.view import NetworkScreen
     from textual.widget import Widget
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import Engine, GraphJobState, ListAsked
+from rowtui.core.engine.api.engine import Engine
+from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.views.views import ListAsked
 from rowtui.core.runs.views import SampleView
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import Wiring
@@ -22,8 +24,7 @@ from rowtui.tui.widgets.table.list_table import MOST_MARKED, ListTable
 from rowtui.tui.widgets.table.rows import Marks
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import NetworkView
-    from rowtui.core.runs.views import NodeView
+    from rowtui.core.runs.views import NetworkView, NodeView
     from rowtui.tui.views.network.view import NetworkScreen
 
 

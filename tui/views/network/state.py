@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine.api.engine import GraphJobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.model import RunStatus
 from rowtui.tui.views.network.picture.boxes import key_of
-from rowtui.tui.widgets.marks import Mark
+from rowtui.tui.widgets.numbers import Mark
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import NetworkView
-    from rowtui.core.runs.views import FailureView, NodeView, SampleView
+    from rowtui.core.runs.views import FailureView, NetworkView, NodeView, SampleView
     from rowtui.tui.views.network.picture.boxes import NodeKey
 
 

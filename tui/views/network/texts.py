@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
 from rowtui.core.base.values import compact
-from rowtui.core.engine.api.engine import GraphJobState
-from rowtui.core.runs.limits.texts import amount, cost_text
-from rowtui.core.runs.limits.times import time_text
+from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.runs.limits.times import amount, cost_text, time_text
 from rowtui.tui.views.network.picture.boxes import IN_ORDER, link_mark
 from rowtui.tui.views.network.run_limits import asked_text
 from rowtui.tui.views.network.state import RUN_MARKS
 from rowtui.tui.widgets.cells import Span, line, portion, width_of, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.marks import GRAPH_MARKS
-from rowtui.tui.widgets.numbers import duration
+from rowtui.tui.widgets.numbers import GRAPH_MARKS, duration
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import NetworkView
-    from rowtui.core.runs.views import FailureView, NodeView, RunView, SampleView
+    from rowtui.core.runs.views import FailureView, NetworkView, NodeView, RunView, SampleView
     from rowtui.tui.widgets.cells import Cell, Line
 
 _STATE_MARKS = {name.lower(): GRAPH_MARKS[it] for name, it in GraphJobState.__members__.items()}

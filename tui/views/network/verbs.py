@@ -11,18 +11,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import GraphJobState
-from rowtui.core.runs.limits.texts import describe as describe_limits
+from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.runs.limits.times import describe as describe_limits
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import PageScreen, confirm
-from rowtui.tui.views.network.limits_dialog import RunLimitsScreen
-from rowtui.tui.views.network.run_limits import asked_text, limit_texts, proposed
+from rowtui.tui.views.network.run_limits import RunLimitsScreen, asked_text, limit_texts, proposed
 from rowtui.tui.views.network.texts import jobs_with_states, state_mark
 from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import line
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import RedoView, RunLimits, WaitPath
+    from rowtui.core.runs.limits.limits import RunLimits
+    from rowtui.core.runs.views import RedoView, WaitPath
     from rowtui.tui.widgets.cells import Line
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import ClassVar
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import NetworkView
+from rowtui.core.runs.views import NetworkView
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.commands.running import may_mark_sample
 from rowtui.tui.views.network.graph import NetworkGraph

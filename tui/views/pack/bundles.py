@@ -20,12 +20,12 @@ from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.numbers import duration
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import PackedPlan
     from rowtui.core.packing.model import ResourceAmounts
     from rowtui.core.project.planning.pack_views import (
         BundleView,
         LeftAlone,
         PackedDestination,
+        PackedPlan,
     )
     from rowtui.core.submission.plan.model import PlannedJob
     from rowtui.tui.widgets.cells import Cell, Line

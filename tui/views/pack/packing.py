@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.engine import ActionSummary, PackChoice
-from rowtui.core.project.planning.pack_views import PackedDestination
+from rowtui.core.engine.api.engine import ActionSummary
+from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination
 from rowtui.tui.views.pack.bundles import BundleLook, Picture, Shares, costs, price
 from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped
 from rowtui.tui.widgets.numbers import duration

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine.api.engine import PackChoice
+from rowtui.core.project.planning.pack_views import PackChoice
 
 if TYPE_CHECKING:
     from rowtui.core.project.planning.pack_views import NodeTypeView

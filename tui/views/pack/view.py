@@ -11,10 +11,17 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from rowtui.core.engine.api.engine import PackChoice
+from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.pack.asking import PackAsking, compare
+from rowtui.tui.views.pack.asking import (
+    LABELS,
+    LimitsForm,
+    PackAsking,
+    compare,
+    limit_texts,
+    read_limits,
+)
 from rowtui.tui.views.pack.bundles import (
     AloneRow,
     BundleLook,
@@ -24,7 +31,6 @@ from rowtui.tui.views.pack.bundles import (
     bundle_columns,
     bundle_values,
 )
-from rowtui.tui.views.pack.limits import LABELS, LimitsForm, limit_texts, read_limits
 from rowtui.tui.views.pack.packing import (
     choice_words,
     compared_lines,

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.tui.widgets.cells import FirstThatFits, Span, fit, line, width_of
 from rowtui.tui.widgets.columns import GAP, TableColumn, place
-from rowtui.tui.widgets.marks import JOB_MARKS
-from rowtui.tui.widgets.numbers import duration
+from rowtui.tui.widgets.numbers import JOB_MARKS, duration
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import JobView
+    from rowtui.core.project.views.views import JobView
     from rowtui.core.submission.plan.model import JobRecord
     from rowtui.tui.widgets.cells import Cell, Line
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import QueueRow
+from rowtui.core.project.queue.rows import QueueRow
 from rowtui.tui.widgets.cells import (
     Cell,
     FirstThatFits,
@@ -18,8 +18,7 @@ from rowtui.tui.widgets.cells import (
     width_of,
 )
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.marks import JOB_MARKS
-from rowtui.tui.widgets.numbers import age, duration, minutes_left
+from rowtui.tui.widgets.numbers import JOB_MARKS, age, duration, minutes_left
 
 ROOMY = 100
 """Columns of a screen from which limits and reasons are shown in full."""

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Hashable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from rowtui.core.engine.api.engine import MarkedRow, QueuePage, QueueRow, RowKey
-from rowtui.core.project.queue.views import MOST_MARKED, SORTS
+from rowtui.core.base.text import plural
+from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
+from rowtui.core.project.queue.views import MOST_MARKED, SORTS, QueueAsked, QueuePage
+from rowtui.tui.commands.running import CANCEL, HOLD, RELEASE, RETRY, JobVerb
+from rowtui.tui.shell.work import start
+from rowtui.tui.views.dialogs import confirm
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.table.engine_rows import LOADED, EngineRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import Marks
+
+if TYPE_CHECKING:
+    from rowtui.tui.shell.app import RowtuiApp
+
 
 # Rows
 
@@ -132,3 +142,174 @@ class QueueList(ListTable):
         if len(found) >= MOST_MARKED:
             self.notify(f"Only the first {MOST_MARKED:,} rows.", markup=False)
         self._took(found[:MOST_MARKED])
+
+
+# The marks of the view Queue, and its operations on jobs, which ask for a confirmation.
+
+
+class QueueMarking:
+    """The marks of one table. `asked` returns its request; `show` is called after a change.
+
+    A marked array stands for all its jobs. The marks are stored in the session, with the states of
+    their jobs; the engine is asked for these states again after each poll of the queue.
+    """
+
+    def __init__(
+        self,
+        app: RowtuiApp,
+        table: Callable[[], QueueList],
+        asked: Callable[[], QueueAsked],
+        show: Callable[[], None],
+    ) -> None:
+        self._app = app
+        self._session = app.session
+        self._table = table
+        self._asked = asked
+        self._show = show
+        self._marked_all = ""  # The kind of jobs that `mark_all` marked last.
+
+    def mark(self) -> None:
+        """Mark the job under the cursor, or all jobs of its array; or remove the mark."""
+        row, table = self._session.queue_row, self._table()
+        if row is None:
+            return
+        if row.key.parent in self._session.queue_marks:
+            self._app.notify("All of its array is marked: mark it above.")
+            return
+        table.toggle_mark()
+        if row.key in table.marks.keys:
+            self._session.queue_marks[row.key] = row.marked
+        else:
+            self._session.queue_marks.pop(row.key, None)
+        self._marked_all = ""
+        self._changed()
+
+    def mark_all(self) -> None:
+        """Mark all jobs that have not ended; at the second call all failed jobs; at the
+        third none.
+        """
+        steps = ["active", "failed"]
+        if self._marked_all:
+            steps = steps[steps.index(self._marked_all) + 1 :]
+        elif self._table().marks.keys:
+            steps = []
+        self._work(partial(self._mark_first_of, steps))
+
+    async def _mark_first_of(self, steps: Sequence[str]) -> None:
+        self.forget()
+        for which in steps:
+            try:
+                marked = await self._session.engine.queue_all(self._asked(), which)
+            except Exception as error:
+                self._app.report("the jobs cannot be marked", error)
+                return
+            if marked:
+                self._marked_all = which
+                self._session.queue_marks = {row.key: row for row in marked}
+                self._table().marks.keys.update(dict.fromkeys(self._session.queue_marks, 0))
+                if len(marked) == MOST_MARKED:
+                    self._app.notify(f"Only the first {MOST_MARKED:,} rows.")
+                break
+        self._changed()
+
+    def took(self, marked: Sequence[MarkedRow]) -> None:
+        """Mark a range, or all rows that the filter leaves, in addition to the earlier marks."""
+        marks = self._session.queue_marks
+        for row in marked[: max(0, MOST_MARKED - len(marks))]:
+            marks[row.key] = row
+            self._table().marks.keys[row.key] = 0
+        self._marked_all = ""
+        self._changed()
+
+    def look_again(self) -> None:
+        """Update the marked jobs: they may have other states now, or be gone."""
+        if self._session.queue_marks:
+            self._work(self._refresh)
+
+    async def _refresh(self) -> None:
+        keys = tuple(self._session.queue_marks)
+        try:
+            marked = await self._session.engine.queue_marked(keys)
+        except Exception as error:
+            self._app.report("the marked jobs are not known", error)
+            return
+        there = {row.key: row for row in marked}
+        for key in keys:
+            if key in there and key in self._session.queue_marks:
+                self._session.queue_marks[key] = there[key]
+            else:
+                self._session.queue_marks.pop(key, None)
+                self._table().marks.keys.pop(key, None)
+        self._show()
+
+    def forget(self) -> None:
+        """Remove all marks."""
+        self._marked_all = ""
+        self._session.queue_marks = {}
+        self._table().marks.set_all(False)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._table().marks_changed()
+        self._show()
+
+    def _work(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        start(self._table().screen, work, "marks", exclusive=True)
+
+
+class QueueVerbs(ScreenView):
+    """The part of the view Queue that acts on jobs."""
+
+    def command_cancel(self) -> None:
+        """Ask, then cancel the marked jobs, or those under the cursor."""
+        self._start_verb(CANCEL)
+
+    def command_hold(self) -> None:
+        """Ask, then keep the marked jobs, or those under the cursor, from starting."""
+        self._start_verb(HOLD)
+
+    def command_release(self) -> None:
+        """Ask, then let the marked jobs, or those under the cursor, start."""
+        self._start_verb(RELEASE)
+
+    def command_retry(self) -> None:
+        """Ask for changes, then plan the failed jobs again: the marked ones, or those under the
+        cursor.
+        """
+        self._start_verb(RETRY)
+
+    def _start_verb(self, verb: JobVerb) -> None:
+        row = self.session.queue_row
+        keys = tuple(self.session.queue_marks) or ((row.key,) if row is not None else ())
+        if keys:
+            start(self, partial(self._ask_about, verb, keys), "verb", exclusive=True)
+
+    async def _ask_about(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
+        try:
+            chosen = await self.session.engine.queue_chosen(keys, verb.word)
+        except Exception as error:
+            self.dashboard.report(f"nothing could be {verb.done}", error)
+            return
+        left = chosen.total - chosen.jobs
+        if not chosen.jobs:
+            why = verb.why_not(self.session.chosen_states) or "these jobs are gone"
+            self.dashboard.warn(f"{verb.word}: {why}")
+            return
+        if verb is RETRY:
+            note = f"{left:,} marked did not fail" if left else ""
+            if (more := chosen.jobs - len(chosen.failed)) > 0:
+                note = f"only the first {len(chosen.failed):,}: {more:,} more failed"
+            self.dashboard.verbs.ask_again(list(chosen.failed), note)
+            return
+
+        def act() -> None:
+            self.forget_marks()
+            self.dashboard.verbs.act(verb, keys, chosen.jobs)
+
+        question = f"{verb.word.capitalize()} {plural(chosen.jobs, 'job')}?"
+        if left:
+            question = f"{question} ({left:,} marked cannot be {verb.done})"
+        nothing = f"Nothing was {verb.done}."
+        confirm(
+            self.app, question, chosen.lines, chosen.jobs, act, otherwise=nothing, of=chosen.jobs
+        )

@@ -12,22 +12,29 @@ from typing import ClassVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import (
+from rowtui.core.project.queue.rows import QueueRow, RowKey
+from rowtui.core.project.queue.views import (
+    EVERYBODY,
+    MINE,
+    PROJECT,
+    SORTS,
     JobDetail,
-    ListAsked,
     QueueAsked,
     QueuePage,
-    QueueRow,
-    RowKey,
 )
-from rowtui.core.project.queue.views import EVERYBODY, MINE, PROJECT, SORTS
+from rowtui.core.project.views.views import ListAsked
 from rowtui.core.submission.plan.model import NO_ID, called
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, clusters_in_one_line
 from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
-from rowtui.tui.views.queue.table import QueueList, QueueRows, queue_values
-from rowtui.tui.views.queue.verbs import QueueMarking, QueueVerbs
+from rowtui.tui.views.queue.table import (
+    QueueList,
+    QueueMarking,
+    QueueRows,
+    QueueVerbs,
+    queue_values,
+)
 from rowtui.tui.views.queue.why_page import WAITS, WhyScreen, row_lines
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.chrome import Panel, set_titles

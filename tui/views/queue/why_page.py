@@ -7,15 +7,15 @@ from functools import partial
 
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.engine.api.engine import JobDetail, QueueRow
+from rowtui.core.project.queue.rows import QueueRow
+from rowtui.core.project.queue.views import JobDetail
 from rowtui.tui.shell.session import Session, describe
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.dialogs import Dialog
 from rowtui.tui.views.queue.render_rows import start_text
 from rowtui.tui.widgets.cells import Line, line, plain, width_of, wrapped
 from rowtui.tui.widgets.chrome import set_titles
-from rowtui.tui.widgets.marks import JOB_MARKS
-from rowtui.tui.widgets.numbers import age, ago, clock_time, duration
+from rowtui.tui.widgets.numbers import JOB_MARKS, age, ago, clock_time, duration
 from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
 from textual.binding import Binding

@@ -18,7 +18,9 @@ from rowtui.tui.widgets.columns import TableColumn
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
-    from rowtui.core.engine.api.engine import ActionSummary, JobsView, NetworkView, ProjectSnapshot
+    from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
+    from rowtui.core.project.views.views import JobsView
+    from rowtui.core.runs.views import NetworkView
     from rowtui.tui.views.submit.plan import Sending
     from rowtui.tui.widgets.cells import Cell, Line
 

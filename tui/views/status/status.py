@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from rowtui.tui.widgets.cells import Bar, FirstThatFits, Number, line
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.marks import JOB_MARKS
-from rowtui.tui.widgets.numbers import cost_forms
+from rowtui.tui.widgets.numbers import JOB_MARKS, cost_forms
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import ActionSummary, JobsView, ProjectSnapshot
+    from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
+    from rowtui.core.project.views.views import JobsView
     from rowtui.tui.widgets.cells import Cell, Line
 
 COUNTS = ("completed", "submitted", "eligible", "waiting")

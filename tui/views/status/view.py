@@ -33,7 +33,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import ActionSummary, JobsView
+    from rowtui.core.engine.api.engine import ActionSummary
+    from rowtui.core.project.views.views import JobsView
     from rowtui.tui.views.status.needs import (
         NeedItem,
     )

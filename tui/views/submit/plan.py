@@ -22,8 +22,9 @@ from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.numbers import cost_forms, duration
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import PlanCheck, SendingProgress
+    from rowtui.core.project.review.views import PlanCheck
     from rowtui.core.submission.plan.model import Packed, Plan, PlannedJob
+    from rowtui.core.submission.sending.release_held import SendingProgress
     from rowtui.tui.widgets.cells import Cell, Line
 
 

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import CheckState, PlanCheck, PlanFinding
-from rowtui.core.project.review.views import NAMES, worst
-from rowtui.core.runs.limits.texts import amount
+from rowtui.core.project.review.views import NAMES, CheckState, PlanCheck, PlanFinding, worst
+from rowtui.core.runs.limits.times import amount
 from rowtui.tui.widgets.cells import line, portion
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Budget
+    from rowtui.core.project.review.views import Budget
     from rowtui.tui.views.submit.plan_choice import PlanChoice
     from rowtui.tui.widgets.cells import Line
 

@@ -17,7 +17,7 @@ from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.model import JobCounts
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Budget, PlanFinding
+    from rowtui.core.project.review.views import Budget, PlanFinding
     from rowtui.core.submission.plan.model import Plan
 
 

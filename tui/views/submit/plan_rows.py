@@ -202,7 +202,7 @@ def bundle_text(row: PlanRow, scheduler: str) -> tuple[str, ...]:
 
 def _script(jobs: Sequence[PlannedJob], scheduler: str) -> list[str]:
     from rowtui.core.submission.bundles.script import bundle_script
-    from rowtui.core.submission.scripts.script_parts import split_script
+    from rowtui.core.submission.scripts.quote import split_script
 
     # The script was written by another version.
     if any(split_script(job.script) is None for job in jobs):

@@ -10,7 +10,7 @@ from rowtui.tui.widgets.cells import line, portion, width_of
 from rowtui.tui.widgets.numbers import duration, file_size
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import TransferView
+    from rowtui.core.project.views.views import TransferView
     from rowtui.tui.views.submit.plan import Sending
     from rowtui.tui.widgets.cells import Line
 

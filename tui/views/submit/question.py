@@ -16,10 +16,9 @@ from rowtui.tui.views.submit.plan_sending import (
     first_error,
     sending_line,
 )
-from rowtui.tui.widgets.cells import Line, line, width_of, wrapped
+from rowtui.tui.widgets.cells import Line, as_content, line, width_of, wrapped
 from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.fields import InputField
-from rowtui.tui.widgets.palette import as_content
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical

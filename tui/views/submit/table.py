@@ -17,7 +17,7 @@ from rowtui.core.base.filter import (
     RowFilter,
     row_matches,
 )
-from rowtui.core.engine.api.engine import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.views.submit.plan import Sending
 from rowtui.tui.views.submit.plan_rows import PlanRow, SingleRows, row_cells, row_values

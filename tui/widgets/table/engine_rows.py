@@ -19,7 +19,7 @@ from rowtui.core.base.filter import (
     with_known_fields,
 )
 from rowtui.core.base.values import JsonKind, kind_of
-from rowtui.core.engine.api.engine import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.tui.widgets.cells import Cell, FirstThatFits, Number, plain
 from rowtui.tui.widgets.table.rows import ListRows, PagedRows
 

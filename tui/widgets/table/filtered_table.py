@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rowtui.core.base.filter import FilterError, RowFilter, parse_filter, places
-from rowtui.core.engine.api.engine import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.filter_bar import FilterBar
+from rowtui.tui.widgets.fields import FilterBar
 from rowtui.tui.widgets.table.engine_rows import Arranged
 from rowtui.tui.widgets.table.rows import RowSource
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.message import Message
-
-if TYPE_CHECKING:
-    pass
 
 NOT_REFUSED = ("", "")
 """The text of the refused filter, and the reason."""

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.column_choice import FieldChoice, KeptFields
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.export import export_list
-from rowtui.tui.views.fields import FieldsScreen
+from rowtui.tui.views.export import FieldsScreen, export_list
 from rowtui.tui.widgets.columns import place
 from rowtui.tui.widgets.table.engine_rows import LOADED, Arranged
 from rowtui.tui.widgets.table.filtered_table import FilteredTable

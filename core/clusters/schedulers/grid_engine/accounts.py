@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.commands import CommandResult
 from rowtui.core.clusters.schedulers.base import (
@@ -15,9 +14,6 @@ from rowtui.core.clusters.schedulers.base import (
     JobKey,
     JobState,
 )
-
-if TYPE_CHECKING:
-    pass
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
     REASON_LIMIT,
     QstatFormatError,

@@ -22,7 +22,7 @@ from rowtui.core.clusters.schedulers.kind import (
     SchedulerDetail,
     SchedulerKind,
 )
-from rowtui.core.clusters.schedulers.reason_table import HELD, ReasonExplanation, Reasons, foreign
+from rowtui.core.clusters.schedulers.reasons import HELD, ReasonExplanation, Reasons, foreign
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.reason_table import HELD, ReasonExplanation, Reasons, foreign
+from rowtui.core.clusters.schedulers.reasons import HELD, ReasonExplanation, Reasons, foreign
 
 _WAIT = "Nothing needs to be done."
 _ASK = "Ask the administrators, or cancel it and submit to another partition."

@@ -12,7 +12,7 @@ from rowtui.core.submission.sending.fence import begun_at, command_end, seconds_
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rowtui.core.base.json.amounts import JobAmountsJson
+    from rowtui.core.base.json.directories import JobAmountsJson
     from rowtui.core.base.json.jobs import JobJson, JobsJson
     from rowtui.core.project.project import Project
     from rowtui.core.project.views.views import JobView

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.text import Cost
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json.amounts import CostJson, PlaceJson
-    from rowtui.core.base.json.copies import TransferJson
+    from rowtui.core.base.json.directories import CostJson, PlaceJson
+    from rowtui.core.base.json.plans import TransferJson
     from rowtui.core.project.project import Project
     from rowtui.core.project.views.views import (
         TransferView,

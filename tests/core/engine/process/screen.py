@@ -10,8 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import EngineProcess
+from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 
 
 def say(*words: object) -> None:

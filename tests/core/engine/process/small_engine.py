@@ -17,12 +17,11 @@ from typing import Any
 from rowtui.core.base.errors import IncomparableError, InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
-from rowtui.core.engine.api.engine import SendingProgress
-from rowtui.core.engine.process.options import EngineOptions, ProjectOpened
 from rowtui.core.engine.process.serve import main
-from rowtui.core.engine.process.start import EngineProcess
+from rowtui.core.engine.process.start import EngineOptions, EngineProcess, ProjectOpened
 from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
 from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
+from rowtui.core.submission.sending.release_held import SendingProgress
 
 PROGRAM = f"""\
 import sys

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import LoginQuestion
 from rowtui.core.engine.process.client import ProcessEngine
 from rowtui.core.engine.process.start import EngineProcess
+from rowtui.core.project.context.questions import LoginQuestion
 
 from tests.core.engine.process.small_engine import ERRORS, plan_of
 from tests.eventually import eventually_async

@@ -17,8 +17,7 @@ from rowtui.core.base.errors import NoProjectError, WorkflowError
 from rowtui.core.engine.process import supervision
 from rowtui.core.engine.process.client import ProcessEngine
 from rowtui.core.engine.process.errors import EngineLost
-from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import EngineProcess
+from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 
 from tests.core.engine.process import small_engine
 from tests.core.engine.process.conftest import make_project
@@ -164,7 +163,6 @@ def test_the_screen_loads_nothing_that_only_the_engine_needs(home: Path) -> None
         "rowtui.core.engine",
         "rowtui.core.engine.process",
         "rowtui.core.engine.process.errors",
-        "rowtui.core.engine.process.options",
         "rowtui.core.engine.process.start",
         "rowtui.core.base.errors",
     }

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST, LoginQuestion, Withdrawn
+from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST
 from rowtui.core.engine.process import supervision
 from rowtui.core.engine.process.client import AFTER_A_LOSS, ProcessEngine
 from rowtui.core.engine.process.errors import EngineLost
-from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import EngineProcess
+from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 from rowtui.core.groups.model import Status
+from rowtui.core.project.context.questions import LoginQuestion, Withdrawn
 from rowtui.core.submission.plan.model import JobStep
 
 from tests.core.engine.process.conftest import make_project

@@ -9,7 +9,7 @@ import sys
 # behind each block; then the process tells how many MB it has, at best.
 PROGRAM = """
 import sys, threading, time
-from rowtui.core.engine.process.options import keep_little
+from rowtui.core.engine.process.start import keep_little
 
 if sys.argv[1] == "little":
     keep_little(every=0.05)

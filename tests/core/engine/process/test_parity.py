@@ -11,12 +11,12 @@ from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import Engine, PackChoice, ProjectSnapshot
+from rowtui.core.engine.api.engine import Engine, ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.process.client import ProcessEngine
-from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import EngineProcess
+from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 from rowtui.core.groups.model import Status
+from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.project import Project
 from rowtui.core.state.row.staging import stage_completions
 

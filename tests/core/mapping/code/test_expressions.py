@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rowtui.core.mapping.code.compiler import LONGEST_CODE
 from rowtui.core.mapping.code.expressions import (
+    LONGEST_CODE,
     ExpressionError,
     compile_block,
     compile_execute,

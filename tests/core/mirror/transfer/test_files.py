@@ -12,8 +12,8 @@ import pytest
 from rowtui.core.mirror.compare import Copy, compare
 from rowtui.core.mirror.listing import facts_here, list_here, list_there
 from rowtui.core.mirror.model import PARTIAL, CopyFailure, FileFacts, MirrorError
-from rowtui.core.mirror.transfer import streams
-from rowtui.core.mirror.transfer.files import TransferProgress
+from rowtui.core.mirror.transfer import arriving as streams
+from rowtui.core.mirror.transfer.arriving import TransferProgress
 
 from tests.core.mirror.conftest import EVERYTHING, Way, content, fill
 from tests.eventually import eventually

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
-from rowtui.core.network.definition.allowed import NetworkError
+from rowtui.core.network.definition.load_tables import NetworkError
 from rowtui.core.network.definition.spec import (
     ALL,
     Input,

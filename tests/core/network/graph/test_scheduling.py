@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from rowtui.core.network.graph.job_graph import JobGraph
 from rowtui.core.network.graph.job_model import DependencyColumns, JobBlock
 from rowtui.core.network.graph.scheduling import (
+    OURS,
     FromSource,
     NodeFacts,
     Orderable,
     SchedulingError,
+    find_plugin,
     ranks,
     remaining_seconds,
 )
-from rowtui.core.network.graph.scheduling_plug_ins import OURS, find_plugin
 
 # Two samples through simulate -> average -> plot, and simulate -> check; workflow.toml names
 # check first. Jobs: simulate 0 1, average 2 3, plot 4 5, check 6 7.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.network.definition.allowed import NetworkError
+from rowtui.core.network.definition.load_tables import NetworkError
 from rowtui.core.network.definition.spec import (
     Existing,
     Input,

@@ -6,8 +6,15 @@ import math
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.packing.heuristics.bins import BinFinder, price_step, stepped_up, worthwhile
-from rowtui.core.packing.heuristics.vectors import Bin, Item, Vectors
+from rowtui.core.packing.heuristics.bins import (
+    Bin,
+    BinFinder,
+    Item,
+    Vectors,
+    price_step,
+    stepped_up,
+    worthwhile,
+)
 
 SIZES = st.tuples(st.integers(0, 6), st.integers(0, 6))
 BINS = st.lists(st.builds(Bin, SIZES, st.integers(0, 5).map(float)), min_size=1, max_size=8)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from rowtui.core.packing.heuristics import pool
+from rowtui.core.packing.heuristics.bins import Bin, Item, Pattern, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.fill import FIRST, LARGE, FillMethod, fill, pack
 from rowtui.core.packing.heuristics.pool import Ground
-from rowtui.core.packing.heuristics.vectors import Bin, Item, Pattern, Vectors, patterns_cost
 from rowtui.core.packing.optimal.prices import best_prices
 
 from bench import packing_cases

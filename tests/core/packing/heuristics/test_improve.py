@@ -7,9 +7,7 @@ from itertools import count
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rowtui.core.packing.heuristics.fill import fill
-from rowtui.core.packing.heuristics.improve import improve
-from rowtui.core.packing.heuristics.vectors import (
+from rowtui.core.packing.heuristics.bins import (
     Bin,
     Item,
     Pattern,
@@ -17,6 +15,8 @@ from rowtui.core.packing.heuristics.vectors import (
     Vectors,
     patterns_cost,
 )
+from rowtui.core.packing.heuristics.fill import fill
+from rowtui.core.packing.heuristics.improve import improve
 
 from bench import packing_cases
 from tests.core.packing.drawn_vectors import assert_packed, drawn_vectors

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.packing.heuristics.vectors import Bin, Item, Patterns, Vectors, patterns_cost
-from rowtui.core.packing.optimal.columns import available, generate
+from rowtui.core.packing.heuristics.bins import Bin, Item, Patterns, Vectors, patterns_cost
 from rowtui.core.packing.optimal.exact import prove
-from rowtui.core.packing.optimal.whole_bins import Generated
+from rowtui.core.packing.optimal.whole_bins import Generated, available, generate
 
 
 def always() -> bool:
@@ -234,8 +233,9 @@ def test_a_thousand_bins_that_none_betters_are_no_burden() -> None:
 WITHOUT = """
 import sys
 sys.modules["highspy"] = None  # as if it were not installed: importing it raises ImportError
-from rowtui.core.packing.optimal import columns, exact
-from rowtui.core.packing.heuristics.vectors import Bin, Item, Vectors
+from rowtui.core.packing.optimal import exact
+from rowtui.core.packing.optimal import whole_bins as columns
+from rowtui.core.packing.heuristics.bins import Bin, Item, Vectors
 assert not columns.available()
 vectors = Vectors((Bin((4,), 1.0),), (Item((3,), 2), Item((1,), 2)))
 assert len(exact.prove(vectors, lambda: True)) == 1

@@ -7,7 +7,7 @@ import math
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.packing.heuristics.vectors import Bin, Item, Patterns, Vectors, patterns_cost
+from rowtui.core.packing.heuristics.bins import Bin, Item, Patterns, Vectors, patterns_cost
 from rowtui.core.packing.optimal import exact
 from rowtui.core.packing.optimal.exact import list_contents, prove
 

@@ -8,9 +8,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.packing.heuristics.bins import BinFinder
+from rowtui.core.packing.heuristics.bins import Bin, BinFinder, Item, Size, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.fill import fill
-from rowtui.core.packing.heuristics.vectors import Bin, Item, Size, Vectors, patterns_cost
 from rowtui.core.packing.optimal.prices import (
     Prices,
     best_prices,

@@ -64,7 +64,7 @@ def test_the_first_is_whom_one_finds_by_looking_at_everybody(most: int, ranks: i
 
 
 def test_it_does_not_matter_that_sets_hold_a_few_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rowtui.core.packing.fits_index._MOST_BYTES", 0)
+    monkeypatch.setattr("rowtui.core.packing.node_types._MOST_BYTES", 0)
 
     test_the_first_is_whom_one_finds_by_looking_at_everybody(1000, 5)
 

@@ -17,16 +17,19 @@ from rowtui.core.clusters.schedulers.base import JobSpec
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
-from rowtui.core.project.review.before import asked_for
 from rowtui.core.project.review.budgets import (
     ChargedHours,
     account_of,
     check_budget,
 )
-from rowtui.core.project.review.dry import MOST_ASKED, check_dry
-from rowtui.core.project.review.review import check_duplicates, check_warnings
+from rowtui.core.project.review.review import (
+    MOST_ASKED,
+    check_dry,
+    check_duplicates,
+    check_warnings,
+)
 from rowtui.core.project.review.script_diff import check_scripts, shapes_of
-from rowtui.core.project.review.views import CheckState, PlanCheck, ranges_of
+from rowtui.core.project.review.views import CheckState, PlanCheck, asked_for, ranges_of
 from rowtui.core.project.review.without import without
 from rowtui.core.submission.plan.charges import Balance
 from rowtui.core.submission.plan.json import plan_from_json, plan_id

@@ -16,7 +16,7 @@ from rowtui.core.network.definition.spec import (
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.samples.sample_flow import Flow
 from rowtui.core.network.samples.shape import shape
-from rowtui.core.runs.directories.needs import inputs_of
+from rowtui.core.runs.directories.inputs import inputs_of
 from rowtui.core.runs.model import MadeEntry
 
 SPLIT = Node("split", "split", (Input("state", (Link("state"),)),))

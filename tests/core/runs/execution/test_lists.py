@@ -12,7 +12,7 @@ from rowtui.core.network.definition.spec import Gather
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.execution import RoundWork
 from rowtui.core.runs.execution.lists import SequentialLists, lists, waves
-from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed
 from rowtui.core.runs.running import OpenRun

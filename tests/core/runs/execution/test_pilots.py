@@ -10,12 +10,12 @@ from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
-from rowtui.core.runs.execution.messages import MessageKind
+from rowtui.core.runs.execution.rounds import MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.snapshot import read_study
 from rowtui.core.runs.store import RunStore
-from rowtui.core.runs.study import read_study
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.submission.plan.model import JobStep
 

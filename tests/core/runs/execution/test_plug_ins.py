@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.execution import ExecutionError
-from rowtui.core.runs.execution.messages import MessageKind
 from rowtui.core.runs.execution.plug_ins import OURS, find_execution
+from rowtui.core.runs.execution.rounds import MessageKind
+from rowtui.core.runs.snapshot import read_study
 from rowtui.core.runs.store import Run, RunStore
-from rowtui.core.runs.study import read_study
 
 from tests.core.runs.chained import JOBS, chained, is_done_once, sends
 from tests.core.runs.driving import drive

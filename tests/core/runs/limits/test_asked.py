@@ -6,20 +6,19 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.text import Cost
-from rowtui.core.mapping.files.source_places import user_places
-from rowtui.core.mapping.files.trust import TrustStore
+from rowtui.core.mapping.files.trust import TrustStore, user_places
 from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.project.planning.caches import project_status
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
-from rowtui.core.project.statuses import project_status
-from rowtui.core.runs.execution.messages import MessageKind
+from rowtui.core.runs.execution.rounds import MessageKind
 from rowtui.core.runs.limits.asked import AskedOfGraph, GraphAmounts
 from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
 from rowtui.core.runs.limits.run_times import run_times
 from rowtui.core.runs.limits.simulation import cpu_hours, work_of
 from rowtui.core.runs.limits.spending import RemainingCost, work_left
 from rowtui.core.runs.networks import Networks
-from rowtui.core.runs.study import read_study
+from rowtui.core.runs.snapshot import read_study
 
 from tests.core.runs.driving import action, drive, make
 

@@ -12,13 +12,13 @@ import pytest
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.autopilot import Autopilot
-from rowtui.core.runs.execution.messages import MessageKind, PlanAnswer
+from rowtui.core.runs.execution.rounds import MessageKind, PlanAnswer
 from rowtui.core.runs.limits.estimate import Estimate, Estimator, PathStep, estimate
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.limits.run_times import RunTimeSource, measured_times, run_times
 from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.snapshot import read_study
 from rowtui.core.runs.store import RunStore
-from rowtui.core.runs.study import read_study
 from rowtui.core.submission.plan.model import OPEN, Plan
 from rowtui.core.submission.sending.fence import ended_path, fence_path, seconds_of_job
 from rowtui.core.submission.sending.reservations import reserved

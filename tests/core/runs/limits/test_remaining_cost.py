@@ -12,7 +12,7 @@ from rowtui.core.project.planning.asked import AmountsOfJobs
 from rowtui.core.project.project import Project
 from rowtui.core.runs.limits.asked import GraphAmounts, JobKind, kind_of_jobs
 from rowtui.core.runs.limits.spending import RemainingCost, left_of, work_left
-from rowtui.core.runs.study import read_study
+from rowtui.core.runs.snapshot import read_study
 
 WORKFLOW = """
 [[action]]

@@ -10,10 +10,17 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.simulation.simulate import SimulatedMachines, SimulatedNeeds
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.order import orderable
+from rowtui.core.runs.execution.rounds import orderable
 from rowtui.core.runs.limits.asked import GraphAmounts
-from rowtui.core.runs.limits.machines import UNKNOWN_MB, Machines, machines_of, parse_machines
-from rowtui.core.runs.limits.run_times import RunTimeSource, parse_seconds, run_times
+from rowtui.core.runs.limits.run_times import (
+    UNKNOWN_MB,
+    Machines,
+    RunTimeSource,
+    machines_of,
+    parse_machines,
+    parse_seconds,
+    run_times,
+)
 from rowtui.core.runs.limits.simulation import (
     USUAL,
     Comparison,
@@ -25,7 +32,7 @@ from rowtui.core.runs.limits.simulation import (
     take_complete,
     work_of,
 )
-from rowtui.core.runs.study import read_study
+from rowtui.core.runs.snapshot import read_study
 
 EXAMPLE = Path(__file__).parents[4] / "examples/study"
 
@@ -133,7 +140,7 @@ def test_every_plug_in_brings_the_example_to_its_end(study: Project) -> None:
 def test_what_is_complete_already_is_not_simulated(study: Project) -> None:
     # given: all states of the example are simulated, and their energies are there
     from rowtui.core.runs.directories.directories import make_directories
-    from rowtui.core.runs.study import wanted_directories
+    from rowtui.core.runs.snapshot import wanted_directories
 
     flow = read_study(study).flow
     make_directories(study, wanted_directories(flow), lambda _: None)

@@ -14,8 +14,9 @@ from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.clusters.schedulers.slurm.commands import dependency
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
+from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
-from rowtui.core.groups.request import job_requests
+from rowtui.core.runs.execution.lists import one_after_another
 from rowtui.core.state.model import State
 from rowtui.core.submission.plan.arrays import with_arrays
 from rowtui.core.submission.plan.dependencies import (
@@ -28,7 +29,6 @@ from rowtui.core.submission.plan.dependencies import (
 from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs, Setting, make_plan
-from rowtui.core.submission.plan.sequential import one_after_another
 from rowtui.core.submission.sending.journal import job_records
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workspace.sync import synchronise

@@ -15,8 +15,8 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.model import Cluster, Identify, Launcher, Launchers, Partition
 from rowtui.core.clusters.schedulers.local.machine import Capacity
+from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
-from rowtui.core.groups.request import job_requests
 from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.plan.json import (
     load_plan,

@@ -18,9 +18,9 @@ from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.fence import ABANDONED, read_fence
-from rowtui.core.submission.sending.in_queue import refuse_unknown_jobs
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import StoredReservations
+from rowtui.core.submission.sending.send import refuse_unknown_jobs
 
 from tests.core.submission.conftest import RealProject
 from tests.core.submission.test_sent_again import Queue

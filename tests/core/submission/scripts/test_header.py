@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
-from rowtui.core.submission.scripts.header import (
+from rowtui.core.submission.scripts.quote import (
     job_name,
     log_path,
     script_header,

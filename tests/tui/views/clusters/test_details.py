@@ -5,7 +5,8 @@ from __future__ import annotations
 from rowtui.core.clusters.command_log import RanCommand
 from rowtui.core.clusters.model import NodeType, Partition
 from rowtui.core.clusters.polling.policy import PollPace
-from rowtui.core.engine.api.engine import ClusterDetail, ClusterNodes, ClusterView
+from rowtui.core.project.context.clusters import ClusterDetail, ClusterNodes
+from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.views.activity_page import activity_rows, command_rows
 from rowtui.tui.views.clusters.details import cluster_cells, detail_lines, limits, mark_of
 from rowtui.tui.views.clusters.texts import MOST_BADGES, cluster_badges

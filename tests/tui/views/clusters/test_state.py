@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from rowtui.core.base.errors import Problem
-from rowtui.core.engine.api.engine import ClusterDetail
+from rowtui.core.project.context.clusters import ClusterDetail
 
 from tests.tui.hand import opened
 from tests.tui.sample_clusters import with_clusters

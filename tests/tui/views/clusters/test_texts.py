@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import ClusterView
+from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.views.clusters.texts import cluster_lines, cluster_mark, clusters_in_one_line
 from rowtui.tui.widgets.cells import plain, width_of
-from rowtui.tui.widgets.marks import (
+from rowtui.tui.widgets.numbers import (
     APART,
     CLUSTER_MARKS,
     CONNECTED,

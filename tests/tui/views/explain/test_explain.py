@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import Problem
-from rowtui.core.engine.api.engine import PlacementExplanation
 from rowtui.core.mapping.model.decision import (
     Candidate,
     ConstraintCheck,
@@ -21,8 +20,9 @@ from rowtui.core.mapping.model.decision import (
     Refusal,
     RuleOutcome,
 )
-from rowtui.core.mapping.model.origin import FilePosition, Origin
+from rowtui.core.mapping.model.fields import FilePosition, Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person, WhatIf
+from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.tui.views.explain.explain import (
     changed_cells,
     destination_cells,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.engine import WhatIfAsked
 from rowtui.core.mapping.model.request import Amounts, WhatIf
+from rowtui.core.project.views.views import WhatIfAsked
 from rowtui.tui.views.explain.what_if import STRENGTHS, banner, known_names, read_form, with_change
 from rowtui.tui.widgets.cells import plain
 

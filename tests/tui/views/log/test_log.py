@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rowtui.core.project.views.views import LogRow
-from rowtui.tui.views.log.log import row_line, trouble_line
 from rowtui.tui.widgets.cells import Line, plain, width_of
+from rowtui.tui.widgets.log_rows import row_line, trouble_line
 
 
 def shown(text: str) -> Line:

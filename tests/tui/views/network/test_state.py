@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import GraphJobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import RunStatus
 from rowtui.tui.views.network.graph import NetworkGraph

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rowtui.core.base.text import Cost
-from rowtui.core.engine.api.engine import GraphJobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import LinkView, NodeView, RefusedJobs

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.text import Cost
-from rowtui.core.engine.api.engine import PackChoice, PackedPlan
 from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
     LeftAlone,
+    PackChoice,
     PackedDestination,
+    PackedPlan,
 )
 from rowtui.core.submission.plan.model import (
     Packed,
@@ -23,6 +24,7 @@ from rowtui.core.submission.plan.model import (
     PlannedJob,
     count_jobs,
 )
+from rowtui.tui.views.pack.asking import limit_texts, read_limits
 from rowtui.tui.views.pack.bundles import (
     BundleRow,
     Picture,
@@ -35,7 +37,6 @@ from rowtui.tui.views.pack.bundles import (
     picture_of,
     price,
 )
-from rowtui.tui.views.pack.limits import limit_texts, read_limits
 from rowtui.tui.views.pack.packing import change_line, head_lines, next_packer, what_changed
 from rowtui.tui.views.pack.slots import row_lines
 from rowtui.tui.views.submit.plan_checks import says_yes, word_for

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import JobDetail, QueueRow, RowKey
-from rowtui.core.project.queue.views import DetailPart
+from rowtui.core.project.queue.rows import QueueRow, RowKey
+from rowtui.core.project.queue.views import DetailPart, JobDetail
 from rowtui.tui.views.queue.render_rows import LETTERS, queue_cells, queue_columns, start_text
 from rowtui.tui.views.queue.why_page import row_lines, why_page
 from rowtui.tui.widgets.cells import fit, plain, width_of
 from rowtui.tui.widgets.columns import place
-from rowtui.tui.widgets.marks import JOB_MARKS
+from rowtui.tui.widgets.numbers import JOB_MARKS
 
 NOW = 1_000_000.0
 KEY = RowKey("anvil", 4711)

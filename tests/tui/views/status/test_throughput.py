@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rowtui.core.engine.api.engine import JobsView
 from rowtui.core.project.queue.book import HOURS, ActionThroughput
+from rowtui.core.project.views.views import JobsView
 from rowtui.tui.views.status.view import in_words, pace_lines
 from rowtui.tui.widgets.cells import plain
 

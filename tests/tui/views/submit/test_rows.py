@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.engine.api.engine import ListAsked
+from rowtui.core.project.views.views import ListAsked
 from rowtui.core.submission.plan.model import InBundle, Plan
 from rowtui.tui.views.submit.plan import Became, JobOutcome, Sending
 from rowtui.tui.views.submit.plan_rows import plan_rows, row_values

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.core.base.filter import FilterError, number_of, parse_filter
-from rowtui.core.engine.api.engine import ListAsked
+from rowtui.core.project.views.views import ListAsked
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.work import start

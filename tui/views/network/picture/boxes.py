@@ -10,13 +10,12 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, si
-from rowtui.core.engine.api.engine import GraphJobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.tui.widgets.cells import Span, line, percentage, portion, width_of
-from rowtui.tui.widgets.marks import GRAPH_MARKS
+from rowtui.tui.widgets.numbers import GRAPH_MARKS
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import NetworkView
-    from rowtui.core.runs.views import LinkView, NodeView
+    from rowtui.core.runs.views import LinkView, NetworkView, NodeView
     from rowtui.tui.widgets.cells import Line
 
 NodeKey = tuple[str, str]

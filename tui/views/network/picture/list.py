@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rowtui.core.engine.api.engine import GraphJobState, NetworkView
-from rowtui.core.runs.views import NodeView
+from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.runs.views import NetworkView, NodeView
 from rowtui.tui.views.network.picture.boxes import (
     Arrow,
     NodeKey,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-from rowtui.core.engine.api.engine import NetworkView
+from rowtui.core.runs.views import NetworkView
 from rowtui.tui.views.network.picture.boxes import (
     LEAST,
     Arrow,

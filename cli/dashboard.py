@@ -7,17 +7,22 @@ the client, inside functions.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import os
+import shlex
 import sys
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rowtui.cli.environment import cluster_name, io_threads
 from rowtui.cli.output.output import Output
 from rowtui.cli.parser import build_parser
-from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import EngineProcess
+from rowtui.cli.project.open import open_project
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
@@ -145,3 +150,47 @@ def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, 
     code = run_dashboard(recorded(InProcessEngine(project), args), **settings)
     tell_of_recording(args, out)
     return code
+
+
+# `rowtui serve`: the dashboard in a browser of this machine.
+
+
+def serve(args: argparse.Namespace, out: Output) -> int:
+    """Serve until Ctrl-C. Each tab of the browser has its own dashboard."""
+    try:
+        from rowtui.tui.serve import DashboardServer
+    except ImportError as error:
+        raise RowtuiError(
+            f"serving a browser needs more than is installed ({error.name} is missing)",
+            "pip install 'rowtui[serve]'",
+        ) from None
+    project = open_project(args, out, synchronise=False)  # problems are reported here, at once
+    name = visible(project.root.name)
+    project.close()
+    server = DashboardServer(_command(args), f"rowtui: {name}")
+
+    def started(address: str) -> None:
+        out.print(f"{name} is at {address}")
+        out.note(
+            "The address works once, in a browser of this machine. "
+            "Ctrl-C ends the server; jobs go on."
+        )
+        sys.stdout.flush()
+        if args.open and not webbrowser.open(address):
+            out.warn("no browser could be opened")
+
+    asyncio.run(server.run(args.port, started))
+    return 0
+
+
+def _command(args: argparse.Namespace) -> str:
+    """Return the command line that starts each tab's dashboard, in this folder."""
+    words = [sys.executable, "-m", "rowtui.cli.main"]
+    cluster = cluster_name(args)
+    if cluster:
+        words += ["--cluster", cluster]
+    if theme := getattr(args, "theme", None):
+        words += ["--theme", theme]
+    if getattr(args, "read_only", False):
+        words.append("--read-only")
+    return shlex.join(words)
