@@ -1,4 +1,4 @@
-"""The program's argument parsers: parsing rules, errors, help and common options.
+"""The program's argument parsers: parsing rules, errors, help, common options and number types.
 
 The grammar is written with these classes (`parser.py`, `*_parser.py`).
 """

@@ -1,4 +1,4 @@
-"""The command line's grammar: every command with its description, and the place of its options.
+"""The command line's grammar: every command with its description, and the options of the dashboard.
 
 Row's commands keep Row's options; rowtui's options are added to them.
 """

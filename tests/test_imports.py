@@ -226,7 +226,7 @@ TO_LOOK_AT_A_PROJECT = {
     "core.network.definition": "find",
     "core.project": "context planning project summary workflows",
     "core.project.context": "cluster_context",
-    "core.project.planning": "caches",
+    "core.project.planning": "statuses",
     "core.state": "columns container directories merge model names pointer_values row store",
     "core.state.row": "postcard",
     "core.state.store": "store stored",

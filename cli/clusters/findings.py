@@ -1,4 +1,4 @@
-"""Findings of `rowtui doctor` on this machine, the project, its cluster and its mapping files.
+"""Findings of `rowtui doctor` on this machine, the project, its mapping files and all clusters.
 
 Each finding is a value: the checked item, whether it is well, the result, and what to do.
 """
@@ -31,8 +31,8 @@ from rowtui.core.engine.api.json.values import bad_of
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.project.context.connections import scheduler_of
 from rowtui.core.project.context.credentials import Door
-from rowtui.core.project.planning.caches import has_mapping_files
 from rowtui.core.project.planning.plan import project_problems
+from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.project.project import Project
 from rowtui.core.workspace.list import list_workspace
 from rowtui.core.workspace.watch import LOCAL_FILE_SYSTEMS, file_system_type

@@ -1,4 +1,4 @@
-"""`rowtui cancel`, `hold` and `release`: choose jobs, ask, send the requests, print the answers."""
+"""`rowtui cancel`, `hold`, `release` and `retry`: choose jobs, ask, act, and print the answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands for authors of mapping files: `rowtui mapping format`, `lint` and `schema`.
+"""Commands for authors of mapping files: `rowtui mapping format`, `lint`, `schema` and `test`.
 
 `format` gives files the standard layout without a change of their meaning, `lint` checks them
 without running them and reports as a compiler does, and `schema` prints their JSON schema for

@@ -1,4 +1,4 @@
-"""`rowtui network run`: print the work, ask once, and drive the run to its end."""
+"""`rowtui network run`: print the work, ask once, and drive the run to its end, or simulate it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output of the command line: results to stdout, messages to stderr, colours if enabled.
+"""Output of the command line: results to stdout, messages to stderr, colours, and plain tables.
 
 Messages have Row's format, `[WARN rowtui] text`, with continuation lines indented.
 """

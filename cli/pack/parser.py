@@ -1,4 +1,4 @@
-"""The grammar of packing: the command `pack`, and its options in `plan`, `submit` and `retry`."""
+"""The grammar of packing: the command `pack`, its options in other commands, and their values."""
 
 from __future__ import annotations
 

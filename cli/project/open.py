@@ -141,7 +141,7 @@ def say_configuration_problems(project: Project, out: Output) -> None:
 
 def say_mapping_problems(project: Project, out: Output) -> None:
     """Report the problems of mapping files, if there are any files."""
-    from rowtui.core.project.planning.caches import has_mapping_files
+    from rowtui.core.project.planning.statuses import has_mapping_files
 
     if has_mapping_files(project.root, project.environment):
         from rowtui.cli.mapping.files import say_problems

@@ -16,7 +16,7 @@ from rowtui.core.base.text import count, plural
 from rowtui.core.groups.form import matches
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.groups.status import StatusCounts, status_counts
-from rowtui.core.project.planning.caches import keep_texts, project_status
+from rowtui.core.project.planning.statuses import keep_texts, project_status
 from rowtui.core.project.project import Project
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The submission of a plan: show it, ask, send, and on this machine's own queue follow the jobs.
+"""The submission of a plan: show it, ask, send, and follow the jobs; or print the scripts.
 
 Texts, prompt and order are Row's; on `local` the jobs are followed and Ctrl-C detaches.
 """

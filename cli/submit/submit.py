@@ -1,4 +1,4 @@
-"""`rowtui submit`: plan, ask, send, and on this machine's own queue follow to the end.
+"""`rowtui plan` and `rowtui submit`: make a plan, show it, and send it after a question.
 
 On `local` the jobs are followed, with their output, and Ctrl-C detaches.
 """

@@ -1,4 +1,4 @@
-"""The engine of the large demo: the real one, on simulated clusters, in the engine's process.
+"""The engine of the large demo: the real one, on simulated clusters, with three days of past jobs.
 
 Submitted jobs become work of the simulation; completions are staged as real jobs stage them, so
 that all further steps are those of a real project. After a loss, the engine continues from the

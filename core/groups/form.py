@@ -1,4 +1,4 @@
-"""Cut the ordered directories of an action into groups.
+"""Groups of an action's directories, their job requests, and the choice of actions and directories.
 
 A new group begins wherever the sort key changes (if the action requests this), and then after every
 `maximum_size` directories. Groups are only formed when they are read: showing a page of a million

@@ -1,4 +1,4 @@
-"""Find the node types that a job may run on, and the cheapest of them.
+"""Find the node types that a job may run on, the cheapest of them, and the sizes within a limit.
 
 The input is amounts, a hint and a catalogue; the output is node types. There is a direct form that
 follows CAVATICA's text, and a fast form for many lookups (`Catalogue`). Source: CAVATICA's

@@ -1,4 +1,4 @@
-"""Pack a problem: report the requests that fit nowhere, bundle the others, and bound the best cost.
+"""Pack a problem: report what fits nowhere, bundle the rest, bound the cost, check a packing.
 
 The input is a problem, the name of a packer and a `GoOn`; the output is a `PackResult` that has
 been checked. If the packing of a packer is wrong, the result contains the packing of the seed

@@ -25,7 +25,7 @@ from rowtui.core.project.planning.plan import (
 from rowtui.core.project.planning.requests import FirstGroups, choose_groups
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.submission.plan.planner import LaunchMethod, PlanError, Planner, PlanRefusal
-from rowtui.core.submission.scripts.quote import NameLines
+from rowtui.core.submission.scripts.parts import NameLines
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem

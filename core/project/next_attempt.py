@@ -1,4 +1,4 @@
-"""Resources of the next attempt in place of the previous one: amounts, delay, and an explanation.
+"""Resources of the next attempt in place of the previous one, with the user's changes of them.
 
 The input is the failed group and the requested change. The result is resources, and the sentence
 that a plan shows. If the previous job ran on other directories, its amounts are scaled as its
@@ -26,7 +26,7 @@ from rowtui.core.submission.reconcile.ending import (
     TIME_LIMIT,
     WITHOUT_A_WORD,
 )
-from rowtui.core.submission.scripts.quote import options_for
+from rowtui.core.submission.scripts.parts import options_for
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
 from rowtui.core.workflow.model import Resources
 

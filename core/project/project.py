@@ -19,7 +19,7 @@ from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.status import action_status, chosen_from, with_status
 from rowtui.core.project.context.cluster_context import ClusterContext
-from rowtui.core.project.planning.caches import StatusRows, keep_orders, stored_order
+from rowtui.core.project.planning.statuses import StatusRows, keep_orders, stored_order
 from rowtui.core.project.summary import has_open_journals, unchanged_generation, write_summary
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import State

@@ -45,7 +45,7 @@ from rowtui.core.submission.plan.model import (
     read_basis,
 )
 from rowtui.core.submission.plan.plan import choice_reasons
-from rowtui.core.submission.scripts.quote import options_for
+from rowtui.core.submission.scripts.parts import options_for
 from rowtui.core.workflow.model import Action, Resources, Walltime
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""network.json: a snapshot of the network and its sources' rows, taken when a run is made.
+"""A network of a project with its sources, and network.json: their snapshot, taken for a run.
 
 Takes a `Network` and `SourceRows`, gives bytes that are identical for the same network, and back.
 Products of dimensions stay factorised: their rows are not written to the file.

@@ -1,4 +1,4 @@
-"""The data types of a workflow after inheritance: the checked, immutable contents of workflow.toml.
+"""The data types of a checked workflow, and their form in the cache that replaces parsing.
 
 They are named tuples because these are created fastest when a command starts. Source: Row's
 workflow.toml (0.3 to 1.x); every field is Row's key of the same name.

@@ -6,7 +6,7 @@ import pytest
 from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
 from rowtui.core.engine.api.engine import GroupsPage, ProjectSnapshot
 from rowtui.core.project.views.views import LogState
-from rowtui.tui.widgets.numbers import JOB_MARKS, STATUS_MARKS
+from rowtui.tui.widgets.short_text import JOB_MARKS, STATUS_MARKS
 
 from tests.tui.hand import opened
 from tests.tui.sample import ACTIONS, SampleAction, SampleEngine

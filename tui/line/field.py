@@ -1,4 +1,4 @@
-"""The line after `:` with the list of candidates above it.
+"""The line after `:` with the list of candidates above it, and the history of typed lines.
 
 `tui/line/parse.py` parses and completes the line; this widget shows it and handles the keys: Tab
 and → complete, ↑ and ↓ go through the history, Enter runs the line, Esc leaves.

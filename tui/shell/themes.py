@@ -1,4 +1,4 @@
-"""Themes as files: TOML in `themes/` and in the user's own folder, validated before they are used.
+"""Themes as validated TOML files, and the theme on the screen, reloaded when its file changes.
 
 An invalid file is left out, and one sentence states the reason. Every variable that the screens use
 has a default for dark, light and 16-colour themes, so a theme may be short.

@@ -1,4 +1,4 @@
-"""A terminal driver that survives the loss of its terminal, so that a hang-up ends the dashboard.
+"""A terminal driver that survives the loss of its terminal, and no garbage collection while idle.
 
 Textual's own driver reads a closed terminal again and again, and writes to it from a thread that
 dies. This driver notices both, writes nothing more, and notifies the app once.

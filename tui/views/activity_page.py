@@ -16,7 +16,7 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import Dialog
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import set_titles
-from rowtui.tui.widgets.numbers import clock_time
+from rowtui.tui.widgets.short_text import clock_time
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType

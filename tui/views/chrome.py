@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, si
 from rowtui.tui.widgets.cells import Span, cut, line, width_of
-from rowtui.tui.widgets.numbers import age
+from rowtui.tui.widgets.short_text import age
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ProjectSnapshot

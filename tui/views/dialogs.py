@@ -1,4 +1,4 @@
-"""Dialogs that several views use: a page of text, and questions. The default answer is no.
+"""Pages on top of a view: their base class, a page of text, and questions whose default is no.
 
 `confirm` asks before an operation that stops or removes something. `FolderScreen` asks for a
 folder, and `TrustScreen` whether the code of a mapping file may run.

@@ -1,4 +1,4 @@
-"""The export of a list to a file, and the question for the file: all rows that the filter leaves.
+"""Dialogs of a list: its export to a file with all rows that the filter leaves, and its columns.
 
 The file has JSON if its name ends in `.json`, otherwise CSV. The rows are written to a temporary
 file in the same folder, which then replaces the file. In CSV, a text that a spreadsheet would take

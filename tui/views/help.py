@@ -13,7 +13,7 @@ from rowtui.tui.views.explain.explain import MARKS as EXPLAIN_MARKS
 from rowtui.tui.widgets.cells import Line, as_content, line, plain, wrapped
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
-from rowtui.tui.widgets.numbers import STATUS_MARKS, WARNING
+from rowtui.tui.widgets.short_text import STATUS_MARKS, WARNING
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll

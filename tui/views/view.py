@@ -22,7 +22,7 @@ from rowtui.tui.views.dialogs import typed_keys
 from rowtui.tui.views.submit.plan_sending import badge as sending_badge
 from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import OneLine
-from rowtui.tui.widgets.numbers import clock_time
+from rowtui.tui.widgets.short_text import clock_time
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.events import Resize

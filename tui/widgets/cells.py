@@ -1,4 +1,4 @@
-"""Styled text as plain values: spans, lines, and cells that are drawn at a width.
+"""Styled text as plain values: spans, lines, cells that are drawn at a width, and their styles.
 
 A style is a name (`completed`, `dim`, ...), never a colour: `tui/shell/themes.py` has the colours.
 Control characters are made visible when a span is built, so that no text from outside can control

@@ -1,4 +1,4 @@
-"""Text fields: one that names its keys, and a small form whose changes take effect at once."""
+"""Text fields: one that names its keys, a small form, and the line of a filter below a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log on the screen: rows that are fetched by the page, drawn line by line, scrolled both ways.
+"""A log on the screen: lines made safe to show, fetched by the page, and scrolled both ways.
 
 The engine stores the rows; this module stores the visited pages. When rows are inserted before the
 first one, the screen keeps its content.

@@ -1,4 +1,4 @@
-"""Shared steps of network commands: opening the network, its logs, and the limits of a run.
+"""Shared steps of network commands: opening the network, its logs, the limits of a run, questions.
 
 The limits come from the command's arguments, else from the estimated need of the known jobs; the
 result is `RunLimits` for the user to confirm.

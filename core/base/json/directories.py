@@ -1,4 +1,4 @@
-"""JSON objects of directories and groups: their statuses, failures and scans."""
+"""JSON objects of directories and groups, and the costs and amounts that other objects contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON objects of plans: what would be submitted, what was sent, and changes of scripts."""
+"""JSON objects of plans: what would be submitted, copied and sent, and changes of scripts."""
 
 from __future__ import annotations
 

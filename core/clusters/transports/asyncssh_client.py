@@ -11,13 +11,6 @@ from collections.abc import Sequence
 
 import asyncssh
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.transports.known_hosts import (
-    Asking,
-    KeyRing,
-    KnownKeys,
-    known_name,
-    question,
-)
 from rowtui.core.clusters.transports.login import (
     LoginError,
     LoginTrouble,
@@ -27,6 +20,13 @@ from rowtui.core.clusters.transports.login import (
     unknown_key_error,
 )
 from rowtui.core.clusters.transports.ssh_config import SshSettings
+from rowtui.core.clusters.transports.ssh_keys import (
+    Asking,
+    KeyRing,
+    KnownKeys,
+    known_name,
+    question,
+)
 
 _PASSWORD_TRIES = 3  # as in ssh(1)'s NumberOfPasswordPrompts; the server may end it earlier
 

@@ -21,15 +21,6 @@ from asyncssh.public_key import get_default_certificate_algs, get_default_public
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.asyncssh_client import Client
-from rowtui.core.clusters.transports.known_hosts import (
-    Asking,
-    KeyRing,
-    KnownKeys,
-    believe,
-    load_keys,
-    look_up,
-    public_halves,
-)
 from rowtui.core.clusters.transports.login import (
     Asker,
     LoginError,
@@ -38,6 +29,15 @@ from rowtui.core.clusters.transports.login import (
     UnknownHostKey,
 )
 from rowtui.core.clusters.transports.ssh_config import SshSettings, read_settings
+from rowtui.core.clusters.transports.ssh_keys import (
+    Asking,
+    KeyRing,
+    KnownKeys,
+    believe,
+    load_keys,
+    look_up,
+    public_halves,
+)
 
 _MOST_JUMPS = 8  # ends the recursion of a jump host that names itself as jump host
 

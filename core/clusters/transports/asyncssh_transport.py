@@ -30,7 +30,7 @@ from rowtui.core.clusters.transports.remote_line import RemoteLine, remote_line
 if TYPE_CHECKING:
     import asyncssh
     from rowtui.core.clusters.transports.asyncssh_login import LoggedIn, Timing
-    from rowtui.core.clusters.transports.known_hosts import KeyRing
+    from rowtui.core.clusters.transports.ssh_keys import KeyRing
 
 
 MOST_CHANNELS = 4  # of the 10 that sshd allows: sshd frees a channel only a moment after its reply
@@ -198,7 +198,7 @@ class AsyncsshTransport:
 
     async def _log_in(self) -> LoggedIn:
         from rowtui.core.clusters.transports.asyncssh_login import Timing, log_in
-        from rowtui.core.clusters.transports.known_hosts import KeyRing
+        from rowtui.core.clusters.transports.ssh_keys import KeyRing
 
         if self._ring is None:
             self._ring = KeyRing()

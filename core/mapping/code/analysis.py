@@ -1,4 +1,4 @@
-"""Find the names that a piece of Python reads, and whether it is plain, without running the code.
+"""Find the names that a piece of Python reads, and whether it is plain and ends.
 
 The input is a syntax tree; the output is `Findings`. Plain code is one expression of operators,
 comprehensions, and the functions and methods listed here: it ends soon, changes nothing, and equal

@@ -1,4 +1,4 @@
-"""Values that are known without running code.
+"""Values that are known without running code, and the three kinds of context variables.
 
 The input is a value as written; the output is its number, or None if the code would have to run.
 """

@@ -1,4 +1,4 @@
-"""Convert single values of a file to the values of an entity; see `shapes`."""
+"""Convert single values of a file to the values of an entity; the object that is being read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide whether the code of a mapping file may run: by its owner, or by the user's trust.
+"""Mapping files as read, and whether their code may run: by the owner, or by the user's trust.
 
 Mapping files contain Python. The code of a file may run if the file is the user's own configuration
 (no other user can have written it), or if the user trusted exactly this content. The store keeps

@@ -1,4 +1,4 @@
-"""The results of the mapper, with every reason as a value.
+"""The results of the mapper, with every reason as a value, and a decision in a few sentences.
 
 `Placement` is the short result: where a job goes and with which values, or why nowhere. `Decision`
 is the long result for the user: which entities matched, the values that each contributed, every

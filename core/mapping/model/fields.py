@@ -1,4 +1,4 @@
-"""The properties of entities: one table of their names, values and holders.
+"""The properties of entities, in one table, and the origin of every value in an entity.
 
 Parsing, the check for unknown keys, the JSON schema for editors and the formatter all read this
 table; a new property is one line here. A shape defines the values that may be written (`shapes`);

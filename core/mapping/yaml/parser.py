@@ -1,4 +1,4 @@
-"""Explain the errors of a YAML parser in words for users who write mapping files.
+"""The nodes of a YAML document, and the errors of its parser in words for users.
 
 The input is the exception of PyYAML or libyaml (they word the same errors differently) and the
 text; the output is line, column, message and hint.

@@ -1,4 +1,4 @@
-"""Write files on this machine, first under a temporary name, and rename them when complete.
+"""The interface of all ways to copy files, and the files and streams that they share.
 
 The received part of `a/b` is in `a/.rowtui-part/b` until `finish`. The caller ensures that no
 folder above is a link (`Mirror`); a link at the last name is never followed.

@@ -1,4 +1,4 @@
-"""Parse network.toml into a `Network`, or report all problems at once.
+"""Parse network.toml, with its schedule, into a `Network`, or report all problems at once.
 
 `from_tables` applies the same rules to tables that `build` makes in Python.
 """

@@ -1,4 +1,4 @@
-"""Common parts of all tables of network.toml: names, places, and values that can be stored.
+"""Common parts of all tables of network.toml: names, paths, places, and values that can be stored.
 
 Takes a table and records problems in its file object.
 """

@@ -1,4 +1,4 @@
-"""Find the cheapest bin for a load, the bins worth considering, and the step between costs.
+"""Packing without time: vectors, the cheapest bin for a load, and the step between costs.
 
 `exact.py` and `columns.py` share these functions. Callers look up a bin for every content that they
 consider, so the lookup is fast: for each resource and amount, the set of bins that hold at least

@@ -1,4 +1,4 @@
-"""Compute a lower bound of the cost of any packing of a problem.
+"""Compute a lower bound of the cost of any packing of a problem, and prices of items that prove it.
 
 If time counts, a request is split into one small piece for each of its seconds, and an hour of a
 node type is a bin, because at any time a bundle takes no more than its node has. The boot time is

@@ -1,4 +1,4 @@
-"""Whole bins from the fractional solution of column generation.
+"""Pack few classes by column generation: whole bins from its fractional solution.
 
 The whole bins of the fractional solution are kept. The rest, some items of each class, is packed
 with the same contents by an integer program. The module imports HiGHS: `columns` is its entrance.

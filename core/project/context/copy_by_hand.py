@@ -26,7 +26,7 @@ from rowtui.core.mirror.selection import (
     to_send,
 )
 from rowtui.core.submission.plan.model import JobRecord, JobStep
-from rowtui.core.submission.scripts.quote import log_path
+from rowtui.core.submission.scripts.parts import log_path
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster

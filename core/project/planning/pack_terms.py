@@ -1,4 +1,4 @@
-"""Jobs and nodes as packers see them: the demand of a job and the capacity of a node.
+"""Jobs and nodes as packers see them, and the result of a packing as a view.
 
 The input is planned jobs and the node types of clusters.toml. The result is demands and node types,
 from which the overhead of a bundle is deducted: time for the start of the bundle and of each job,

@@ -1,4 +1,4 @@
-"""Checks of a plan before its submission; all run concurrently and are reported as they end.
+"""Checks of a plan before its submission, the schedulers' own verdict among them; all run at once.
 
 The input is a project and a plan. The result is the checks of `review_views.NAMES`, first as
 pending, then with their outcome. Nothing is submitted, no login prompts the user, and every wait

@@ -1,4 +1,4 @@
-"""Results of the review of a plan: checks, findings, budgets, earlier scripts.
+"""Results of the review of a plan: checks, findings, budgets, and the script submitted before.
 
 These values for screens and commands are bounded by the plan. A finding names its jobs by ranges of
 positions, so that a screen on which the user excludes jobs can show the findings that remain.

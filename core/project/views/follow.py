@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.project.planning.caches import known_mapping_places, mapping_paths
+from rowtui.core.project.planning.statuses import known_mapping_places, mapping_paths
 from rowtui.core.project.scan import look_again
 from rowtui.core.workspace.watch import FileWatcher, Stamp
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.groups.model import ActionStatus
-from rowtui.core.project.planning.caches import has_mapping_files, mapping_paths
+from rowtui.core.project.planning.statuses import has_mapping_files, mapping_paths
 from rowtui.core.state.model import LastEnd
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""inputs.json: what a job needs from other jobs, written to its directory when it becomes ready.
+"""inputs.json: what a job of the graph needs from other jobs, written when the job becomes ready.
 
 Takes the members of each input of a sample; gives a file that is identical for the same inputs, and
 that is replaced only if it changed. Paths in the file are relative to the directory.

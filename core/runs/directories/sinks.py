@@ -1,4 +1,4 @@
-"""Publishing: copy a sink's product of each sample to its place in the project.
+"""Publishing through sinks: products are copied to their places in the project, and recorded.
 
 Takes the sink and its samples. A place belongs to the first sample of any sink that is published
 there; no other sample replaces it. A copy appears only when it is complete. An unchanged copy is

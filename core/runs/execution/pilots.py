@@ -31,7 +31,7 @@ from rowtui.core.submission.bundles.pilot import IntoPilot
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot, is_pilot
 from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
-from rowtui.core.submission.scripts.quote import options_for
+from rowtui.core.submission.scripts.parts import options_for
 
 if TYPE_CHECKING:
     from rowtui.core.submission.sending.release_held import SendingProgress

@@ -1,4 +1,4 @@
-"""One round of a run: parts of its graph become a plan for confirmation.
+"""One round of a run: ready jobs in their order become a plan for confirmation; its messages.
 
 Parts -> mapped -> tied to each other -> packed -> plan. A job that waits for others is planned only
 where the scheduler, or the slot that they share, keeps the order.

@@ -1,4 +1,4 @@
-"""The resources that each job of a run's graph asks for; all forecasts of a run use this module.
+"""The resources that each job of a run's graph asks for, and the directories that a run will have.
 
 Takes a project and a job graph; gives kinds of jobs, and the kind of each job. The amounts are
 those of a plan: mapping files are evaluated as for a plan. Directories that are not made yet take

@@ -1,4 +1,4 @@
-"""How long one directory of each node takes: given by the user, measured, or the walltime limit.
+"""How long one directory of each node takes, and the machines that a simulation runs on.
 
 Takes a project and a network; gives a `RunTime` for each node. The measured time is the median over
 the newest successful jobs of each action. A job is measured from the creation of its fence until
@@ -22,7 +22,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.load_node_types import memory_mb
 from rowtui.core.clusters.config.node_types import node_of, this_machine
 from rowtui.core.network.simulation.simulate import SimulatedMachines
-from rowtui.core.project.planning.caches import has_mapping_files
+from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.submission.plan.model import JobRecord, JobStep
 from rowtui.core.submission.sending.fence import seconds_of_job
 from rowtui.core.workflow.duration import DurationError, parse_duration

@@ -1,4 +1,4 @@
-"""Times that users write ("18:00", "2026-11-22", "+8h"), to and from epoch seconds."""
+"""Times that users write ("18:00", "2026-11-22", "+8h") as epoch seconds, and limits as text."""
 
 from __future__ import annotations
 

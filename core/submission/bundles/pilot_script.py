@@ -31,7 +31,7 @@ from rowtui.core.submission.bundles.pilot_model import Allocation
 from rowtui.core.submission.bundles.script import BEGAN, WARN_SECONDS, job_size, launch_text
 from rowtui.core.submission.bundles.shell import DRIVER
 from rowtui.core.submission.plan.model import PlannedJob
-from rowtui.core.submission.scripts.quote import FIXED, quote, split_script
+from rowtui.core.submission.scripts.parts import FIXED, quote, split_script
 from rowtui.core.workflow.model import SubmitOptions
 
 # Seconds at a pilot's end in which no request runs: for reports, and because Slurm may warn early.

@@ -21,7 +21,7 @@ from rowtui.core.clusters.schedulers.kind import SchedulerKind, scheduler_kind
 from rowtui.core.submission.bundles.shell import DRIVER
 from rowtui.core.submission.plan.dependencies import header_lines, shared_options
 from rowtui.core.submission.plan.model import InBundle, PlannedJob
-from rowtui.core.submission.scripts.quote import FIXED, ScriptParts, quote, split_script
+from rowtui.core.submission.scripts.parts import FIXED, ScriptParts, quote, split_script
 
 if TYPE_CHECKING:
     from rowtui.core.submission.plan.dependencies import After

@@ -23,7 +23,7 @@ from rowtui.core.groups.model import JobRequest
 from rowtui.core.mapping.engine.destinations import whole
 from rowtui.core.mapping.model.decision import Placement
 from rowtui.core.submission.plan.model import PlacementBasis
-from rowtui.core.submission.scripts.quote import options_for, quote
+from rowtui.core.submission.scripts.parts import options_for, quote
 from rowtui.core.workflow.model import Resources, SubmitOptions
 
 # Parameters of docs/mapping.md. A scheduler without such an option ignores the parameter.

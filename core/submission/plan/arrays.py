@@ -17,7 +17,7 @@ from rowtui.core.clusters.schedulers.base import task_token
 from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.submission.plan.dependencies import depending
 from rowtui.core.submission.plan.model import PlannedJob
-from rowtui.core.submission.scripts.quote import FIXED, ScriptParts, split_script
+from rowtui.core.submission.scripts.parts import FIXED, ScriptParts, split_script
 
 MOST_TASKS = 1000  # the limit of Slurm's default MaxArraySize of 1001
 LARGEST_SCRIPT = 15 << 18  # bytes of tasks; Slurm's default limit for the whole script is 4 MB

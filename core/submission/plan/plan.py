@@ -30,7 +30,7 @@ from rowtui.core.submission.plan.planner import (
     Setting,
     job_memory_mb,
 )
-from rowtui.core.submission.scripts.quote import (
+from rowtui.core.submission.scripts.parts import (
     bash_complaint,
     is_one_command,
     job_name,

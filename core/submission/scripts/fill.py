@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.submission.scripts.quote import is_plain
+from rowtui.core.submission.scripts.parts import is_plain
 from rowtui.core.workflow.template import CommandTemplate, PartKind, TemplatePart
 
 _TEMPLATE = "\0"  # stands for a template while the text is parsed; bash text cannot contain it

@@ -33,7 +33,7 @@ from rowtui.core.submission.scripts.fill import (
     refuse_arithmetic,
     value_variable,
 )
-from rowtui.core.submission.scripts.quote import (
+from rowtui.core.submission.scripts.parts import (
     NameLines,
     QuotingError,
     job_name,

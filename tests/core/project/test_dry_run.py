@@ -14,7 +14,7 @@ from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.plan.planner import PlanError
-from rowtui.core.submission.scripts.quote import NameLines
+from rowtui.core.submission.scripts.parts import NameLines
 
 WORKFLOW = """\
 [workspace]

@@ -12,8 +12,8 @@ from rowtui.core.base.errors import NoProjectError, RowtuiError, WorkflowError
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.groups.model import Status
 from rowtui.core.groups.status import StatusCounts, status_counts
-from rowtui.core.project.planning.caches import project_status
 from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again

@@ -19,8 +19,8 @@ from rowtui.core.project.next_attempt import (
     parse_memory,
     parse_walltime,
 )
-from rowtui.core.project.planning.caches import project_status
 from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.project import Project
 from rowtui.core.project.views.needs import ProjectNeeds
 from rowtui.core.state.model import LastOutcome

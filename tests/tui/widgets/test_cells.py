@@ -18,7 +18,7 @@ from rowtui.tui.widgets.cells import (
     width_of,
 )
 from rowtui.tui.widgets.columns import GAP, TableColumn, place
-from rowtui.tui.widgets.numbers import age, duration
+from rowtui.tui.widgets.short_text import age, duration
 
 texts = st.text(max_size=30)
 

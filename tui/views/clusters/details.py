@@ -13,7 +13,7 @@ from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.views.clusters.texts import cluster_mark
 from rowtui.tui.widgets.cells import Cell, Line, Number, cut, fit, line, width_of, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.numbers import AWAY, Mark, age, ago, duration
+from rowtui.tui.widgets.short_text import AWAY, Mark, age, ago, duration
 
 LABEL = 12
 """The number of columns of the labels on the left of the details."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.tui.widgets.cells import Span, cut, fit, line, width_of
-from rowtui.tui.widgets.numbers import (
+from rowtui.tui.widgets.short_text import (
     APART,
     CONNECTED,
     CONNECTING,
@@ -24,7 +24,7 @@ from rowtui.tui.widgets.numbers import (
 if TYPE_CHECKING:
     from rowtui.core.project.views.views import ClusterView
     from rowtui.tui.widgets.cells import Line
-    from rowtui.tui.widgets.numbers import (
+    from rowtui.tui.widgets.short_text import (
         Mark,
     )
 

@@ -30,7 +30,7 @@ from rowtui.tui.views.explain.what_if import FIELDS, amount_text
 from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import Fields, InputField
-from rowtui.tui.widgets.numbers import age
+from rowtui.tui.widgets.short_text import age
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.text_lines import LaidOut

@@ -27,7 +27,7 @@ from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import Cell, FirstThatFits, Line, line, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.numbers import Mark, duration
+from rowtui.tui.widgets.short_text import Mark, duration
 
 CHOSEN = Mark("✓", "chosen", "completed")
 CANDIDATE = Mark("○", "candidate", "eligible")

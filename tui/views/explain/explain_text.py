@@ -1,4 +1,4 @@
-"""An explanation as text to paste into a mail or an issue, and a what-if as lines to write down.
+"""An explanation as text to paste, and a what-if as lines, or written to workflow.toml.
 
 The input is an `PlacementExplanation`; the output is lines without colours. The dashboard does not
 write a what-if to a file by itself: the lines are for the user to add.
@@ -31,7 +31,7 @@ from rowtui.tui.views.explain.sources_page import SourcesScreen, source_rows
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import as_content, line, plain
 from rowtui.tui.widgets.chrome import set_titles
-from rowtui.tui.widgets.numbers import hours_minutes_seconds
+from rowtui.tui.widgets.short_text import hours_minutes_seconds
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType

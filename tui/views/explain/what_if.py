@@ -19,7 +19,7 @@ from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.views.views import WhatIfAsked
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.tui.widgets.cells import Line, line
-from rowtui.tui.widgets.numbers import duration
+from rowtui.tui.widgets.short_text import duration
 
 FIELDS = ("cores", "mem", "gpus", "walltime", "tags", "user", "roles")
 

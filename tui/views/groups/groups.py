@@ -33,7 +33,7 @@ from rowtui.tui.widgets.cells import (
     wrapped,
 )
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.numbers import STATUS_MARKS, cost_forms, duration
+from rowtui.tui.widgets.short_text import STATUS_MARKS, cost_forms, duration
 from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
 from textual.geometry import Size
 

@@ -17,7 +17,7 @@ from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.log_rows import LogRows, trouble_line
-from rowtui.tui.widgets.numbers import JOB_MARKS, file_size
+from rowtui.tui.widgets.short_text import JOB_MARKS, file_size
 from textual import events
 from textual.app import ComposeResult
 from textual.timer import Timer

@@ -1,4 +1,4 @@
-"""The texts of the form in which the user sets the limits of a network run, and their parser.
+"""The form in which the user sets the limits of a network run: its dialog, its texts, their parser.
 
 An empty field means no limit. A text that cannot be parsed is reported beneath its field, and
 nothing starts.

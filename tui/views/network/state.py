@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.model import RunStatus
 from rowtui.tui.views.network.picture.boxes import key_of
-from rowtui.tui.widgets.numbers import Mark
+from rowtui.tui.widgets.short_text import Mark
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import FailureView, NetworkView, NodeView, SampleView

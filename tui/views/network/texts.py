@@ -15,7 +15,7 @@ from rowtui.tui.views.network.run_limits import asked_text
 from rowtui.tui.views.network.state import RUN_MARKS
 from rowtui.tui.widgets.cells import Span, line, portion, width_of, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.numbers import GRAPH_MARKS, duration
+from rowtui.tui.widgets.short_text import GRAPH_MARKS, duration
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import FailureView, NetworkView, NodeView, RunView, SampleView

@@ -28,7 +28,7 @@ from rowtui.tui.views.network.texts import (
 from rowtui.tui.views.network.verbs import NetworkVerbs
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chrome import Panel, set_titles
-from rowtui.tui.widgets.numbers import age
+from rowtui.tui.widgets.short_text import age
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable

@@ -1,4 +1,4 @@
-"""Requests for packings: one at a time, and only the newest answer counts.
+"""Requests for packings: one at a time, and only the newest answer counts; their typed limits.
 
 A request has the wanted groups and the choice of `PackingState`, on the newest generation of the
 project; the answer, or the error, is stored in the state. The previous picture stays until then.

@@ -17,7 +17,7 @@ from rowtui.core.project.planning.pack_views import (
 )
 from rowtui.tui.widgets.cells import FirstThatFits, Number, Span, line, percentage, portion
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.numbers import duration
+from rowtui.tui.widgets.short_text import duration
 
 if TYPE_CHECKING:
     from rowtui.core.packing.model import ResourceAmounts

@@ -14,7 +14,7 @@ from rowtui.core.engine.api.engine import ActionSummary
 from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination
 from rowtui.tui.views.pack.bundles import BundleLook, Picture, Shares, costs, price
 from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped
-from rowtui.tui.widgets.numbers import duration
+from rowtui.tui.widgets.short_text import duration
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session

@@ -27,7 +27,7 @@ from rowtui.tui.views.pack.bundles import (
     price,
 )
 from rowtui.tui.widgets.cells import Line, Span, cut, fit, line, wrapped
-from rowtui.tui.widgets.numbers import duration
+from rowtui.tui.widgets.short_text import duration
 
 # Lanes over cores and memory
 

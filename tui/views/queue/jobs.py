@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.tui.widgets.cells import FirstThatFits, Span, fit, line, width_of
 from rowtui.tui.widgets.columns import GAP, TableColumn, place
-from rowtui.tui.widgets.numbers import JOB_MARKS, duration
+from rowtui.tui.widgets.short_text import JOB_MARKS, duration
 
 if TYPE_CHECKING:
     from rowtui.core.project.views.views import JobView

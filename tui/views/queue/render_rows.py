@@ -18,7 +18,7 @@ from rowtui.tui.widgets.cells import (
     width_of,
 )
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.numbers import JOB_MARKS, age, duration, minutes_left
+from rowtui.tui.widgets.short_text import JOB_MARKS, age, duration, minutes_left
 
 ROOMY = 100
 """Columns of a screen from which limits and reasons are shown in full."""

@@ -1,4 +1,4 @@
-"""The list of jobs: only rows of this project can be marked, each with the states of its jobs."""
+"""The list of jobs, in which only rows of this project can be marked, and the verbs on marked rows."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from rowtui.tui.views.queue.table import (
 from rowtui.tui.views.queue.why_page import WAITS, WhyScreen, row_lines
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.chrome import Panel, set_titles
-from rowtui.tui.widgets.numbers import age
+from rowtui.tui.widgets.short_text import age
 from rowtui.tui.widgets.table.engine_rows import RowPage
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable

@@ -15,7 +15,7 @@ from rowtui.tui.views.dialogs import Dialog
 from rowtui.tui.views.queue.render_rows import start_text
 from rowtui.tui.widgets.cells import Line, line, plain, width_of, wrapped
 from rowtui.tui.widgets.chrome import set_titles
-from rowtui.tui.widgets.numbers import JOB_MARKS, age, ago, clock_time, duration
+from rowtui.tui.widgets.short_text import JOB_MARKS, age, ago, clock_time, duration
 from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
 from textual.binding import Binding

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.tui.widgets.cells import Bar, FirstThatFits, Number, line
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.numbers import JOB_MARKS, cost_forms
+from rowtui.tui.widgets.short_text import JOB_MARKS, cost_forms
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot

@@ -26,7 +26,7 @@ from rowtui.tui.views.status.status import (
 from rowtui.tui.views.status.steps import NeedSteps
 from rowtui.tui.widgets.cells import bars, line
 from rowtui.tui.widgets.chrome import Panel, set_titles
-from rowtui.tui.widgets.numbers import clock_time, in_words
+from rowtui.tui.widgets.short_text import clock_time, in_words
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult

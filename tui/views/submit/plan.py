@@ -19,7 +19,7 @@ from rowtui.tui.views.submit.plan_choice import PlanChoice
 from rowtui.tui.views.submit.plan_sending import Copying, copied_first
 from rowtui.tui.widgets.cells import FirstThatFits, Number, dimmed, line
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.numbers import cost_forms, duration
+from rowtui.tui.widgets.short_text import cost_forms, duration
 
 if TYPE_CHECKING:
     from rowtui.core.project.review.views import PlanCheck

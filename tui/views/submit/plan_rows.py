@@ -23,7 +23,7 @@ from rowtui.tui.views.submit.plan import (
     reason_again,
 )
 from rowtui.tui.widgets.cells import Cell, FirstThatFits, Number, dimmed, line, plain
-from rowtui.tui.widgets.numbers import cost_forms, duration
+from rowtui.tui.widgets.short_text import cost_forms, duration
 
 
 class PlanRow(NamedTuple):
@@ -202,7 +202,7 @@ def bundle_text(row: PlanRow, scheduler: str) -> tuple[str, ...]:
 
 def _script(jobs: Sequence[PlannedJob], scheduler: str) -> list[str]:
     from rowtui.core.submission.bundles.script import bundle_script
-    from rowtui.core.submission.scripts.quote import split_script
+    from rowtui.core.submission.scripts.parts import split_script
 
     # The script was written by another version.
     if any(split_script(job.script) is None for job in jobs):

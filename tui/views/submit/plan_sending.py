@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural, visible
 from rowtui.tui.widgets.cells import line, portion, width_of
-from rowtui.tui.widgets.numbers import duration, file_size
+from rowtui.tui.widgets.short_text import duration, file_size
 
 if TYPE_CHECKING:
     from rowtui.core.project.views.views import TransferView

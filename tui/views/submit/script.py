@@ -1,4 +1,4 @@
-"""The script that the Submit view shows: the whole script, or its differences from an earlier one.
+"""The script that the Submit view shows, or its differences, and requests for earlier scripts.
 
 The module stores the user's choice and the earlier scripts from the engine, and returns lines and
 titles. An answer is cached: thousands of jobs of one action need one request.
@@ -29,7 +29,7 @@ from rowtui.tui.views.submit.plan import Sending
 from rowtui.tui.views.submit.plan_rows import PlanRow
 from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, Span, line
-from rowtui.tui.widgets.numbers import day
+from rowtui.tui.widgets.short_text import day
 
 # Colours
 

@@ -1,4 +1,4 @@
-"""Drawing of a table's lines: its heading, a row, and the text in place of rows.
+"""Drawing of a table's lines and its scroll bar, and the messages of a table.
 
 The input is the values that decide the look of a line; the output is a strip of the screen. Only
 the colours of one theme, and the drawn rows, are stored: a row is drawn again only if its look has

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import asyncssh
 import pytest
-from rowtui.core.clusters.transports.known_hosts import believe, look_up, question
 from rowtui.core.clusters.transports.login import UnknownHostKey
+from rowtui.core.clusters.transports.ssh_keys import believe, look_up, question
 
 ONE, TWO, OTHER = (asyncssh.generate_private_key("ssh-ed25519") for _ in range(3))
 
@@ -94,7 +94,7 @@ def test_processes_that_believe_at_once_lose_no_line(tmp_path: Path) -> None:
     file.write_text("no newline")
     code = (
         "import sys; from pathlib import Path;"
-        "from rowtui.core.clusters.transports.known_hosts import believe;"
+        "from rowtui.core.clusters.transports.ssh_keys import believe;"
         "from rowtui.core.clusters.transports.login import UnknownHostKey;"
         "[believe(Path(sys.argv[1]), UnknownHostKey('', '', '', f'h{sys.argv[2]}x{n} k AAAA'))"
         " for n in range(50)]"

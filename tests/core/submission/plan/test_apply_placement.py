@@ -16,7 +16,7 @@ from rowtui.core.clusters.schedulers.slurm.options import native_options
 from rowtui.core.mapping.model.decision import MappingOutcome, Placement
 from rowtui.core.mapping.model.request import Amounts
 from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
-from rowtui.core.submission.scripts.quote import (
+from rowtui.core.submission.scripts.parts import (
     options_for,
     script_header,
 )

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.submission.scripts.fill import fill_command, refuse_arithmetic, value_variable
-from rowtui.core.submission.scripts.quote import quote
+from rowtui.core.submission.scripts.parts import quote
 from rowtui.core.workflow.template import PartKind, TemplatePart, parse_command
 
 HOSTILE = "a'; touch pwned #\n$(touch pwned) `touch pwned` \"*\\ \udcff"

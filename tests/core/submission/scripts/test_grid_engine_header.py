@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.model import Cluster, Identify, Partition
-from rowtui.core.submission.scripts.quote import shared_header
+from rowtui.core.submission.scripts.parts import shared_header
 from rowtui.core.workflow.model import Action, Processes, Resources, SubmitOptions, Walltime
 
 from tests.core.submission.conftest import SmallProject, make_request

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
-from rowtui.core.submission.scripts.quote import (
+from rowtui.core.submission.scripts.parts import (
     job_name,
     log_path,
     script_header,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.text import header_value
-from rowtui.core.submission.scripts.quote import (
+from rowtui.core.submission.scripts.parts import (
     QuotingError,
     file_name_part,
     quote,

@@ -8,7 +8,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.views.clusters.texts import cluster_lines, cluster_mark, clusters_in_one_line
 from rowtui.tui.widgets.cells import plain, width_of
-from rowtui.tui.widgets.numbers import (
+from rowtui.tui.widgets.short_text import (
     APART,
     CLUSTER_MARKS,
     CONNECTED,

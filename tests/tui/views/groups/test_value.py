@@ -10,7 +10,7 @@ from rowtui.core.base.text import Cost
 from rowtui.tui.views.groups.groups import pretty
 from rowtui.tui.views.queue.jobs import jobs_in_brief
 from rowtui.tui.widgets.cells import line, plain, width_of, wrapped
-from rowtui.tui.widgets.numbers import cost_forms, file_size
+from rowtui.tui.widgets.short_text import cost_forms, file_size
 
 from tests.tui.sample import SampleEngine
 

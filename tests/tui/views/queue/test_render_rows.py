@@ -11,7 +11,7 @@ from rowtui.tui.views.queue.render_rows import LETTERS, queue_cells, queue_colum
 from rowtui.tui.views.queue.why_page import row_lines, why_page
 from rowtui.tui.widgets.cells import fit, plain, width_of
 from rowtui.tui.widgets.columns import place
-from rowtui.tui.widgets.numbers import JOB_MARKS
+from rowtui.tui.widgets.short_text import JOB_MARKS
 
 NOW = 1_000_000.0
 KEY = RowKey("anvil", 4711)

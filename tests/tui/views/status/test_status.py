@@ -17,7 +17,7 @@ from rowtui.tui.views.submit.plan import Became, JobOutcome, Sending
 from rowtui.tui.views.submit.plan_checks import says_yes, word_for
 from rowtui.tui.views.submit.plan_sending import sending_line
 from rowtui.tui.widgets.cells import plain
-from rowtui.tui.widgets.numbers import JOB_MARKS, STATUS_MARKS
+from rowtui.tui.widgets.short_text import JOB_MARKS, STATUS_MARKS
 
 from tests.tui.sample import SampleEngine
 

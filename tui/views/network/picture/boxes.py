@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.text import plural, si
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.tui.widgets.cells import Span, line, percentage, portion, width_of
-from rowtui.tui.widgets.numbers import GRAPH_MARKS
+from rowtui.tui.widgets.short_text import GRAPH_MARKS
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import LinkView, NetworkView, NodeView

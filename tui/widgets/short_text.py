@@ -1,4 +1,4 @@
-"""Durations, ages and costs as short text for the user."""
+"""Durations, ages, costs and states as short text and marks for the user."""
 
 from __future__ import annotations
 

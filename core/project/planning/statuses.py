@@ -1,4 +1,4 @@
-"""The status of all directories for each action, cached for as long as it is valid.
+"""The status of all directories for each action, cached while valid, and its table of amounts.
 
 The input is the records; the result is rows of the status table. When completions arrive, only the
 rows of their action and of the actions that depend on it are recomputed. The set of directories

@@ -1,4 +1,4 @@
-"""Find a machine's keys in known_hosts files, and add a new key.
+"""The user's SSH keys: the machines in known_hosts files, and the keys that a login may use.
 
 The input is the lines of known_hosts files (plain, hashed, with patterns and markers); the result
 is the entries about one machine. An invalid line is skipped, as in OpenSSH, and never hides other
