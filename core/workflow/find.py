@@ -1,4 +1,4 @@
-"""Find the project: the nearest folder, from here upwards, that holds workflow.toml."""
+"""Find the project, the nearest folder upwards that holds workflow.toml, and its network.toml."""
 
 from __future__ import annotations
 

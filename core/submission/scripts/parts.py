@@ -1,4 +1,4 @@
-r"""Any name or value as one word of bash, and values for a batch header.
+r"""Parts of every job script: quoted words, the batch header, and sections shared with bundles.
 
 The input is text (bytes that are not UTF-8 as surrogates, the `os.fsdecode` form) or bytes. The
 result is text that bash reads back as exactly these bytes. Plain names stay unquoted, everything

@@ -1,4 +1,4 @@
-"""The list of jobs, in which only rows of this project can be marked, and the verbs on marked rows."""
+"""The list of jobs, where only rows of this project can be marked, and verbs on marked rows."""
 
 from __future__ import annotations
 
