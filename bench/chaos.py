@@ -33,7 +33,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import Job, JobSpec, SubmitResult
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.project.planning.pack_views import PackChoice
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.state.row.export import clean_row_files
 from rowtui.core.submission.plan.model import JobStep

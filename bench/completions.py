@@ -95,7 +95,7 @@ class Screen:
         """The status, and the visible page of groups of each action."""
         snapshot = await self.engine.refresh()
         for action in snapshot.actions:
-            await self.engine.groups(action.index, ELIGIBLE, 0, ROWS)
+            await self.engine.groups.page(action.index, ELIGIBLE, 0, ROWS)
         return snapshot
 
     def stage(self, chance: random.Random, event: int) -> tuple[int, int]:

@@ -84,7 +84,7 @@ async def measure(jobs: int, folder: Path) -> None:
     for _ in range(3):
         began = time.perf_counter()
         async with beat.measured():
-            plan = await engine.plan(None, None, None)
+            plan = await engine.plans.make(None, None, None)
         print(
             f"| plan of {len(plan.jobs):,} jobs ({time.perf_counter() - began:.1f} s): "
             f"longest stall / p95 | {beat} |"
@@ -98,12 +98,12 @@ async def measure(jobs: int, folder: Path) -> None:
     del copy
     began = time.perf_counter()
     async with beat.measured():
-        await engine.transfers(plan)
+        await engine.plans.transfers(plan)
     print(f"| its name sent back ({1000 * (time.perf_counter() - began):.0f} ms) | {beat} |")
     times = []
     for start in range(200):
         began = time.perf_counter()
-        await engine.groups(0, (Status.ELIGIBLE,), start, 50)
+        await engine.groups.page(0, (Status.ELIGIBLE,), start, 50)
         times.append(time.perf_counter() - began)
     print(f"| page of 50 groups, median | {1000 * statistics.median(times):.1f} ms |")
     await engine.close()
@@ -121,8 +121,8 @@ async def memory(directories: int, folder: Path) -> None:
     engine = ProcessEngine(started)
     snapshot = await engine.refresh()
     for action in snapshot.actions:
-        await engine.groups(action.index, tuple(Status), 0, 50)
-        await engine.group_directories(action.index, tuple(Status), None, 0, 50)
+        await engine.groups.page(action.index, tuple(Status), 0, 50)
+        await engine.groups.members(action.index, tuple(Status), None, 0, 50)
     print(f"| {snapshot.directories:,} directories: engine | {resident(started.process.pid)} |")
     print(f"| the same: screen, with Textual | {resident('self')} |")
     await engine.close()

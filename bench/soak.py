@@ -70,7 +70,7 @@ class Soak:
                 continue
             snapshot = await self.engine.refresh()
             action = self.chance.choice(snapshot.actions)
-            await self.engine.groups(action.index, (Status.ELIGIBLE,), 0, 50)
+            await self.engine.groups.page(action.index, (Status.ELIGIBLE,), 0, 50)
             self._count("status")
             await asyncio.sleep(0.05)
 
@@ -92,33 +92,33 @@ class Soak:
     async def _groups(self, action: int) -> None:
         asked = ListAsked("", self.chance.choice(GROUP_SORTS), self.chance.random() < 0.5)
         statuses = self.chance.choice(STATUSES)
-        page = await self.engine.groups(action, statuses, 0, 50, asked=asked)
+        page = await self.engine.groups.page(action, statuses, 0, 50, asked=asked)
         if page.total:
             at = self.chance.randrange(page.total)
-            await self.engine.groups(action, statuses, at, 50, asked=asked)
-            await self.engine.group_directories(action, statuses, at, 0, 50)
+            await self.engine.groups.page(action, statuses, at, 50, asked=asked)
+            await self.engine.groups.members(action, statuses, at, 0, 50)
 
     async def _directories(self, action: int) -> None:
         asked = ListAsked(
             self.chance.choice(FILTERS), self.chance.choice(SORTS), self.chance.random() < 0.5
         )
         statuses = self.chance.choice(STATUSES)
-        page = await self.engine.directories(action, statuses, 0, 50, asked=asked)
+        page = await self.engine.groups.directories(action, statuses, 0, 50, asked=asked)
         if page.total:
             at = self.chance.randrange(page.total)
-            await self.engine.directories(action, statuses, at, 50, asked=asked)
+            await self.engine.groups.directories(action, statuses, at, 50, asked=asked)
 
     async def _queue(self, _: int) -> None:
         asked = QueueAsked()
-        page = await self.engine.queue(asked, 0, 50)
+        page = await self.engine.queue.page(asked, 0, 50)
         if page.total:
-            await self.engine.queue(asked, self.chance.randrange(page.total), 50)
+            await self.engine.queue.page(asked, self.chance.randrange(page.total), 50)
 
     async def _jobs(self, _: int) -> None:
-        await self.engine.jobs()
+        await self.engine.jobs.view()
 
     async def _plan(self, action: int) -> None:
-        await self.engine.plan(action, [self.chance.randrange(100) for _ in range(3)], None)
+        await self.engine.plans.make(action, [self.chance.randrange(100) for _ in range(3)], None)
 
 
 async def soak(root: Path, minutes: float, told: Callable[[Sample], None]) -> dict[str, Any]:
@@ -140,7 +140,7 @@ async def soak(root: Path, minutes: float, told: Callable[[Sample], None]) -> di
     (pid,) = _children()
     work = Soak(engine, random.Random(1))
     snapshot = await engine.refresh()
-    await engine.jobs()
+    await engine.jobs.view()
     following = asyncio.create_task(work.follow())
     samples: list[Sample] = []
     began, cpu = time.monotonic(), cpu_of(pid)

@@ -20,7 +20,7 @@ from pathlib import Path
 from rowtui.core.clusters.polling.description_cache import remember_description
 from rowtui.core.clusters.schedulers.base import Accepted, JobSpec
 from rowtui.core.clusters.schedulers.slurm.describe import describe_over
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 
 from bench.machine import machine

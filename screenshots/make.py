@@ -80,8 +80,8 @@ def keys(*pressed: str) -> Steps:
 
 async def live(hand: Hand[SampleEngine]) -> None:
     hand.engine.advance(20)
-    plan = await hand.engine.plan(1, [0, 1, 2], None)
-    async for _ in hand.engine.submit(plan):
+    plan = await hand.engine.plans.make(1, [0, 1, 2], None)
+    async for _ in hand.engine.plans.submit(plan):
         pass
     await hand.sees("4 pending")
     for seconds, sign in ((45, "job 4712 (sample) completed"), (25, "00:00:25")):

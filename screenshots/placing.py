@@ -42,7 +42,7 @@ name = "sample"
 class WritingEngine(SampleEngine):
     """Has a workflow.toml, and shows what would change there."""
 
-    async def edit_workflow(self, asked: EditAsked) -> Edit:
+    async def mapping_edit_workflow(self, asked: EditAsked) -> Edit:
         after = WORKFLOW.replace(b"= 16 ", b"= 8 ").replace(b"04:00", b"02:00")
         diff = difference(WORKFLOW, after)
         return Edit(

@@ -60,9 +60,9 @@ class OverEngine(ReviewedEngine):
 class FaultyEngine(ReviewedEngine):
     """The third job is refused, and nobody knows of the second."""
 
-    async def submit(self, plan: Plan):  # type: ignore[no-untyped-def, override]
+    async def plans_submit(self, plan: Plan):  # type: ignore[no-untyped-def, override]
         number = 0
-        async for step in super().submit(plan):
+        async for step in super().plans_submit(plan):
             if step.done <= number:
                 yield step
                 continue

@@ -37,7 +37,7 @@ from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.user_config import Added, add_entry, own_file
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes
-from rowtui.core.engine.api.json.clusters import node_kind_of
+from rowtui.core.engine.api.json.values import node_kind_of
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.context.clusters import entry_toml, live_node_types
 from rowtui.core.project.project import Project

@@ -31,7 +31,7 @@ from rowtui.core.engine.api.json.values import bad_of
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.project.context.connections import scheduler_of
 from rowtui.core.project.context.credentials import Door
-from rowtui.core.project.planning.plan import project_problems
+from rowtui.core.project.planning.plan_submission import project_problems
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.project.project import Project
 from rowtui.core.workspace.list import list_workspace

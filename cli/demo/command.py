@@ -34,7 +34,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
 from rowtui.core.engine.process.start import Demo, EngineOptions
 from rowtui.core.groups.status import status_counts
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.project import Project
 from rowtui.core.project.views.views import PlayedState

@@ -32,7 +32,7 @@ from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.decision_json import decision_data, problem_data
 from rowtui.core.mapping.model.request import Amounts, Person, WhatIf
 from rowtui.core.project.context.credentials import person_named, this_person
-from rowtui.core.project.planning.plan import counted_on, project_problems
+from rowtui.core.project.planning.plan_submission import counted_on, project_problems
 from rowtui.core.project.project import Project
 from rowtui.core.project.views.views import EditAsked, WhatIfAsked
 from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if, last_written

@@ -40,7 +40,7 @@ from rowtui.core.engine.api.json.plans import packed_of
 from rowtui.core.packing.pack import installed_packers, packers
 from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination, PackedPlan
 from rowtui.core.project.planning.packing import PlanPacking
-from rowtui.core.project.planning.plan import pack_submission
+from rowtui.core.project.planning.plan_submission import pack_submission
 from rowtui.core.project.project import Project
 from rowtui.core.submission.plan.model import Plan, count_jobs
 from rowtui.core.workflow.duration import format_duration

@@ -167,7 +167,7 @@ def planned(
     out: Output,
 ) -> Plan:
     """Return the plan of these actions' eligible groups, at most `-n` jobs; nothing is sent."""
-    from rowtui.core.project.planning.plan import plan_submission
+    from rowtui.core.project.planning.plan_submission import plan_submission
 
     with busy_with(project, out, "Planning"):
         plan = plan_submission(project, actions, among, limit=args.n)

@@ -16,7 +16,7 @@ from rowtui.core.clusters.config.load_launchers import load_launchers
 from rowtui.core.clusters.config.show import cluster_toml, clusters_toml, launchers_toml
 from rowtui.core.clusters.identify import identify_cluster
 from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
-from rowtui.core.engine.api.json.clusters import cluster_of
+from rowtui.core.engine.api.json.values import cluster_of
 
 
 def run(args: argparse.Namespace, out: Output) -> int:

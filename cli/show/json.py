@@ -62,7 +62,7 @@ def print_groups(project: Project, action: str, elements: Sequence[Element], out
     """Print the groups of an action, with the status of each directory."""
     from rowtui.core.groups.form import job_requests
     from rowtui.core.project.planning.asked import shown_amounts
-    from rowtui.core.project.planning.plan import counted_on
+    from rowtui.core.project.planning.plan_submission import counted_on
 
     def entry(element: Element, code: int, position: int) -> to.DirectoryJson:
         job = element.submitted.get(position)

@@ -13,6 +13,7 @@ import json
 import os
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,9 @@ from rowtui.core.demo.simulation import (
 )
 from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.engine.local.plans import PlansWork
 from rowtui.core.engine.process.start import EngineOptions, ProjectOpened
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.review.budgets import ChargedHours
 from rowtui.core.project.views.views import FASTER, INJECT, SLOWER, PlayedState
 from rowtui.core.submission.plan.model import Plan
@@ -39,6 +41,7 @@ from rowtui.core.submission.sending.release_held import SendingProgress
 
 if TYPE_CHECKING:
     from rowtui.core.demo.project import DemoProject
+    from rowtui.core.engine.api.plans import PlansService
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.journal import Journal
 
@@ -168,6 +171,19 @@ MOST_JOBS, DIRECTORIES_OF_ONE = 40, 2_500
 NEARLY_SPENT = "anvil"
 
 
+class DemoPlans(PlansWork):
+    """The plans of the demo, whose clusters are polled by the simulation."""
+
+    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
+        """See `PlansService`."""
+        assert isinstance(self._project, DemoProject)
+        know(self._project, plan)
+        sending = contextlib.aclosing(self._project.jobs.submit(plan))
+        async with self._planned.submitting(plan), sending as steps:
+            async for step in steps:
+                yield step
+
+
 class DemoEngine(InProcessEngine):
     """The demo's engine, its clock and its faults.
 
@@ -191,14 +207,10 @@ class DemoEngine(InProcessEngine):
             self._stepping = asyncio.create_task(self._step())
         return await super().refresh()
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
-        """See `Engine`."""
-        know(self._demo, plan)
-        network = self._network  # as in the base class
-        noting = contextlib.nullcontext() if network is None else network.submitting(plan)
-        async with noting, contextlib.aclosing(self._demo.jobs.submit(plan)) as steps:
-            async for step in steps:
-                yield step
+    @cached_property
+    def plans(self) -> PlansService:
+        """Plans and their submission to the simulated clusters."""
+        return DemoPlans(self._demo, self._turn, self._pages, self._polls, self._planned)
 
     async def _step(self) -> None:
         while True:

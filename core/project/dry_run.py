@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.base.text import Cost
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
-from rowtui.core.project.planning.plan import (
+from rowtui.core.project.planning.plan_submission import (
     ALL_NAMES_FROM,
     maps,
     plan_setting,

@@ -9,7 +9,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.groups.form import job_requests
 from rowtui.core.mapping.model.request import Person, WhatIf
 from rowtui.core.project.context.credentials import person_named
-from rowtui.core.project.planning.plan import counted_on
+from rowtui.core.project.planning.plan_submission import counted_on
 from rowtui.core.project.views.views import PlacementExplanation, WhatIfAsked
 from rowtui.core.workflow.model import Action
 

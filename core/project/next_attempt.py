@@ -17,7 +17,7 @@ from rowtui.core.clusters.model import Cluster
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.project.failed_jobs import FailedGroup
 from rowtui.core.submission.plan.apply_placement import PlacedRequest
-from rowtui.core.submission.plan.plan import job_memory_mb
+from rowtui.core.submission.plan.make_plan import job_memory_mb
 from rowtui.core.submission.reconcile.ending import (
     CANCELLED,
     LOST,

@@ -34,8 +34,9 @@ from rowtui.core.project.next_attempt import (
     with_amounts,
 )
 from rowtui.core.project.planning.placing import Retry, place_requests, refused_requests
-from rowtui.core.project.planning.plan import Formed, decode_names, maps, plan_formed
+from rowtui.core.project.planning.plan_submission import Formed, decode_names, maps, plan_formed
 from rowtui.core.submission.plan.apply_placement import PlacedRequest
+from rowtui.core.submission.plan.make_plan import choice_reasons
 from rowtui.core.submission.plan.model import (
     PlacementBasis,
     Plan,
@@ -44,7 +45,6 @@ from rowtui.core.submission.plan.model import (
     UserRequest,
     read_basis,
 )
-from rowtui.core.submission.plan.plan import choice_reasons
 from rowtui.core.submission.scripts.parts import options_for
 from rowtui.core.workflow.model import Action, Resources, Walltime
 

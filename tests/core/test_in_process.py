@@ -104,7 +104,7 @@ async def test_it_is_an_engine(engine: InProcessEngine) -> None:
 
 async def test_pages_are_parts_of_one_list(engine: InProcessEngine) -> None:
     await engine.refresh()
-    page = await engine.groups(0, (Status.ELIGIBLE,), 0, 100)
+    page = await engine.groups.page(0, (Status.ELIGIBLE,), 0, 100)
     assert (page.total, page.directories) == (3, 10)
     assert [(group.number, group.size, group.first) for group in page.groups] == [
         (1, 4, "d9"),
@@ -112,15 +112,15 @@ async def test_pages_are_parts_of_one_list(engine: InProcessEngine) -> None:
         (3, 2, "d1"),
     ]
     assert [group.sort_key for group in page.groups] == ["[0]", "[4]", "[8]"]
-    (second,) = (await engine.groups(0, (Status.ELIGIBLE,), 1, 1)).groups
+    (second,) = (await engine.groups.page(0, (Status.ELIGIBLE,), 1, 1)).groups
     assert second == page.groups[1]
 
-    whole = await engine.group_directories(0, EVERY, None, 0, 100)
+    whole = await engine.groups.members(0, EVERY, None, 0, 100)
     assert [row.name for row in whole.rows] == NAMES[::-1]
     assert [row.value for row in whole.rows] == [f'{{"v":{number}}}' for number in range(10)]
-    parts = [await engine.group_directories(0, EVERY, None, start, 3) for start in (0, 3, 6, 9)]
+    parts = [await engine.groups.members(0, EVERY, None, start, 3) for start in (0, 3, 6, 9)]
     assert [row for part in parts for row in part.rows] == list(whole.rows)
-    of_one = await engine.group_directories(0, EVERY, 1, 0, 100)
+    of_one = await engine.groups.members(0, EVERY, 1, 0, 100)
     assert (of_one.total, of_one.rows) == (4, whole.rows[4:8])
 
 
@@ -137,7 +137,7 @@ async def test_what_was_staged_is_noticed_and_counted(engine: InProcessEngine, r
     snapshot = await engine.refresh()
     assert counts(snapshot) == (2, 0, 8, 0)
     assert counts(snapshot, 1) == (0, 0, 2, 8)
-    rows = (await engine.group_directories(0, (Status.COMPLETED,), None, 0, 9)).rows
+    rows = (await engine.groups.members(0, (Status.COMPLETED,), None, 0, 9)).rows
     assert [row.name for row in rows] == ["d3", "d0"]
 
 
@@ -156,17 +156,17 @@ async def test_new_directories_and_an_edited_workflow_are_noticed(
     await noticed(words, "workspace", make)
     # A directory whose value lacks what is sorted by is an error of the one action, in words.
     await engine.refresh()
-    page = await engine.groups(0, EVERY, 0, 10)
+    page = await engine.groups.page(0, EVERY, 0, 10)
     assert (page.total, page.groups) == (0, ())
     assert "d10" in page.problem
     (new / "v.json").write_text('{"v": 10}')
     await engine.refresh(full=True)
-    assert (await engine.groups(0, EVERY, 0, 10)).problem == ""
+    assert (await engine.groups.page(0, EVERY, 0, 10)).problem == ""
 
     (root / "workflow.toml").write_text(WORKFLOW.replace("maximum_size = 4", "maximum_size = 20"))
     assert await next_word(words, "workflow") == "workflow"
     await engine.refresh()
-    assert (await engine.groups(0, EVERY, 0, 10)).total == 1
+    assert (await engine.groups.page(0, EVERY, 0, 10)).total == 1
 
 
 async def test_a_workflow_that_breaks_while_open_leaves_the_old_one(
@@ -189,33 +189,33 @@ async def test_a_workflow_that_breaks_while_open_leaves_the_old_one(
 
 async def test_groups_are_planned_sent_and_followed_to_their_end(engine: InProcessEngine) -> None:
     await engine.refresh()
-    plan = await engine.plan(0, [0, 2], None)
+    plan = await engine.plans.make(0, [0, 2], None)
     assert [len(job.directories) for job in plan.jobs] == [4, 2]
-    steps = [step async for step in engine.submit(plan)]
+    steps = [step async for step in engine.plans.submit(plan)]
     assert [step.error for step in steps if step.error] == []
     assert steps[-1].done == steps[-1].total == 2
     assert counts(await engine.refresh())[2] == 4
 
     view = await eventually_async(
-        engine.jobs, lambda view: not any(job.state.active for job in view.jobs), every=0.05
+        engine.jobs.view, lambda view: not any(job.state.active for job in view.jobs), every=0.05
     )
     assert [job.state for job in view.jobs] == [JobState.COMPLETED] * 2
     assert view.error == ""
     assert counts(await engine.refresh()) == (6, 0, 4, 0)
-    tail = await engine.log_tail(plan.jobs[1].token, 1)
+    tail = await engine.logs.tail(plan.jobs[1].token, 1)
     assert tail.lines == ("d0",)
-    assert (await engine.log_tail("nobody-0", 5)).error
+    assert (await engine.logs.tail("nobody-0", 5)).error
 
 
 async def test_a_job_is_cancelled_from_the_engine(engine: InProcessEngine, root: Path) -> None:
     (root / "workflow.toml").write_text(WORKFLOW.replace("echo", "sleep 600; echo"))
     await engine.refresh()
-    plan = await engine.plan(0, [0], None)
-    async for step in engine.submit(plan):
+    plan = await engine.plans.make(0, [0], None)
+    async for step in engine.plans.submit(plan):
         assert not step.error
-    (result,) = await engine.cancel([plan.jobs[0].token])
+    (result,) = await engine.jobs.cancel([plan.jobs[0].token])
     assert result.error == ""
-    view = await eventually_async(engine.jobs, lambda view: not view.jobs[0].state.active)
+    view = await eventually_async(engine.jobs.view, lambda view: not view.jobs[0].state.active)
     assert view.jobs[0].state is JobState.CANCELLED
     assert counts(await engine.refresh()) == (0, 0, 10, 0)
 
@@ -227,9 +227,9 @@ async def test_an_action_that_is_gone_is_an_error_in_words(
     (root / "workflow.toml").write_text(WORKFLOW[: WORKFLOW.index('[[action]]\nname = "two"')])
     await engine.refresh()
     with pytest.raises(RowtuiError, match="no longer in workflow"):
-        await engine.groups(1, EVERY, 0, 10)
+        await engine.groups.page(1, EVERY, 0, 10)
     with pytest.raises(RowtuiError, match="no longer in workflow"):
-        await engine.plan(1, None, None)
+        await engine.plans.make(1, None, None)
 
 
 async def test_closing_ends_the_changes(engine: InProcessEngine) -> None:
@@ -267,12 +267,12 @@ async def test_a_newer_question_ends_the_search_for_a_better_packing(
     await engine.refresh()
     # given somebody who wants ten minutes to be spent
     first = asyncio.ensure_future(
-        engine.pack(None, None, None, PackChoice(packer="patient", budget=600.0))
+        engine.plans.pack(None, None, None, PackChoice(packer="patient", budget=600.0))
     )
     assert await asyncio.to_thread(Patient.begun.wait, 30)
     # when something else is asked
     async with asyncio.timeout(60):
-        second = await engine.pack(None, None, None, PackChoice(packer="seed"))
+        second = await engine.plans.pack(None, None, None, PackChoice(packer="seed"))
         # then both have their answers
         assert (await first).plan.jobs
         assert second.plan.jobs

@@ -91,8 +91,8 @@ async def shown(engine: InProcessEngine, snapshot: ProjectSnapshot) -> list[obje
     told: list[object] = [snapshot.actions]
     for action in snapshot.actions:
         for statuses in STATUSES:
-            groups = await engine.groups(action.index, statuses, 1, 30)
-            everyone = await engine.group_directories(action.index, statuses, None, 0, 50)
+            groups = await engine.groups.page(action.index, statuses, 1, 30)
+            everyone = await engine.groups.members(action.index, statuses, None, 0, 50)
             told += [replace(page, generation=0) for page in (groups, everyone)]
     return told
 
@@ -129,7 +129,7 @@ async def test_what_is_shown_is_saved_before_anything_is_decided(
     assert unsaved is not None
     assert unsaved.state.generation == before.state.generation
 
-    plan = await engine.plan(1, None, None)
+    plan = await engine.plans.make(1, None, None)
 
     saved = Store(root).load().stored
     assert saved is not None

@@ -50,7 +50,7 @@ async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
 
 
 async def names(engine: InProcessEngine, asked: ListAsked, start: int = 0) -> list[str]:
-    page = await engine.directories(0, EVERY, start, 100, asked=asked)
+    page = await engine.groups.directories(0, EVERY, start, 100, asked=asked)
     return [row.name for row in page.rows]
 
 
@@ -63,30 +63,30 @@ async def test_all_directories_are_one_list_with_its_own_filter_and_order(
     assert await names(engine, ListAsked("k=even !status=completed v>2")) == ["d2", "d4", "d6"]
     assert await names(engine, ListAsked("k=odd", "/v")) == ["d9", "d7", "d5", "d3", "d1"]
     assert await names(engine, ListAsked("~d[12]", "name", True)) == ["d2", "d1"]
-    page = await engine.directories(0, EVERY, 0, 3, asked=ListAsked("k=even"), find="d8")
+    page = await engine.groups.directories(0, EVERY, 0, 3, asked=ListAsked("k=even"), find="d8")
     assert (page.total, page.of, page.found) == (5, 10, 4)
     assert page.pointers == ("/v", "/k")
     assert page.rows[0].fields == ("9", '"even"')
-    some = await engine.directories(0, (Status.COMPLETED,), 0, 9)
+    some = await engine.groups.directories(0, (Status.COMPLETED,), 0, 9)
     assert [row.name for row in some.rows] == ["d0", "d1"]
 
 
 async def test_groups_keep_their_numbers_whatever_filter_and_order(engine: InProcessEngine) -> None:
     eligible = (Status.ELIGIBLE,)
-    page = await engine.groups(0, eligible, 0, 9)
+    page = await engine.groups.page(0, eligible, 0, 9)
     assert [(group.number, group.first, group.size) for group in page.groups] == [
         (1, "d9", 4), (2, "d5", 4),
     ]  # fmt: skip
     assert (page.of, page.directories) == (2, 8)
     asked = ListAsked("v>2", "number", True)
-    page = await engine.groups(0, eligible, 0, 9, asked=asked, find="d5")
+    page = await engine.groups.page(0, eligible, 0, 9, asked=asked, find="d5")
     assert [(group.number, group.first) for group in page.groups] == [(2, "d5")]
     assert (page.total, page.of, page.directories, page.found) == (1, 2, 4, 0)
-    page = await engine.groups(0, eligible, 0, 9, asked=ListAsked("", "first"))
+    page = await engine.groups.page(0, eligible, 0, 9, asked=ListAsked("", "first"))
     assert [group.number for group in page.groups] == [2, 1]
-    inner = await engine.group_directories(0, eligible, 1, 0, 9, asked=ListAsked("", "name"))
+    inner = await engine.groups.members(0, eligible, 1, 0, 9, asked=ListAsked("", "name"))
     assert [row.name for row in inner.rows] == ["d2", "d3", "d4", "d5"]
-    explained = await engine.explain(0, eligible, page.groups[0].number - 1)
+    explained = await engine.mapping.explain(0, eligible, page.groups[0].number - 1)
     assert explained.first == "d5"
 
 
@@ -97,18 +97,18 @@ async def test_a_filter_that_cannot_be_used_is_a_sentence(engine: InProcessEngin
         ("v<x", "compares with a number"),
     ):
         with pytest.raises(RowtuiError, match=says):
-            await engine.directories(0, EVERY, 0, 9, asked=ListAsked(text))
+            await engine.groups.directories(0, EVERY, 0, 9, asked=ListAsked(text))
         with pytest.raises(RowtuiError):
-            await engine.groups(0, EVERY, 0, 9, asked=ListAsked(text))
+            await engine.groups.page(0, EVERY, 0, 9, asked=ListAsked(text))
     with pytest.raises(RowtuiError, match="cannot be sorted by 'size'"):
-        await engine.directories(0, EVERY, 0, 9, asked=ListAsked("", "size"))
+        await engine.groups.directories(0, EVERY, 0, 9, asked=ListAsked("", "size"))
 
 
 async def test_named_directories_are_planned_alone(engine: InProcessEngine) -> None:
-    plan = await engine.plan(0, None, None, directories=["d3", "d7", "d0"])
+    plan = await engine.plans.make(0, None, None, directories=["d3", "d7", "d0"])
     assert [job.directories for job in plan.jobs] == [("d7", "d3")]  # d0 is completed
     with pytest.raises(RowtuiError, match="no directory 'gone' any more"):
-        await engine.plan(0, None, None, directories=["gone"])
+        await engine.plans.make(0, None, None, directories=["gone"])
 
 
 @pytest.mark.parametrize("live_from", [0, cuts.LIVE_FROM], ids=["counted", "formed"])
@@ -121,8 +121,8 @@ async def test_groups_that_are_not_whole_say_so_in_the_words_of_the_plan(
     path.write_text(WORKFLOW + "submit_whole = true\n")
     await engine.refresh()
 
-    page = await engine.groups(0, (Status.ELIGIBLE,), 0, 9)
-    plan = await engine.plan(0, None, None)
+    page = await engine.groups.page(0, (Status.ELIGIBLE,), 0, 9)
+    plan = await engine.plans.make(0, None, None)
 
     assert [(group.number, group.whole, group.problem) for group in page.groups] == [
         (1, True, ""),
@@ -133,8 +133,8 @@ async def test_groups_that_are_not_whole_say_so_in_the_words_of_the_plan(
     (tmp_path / "project" / "workspace" / "d4" / "x").touch()
     scan(Project.open(tmp_path / "project", cluster="local"))
     await engine.refresh()
-    page = await engine.groups(0, (Status.ELIGIBLE,), 0, 9)
-    plan = await engine.plan(0, None, None)
+    page = await engine.groups.page(0, (Status.ELIGIBLE,), 0, 9)
+    plan = await engine.plans.make(0, None, None)
 
     reason = "it is not whole: 1 directory of the whole group is not eligible or not chosen ('d4')"
     assert [(group.first, group.whole, group.problem) for group in page.groups] == [
@@ -142,5 +142,5 @@ async def test_groups_that_are_not_whole_say_so_in_the_words_of_the_plan(
         ("d5", False, reason),
     ]
     assert [it.reason for it in plan.refused] == [reason]
-    everything = await engine.groups(0, EVERY, 0, 9)
+    everything = await engine.groups.page(0, EVERY, 0, 9)
     assert all(group.whole for group in everything.groups)

@@ -85,7 +85,7 @@ async def two(
 
 async def known(engine: InProcessEngine, *, now: bool = False) -> dict[str, ClusterView]:
     """The clusters whose queues are known."""
-    view = await engine.jobs(now=now)
+    view = await engine.jobs.view(now=now)
     return {one.name: one for one in view.clusters if one.as_of is not None}
 
 
@@ -94,8 +94,8 @@ async def test_an_open_login_dialog_keeps_no_other_cluster_waiting(
 ) -> None:
     async with two(tmp_path, keys=False, rounds=PASSWORD) as (engine, _, quick):
         # given a login that waits for its password
-        questions = engine.questions()
-        login = asyncio.create_task(engine.connect("other"))
+        questions = engine.clusters.questions()
+        login = asyncio.create_task(engine.clusters.connect("other"))
         question = await anext(questions)
         assert isinstance(question, LoginQuestion)
         assert question.prompts[0].text == "Password:"
@@ -106,7 +106,7 @@ async def test_an_open_login_dialog_keeps_no_other_cluster_waiting(
         await eventually_async(lambda: known(engine, now=True), lambda _: len(quick.asked) > before)
         # then the login still waits, and its answer is of use
         assert not login.done()
-        engine.answer(question.number, ["right"])
+        engine.clusters.answer(question.number, ["right"])
         with contextlib.suppress(RowtuiError):
             await login
         await eventually_async(lambda: known(engine), lambda seen: "other" in seen)
@@ -142,18 +142,18 @@ async def test_the_dashboard_asks_for_a_login_only_where_the_user_connects(
     root: Path, tmp_path: Path
 ) -> None:
     async with two(tmp_path, keys=False, rounds=PASSWORD) as (engine, _, _):
-        listening = asyncio.create_task(anext(engine.questions()))
+        listening = asyncio.create_task(anext(engine.clusters.questions()))
         await engine.refresh()
-        await engine.explain(0, (), 0)
+        await engine.mapping.explain(0, (), 0)
         view = await eventually_async(
-            engine.jobs, lambda view: any(one.login for one in view.clusters)
+            engine.jobs.view, lambda view: any(one.login for one in view.clusters)
         )
         assert [one.name for one in view.clusters if one.login] == ["other"]
         assert not listening.done()
-        login = asyncio.create_task(engine.connect("other"))
+        login = asyncio.create_task(engine.clusters.connect("other"))
         question = await listening
         assert isinstance(question, LoginQuestion)
-        engine.answer(question.number, None)
+        engine.clusters.answer(question.number, None)
         with pytest.raises(LoginError):
             await login
 
@@ -192,7 +192,7 @@ async def test_after_a_changed_host_key_no_login_is_advised(root: Path, tmp_path
         _, *key = quick.known_hosts.read_text().split()
         other.known_hosts.write_text(f"{address} {' '.join(key)}\n")
         view = await eventually_async(
-            engine.jobs, lambda view: any(one.login for one in view.clusters)
+            engine.jobs.view, lambda view: any(one.login for one in view.clusters)
         )
         (cluster,) = [one for one in view.clusters if one.login]
         assert "shows another key than before" in cluster.login

@@ -11,7 +11,7 @@ import pytest
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.rows import QueueRow, RowKey
 from rowtui.core.project.queue.views import QueueAsked
@@ -49,13 +49,13 @@ async def engine(project: Project) -> AsyncIterator[InProcessEngine]:
     """Six jobs, of which as many run as this machine has cores; none ends by itself."""
     engine = InProcessEngine(project)
     await engine.refresh()
-    async for _ in engine.submit(plan_submission(project, project.workflow.actions)):
+    async for _ in engine.plans.submit(plan_submission(project, project.workflow.actions)):
         pass
     await engine.refresh()
     yield engine
     for name in NAMES:
         end(project, name)
-    await engine.queue_act([row.key for row in await rows(engine)], "cancel")
+    await engine.queue.act([row.key for row in await rows(engine)], "cancel")
     await engine.close()
 
 
@@ -64,8 +64,8 @@ def end(project: Project, name: str) -> None:
 
 
 async def rows(engine: InProcessEngine, **asked: object) -> tuple[QueueRow, ...]:
-    await engine.jobs(now=True)
-    return (await engine.queue(QueueAsked(**asked), 0, 100)).rows  # type: ignore[arg-type]
+    await engine.jobs.view(now=True)
+    return (await engine.queue.page(QueueAsked(**asked), 0, 100)).rows  # type: ignore[arg-type]
 
 
 async def one_runs(engine: InProcessEngine) -> QueueRow:
@@ -96,7 +96,7 @@ async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_othe
     # pages, filters, one cluster, and the place of a row
     whole = await rows(engine)
     assert sorted(row.first for row in whole) == NAMES
-    page = await engine.queue(QueueAsked(sort="id", follow=whole[-1].key), 2, 2)
+    page = await engine.queue.page(QueueAsked(sort="id", follow=whole[-1].key), 2, 2)
     assert [row.label for row in page.rows] == ["3", "4"]
     assert (page.total, page.jobs, page.all_jobs, page.hidden) == (6, 6, 6, 0)
     assert page.followed == int(whole[-1].label) - 1
@@ -106,37 +106,37 @@ async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_othe
     assert len(await rows(engine, folding=False)) == 6  # nothing to unfold
 
     # details, and jobs by directory and by number
-    detail = await engine.job_detail(running.key, estimate=True)
+    detail = await engine.queue.detail(running.key, estimate=True)
     assert ("state", "running") in detail.parts[0].fields
     assert "no estimate" in detail.problem
-    assert "not in the list" in (await engine.job_detail(RowKey("x", 1))).problem
+    assert "not in the list" in (await engine.queue.detail(RowKey("x", 1))).problem
     for job in (
-        await engine.find_job("nap", running.first), await engine.job_named(running.label)
+        await engine.jobs.find("nap", running.first), await engine.jobs.named(running.label)
     ):  # fmt: skip
         assert job is not None
         assert job.record.token == running.key.token
-    assert await engine.job_named("99") is None
+    assert await engine.jobs.named("99") is None
 
     # what this queue does not do is told of each job
-    marked = await engine.queue_all(QueueAsked(), "active")
+    marked = await engine.queue.all_of(QueueAsked(), "active")
     keys = [row.key for row in marked]
     assert len(keys) == 6
-    held = await engine.queue_act(keys, "hold")
+    held = await engine.queue.act(keys, "hold")
     assert (held.done, held.refused) == (0, len(held.answers))
-    assert held.refused == (await engine.queue_chosen(keys, "hold")).jobs > 0
+    assert held.refused == (await engine.queue.chosen(keys, "hold")).jobs > 0
     assert {answer.error for answer in held.answers} == {"the local queue holds no jobs back"}
 
     # cancel all, when one has ended that the list still shows as running
-    chosen = await engine.queue_chosen(keys, "cancel")
+    chosen = await engine.queue.chosen(keys, "cancel")
     assert (chosen.total, chosen.jobs) == (6, 6)
     end(project, running.first)
     await ended(project, running.key.token)
-    acted = await engine.queue_act(keys, "cancel")
+    acted = await engine.queue.act(keys, "cancel")
     assert (acted.done, acted.refused) == (5, 1)
     [answer] = acted.answers
     assert str(answer.job) == running.label
     assert "has ended already" in answer.error
-    assert [row.key for row in await engine.queue_marked(keys)] == keys
+    assert [row.key for row in await engine.queue.marked(keys)] == keys
     over = await eventually_async(
         lambda: rows(engine),
         lambda found: not any(row.state.active for row in found),
@@ -145,7 +145,7 @@ async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_othe
     states = {row.key: row.state for row in over}
     assert states.pop(running.key) is JobState.COMPLETED
     assert set(states.values()) == {JobState.CANCELLED}
-    assert not (await engine.queue_chosen(keys, "cancel")).jobs
+    assert not (await engine.queue.chosen(keys, "cancel")).jobs
 
 
 async def test_a_row_has_the_run_time_of_an_ended_job_when_its_queue_forgot_the_job(

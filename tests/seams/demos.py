@@ -98,14 +98,14 @@ async def _large(project: DemoProject) -> AsyncGenerator[Moment, None]:
             facts = await collect_views(engine)
             laws = (counts_add_up, what_is_eligible_is_planned_or_refused)
             yield Moment(f"step {step}", len(facts), tuple(check(facts, laws=laws)))
-            plan = await engine.plan(None, None, AT_ONCE)
-            counts = (await engine.jobs()).states
+            plan = await engine.plans.make(None, None, AT_ONCE)
+            counts = (await engine.jobs.view()).states
             there = [job.token for job in plan.jobs if job.destination.cluster != LOGGED_OUT]
             if len(there) < len(plan.jobs):
                 gone = {job.token for job in plan.jobs} - set(there)
-                plan = await engine.without(plan, tuple(gone)) if there else plan
+                plan = await engine.plans.without(plan, tuple(gone)) if there else plan
             if there:
-                async for _ in engine.submit(plan):
+                async for _ in engine.plans.submit(plan):
                     pass
             elif counts == before:  # what is left waits for a login, or has failed
                 return

@@ -32,7 +32,8 @@ from tests.seams.facts import (
 )
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import DirectoryRow, Engine, ProjectSnapshot
+    from rowtui.core.engine.api.engine import Engine, ProjectSnapshot
+    from rowtui.core.engine.api.groups import DirectoryRow
     from rowtui.core.submission.plan.model import Plan
 
 PAGE = 1_000  # rows of a page
@@ -46,10 +47,10 @@ async def collect_views(engine: Engine, *, packs: bool = True) -> list[Fact]:
     for action in snapshot.actions:
         facts += [fact async for fact in directories(engine, action.index, action.name)]
         facts += [fact async for fact in groups(engine, action.index, action.name)]
-    plan = await engine.plan(None, None, None)
+    plan = await engine.plans.make(None, None, None)
     facts += plan_facts(plan, "view 5")
     if packs:
-        packed = await engine.pack(None, None, None, PackChoice(budget=0.0))
+        packed = await engine.plans.pack(None, None, None, PackChoice(budget=0.0))
         facts += pack_facts(packed.plan, "view 4")
     facts += [fact async for fact in jobs(engine)]
     facts += [fact async for fact in network(engine)]
@@ -88,7 +89,7 @@ async def directories(engine: Engine, index: int, action: str) -> AsyncIterator[
 async def _rows(engine: Engine, index: int) -> AsyncIterator[DirectoryRow]:
     start, total = 0, 1
     while start < total:
-        page = await engine.directories(index, tuple(Status), start, PAGE)
+        page = await engine.groups.directories(index, tuple(Status), start, PAGE)
         total = page.total
         for row in page.rows:
             yield row
@@ -97,7 +98,7 @@ async def _rows(engine: Engine, index: int) -> AsyncIterator[DirectoryRow]:
 
 async def groups(engine: Engine, index: int, action: str) -> AsyncIterator[Fact]:
     """View 2: the groups that are eligible, and view 3: where the job of each would go."""
-    page = await engine.groups(index, (Status.ELIGIBLE,), 0, PAGE)
+    page = await engine.groups.page(index, (Status.ELIGIBLE,), 0, PAGE)
     yield Fact(("action", action), "count.eligible", page.directories, "view 2")
     for group in page.groups:
         subject = ("request", action, group.first)
@@ -112,7 +113,7 @@ async def groups(engine: Engine, index: int, action: str) -> AsyncIterator[Fact]
                 yield fact
         if group.number > EXPLAINED:
             continue
-        told = await engine.explain(index, (Status.ELIGIBLE,), group.number - 1)
+        told = await engine.mapping.explain(index, (Status.ELIGIBLE,), group.number - 1)
         if told.decision is not None:
             chosen = told.decision.chosen
             yield Fact(subject, "refused", not chosen.chosen, "view 3")
@@ -171,13 +172,13 @@ def pack_facts(plan: Plan, source: str) -> Iterator[Fact]:
 
 async def jobs(engine: Engine) -> AsyncIterator[Fact]:
     """The jobs of view 1, and view 6 with all arrays and bundles unfolded."""
-    view = await engine.jobs(now=True)
+    view = await engine.jobs.view(now=True)
     for state, number in view.states.items():
         yield Fact(PROJECT, f"jobs.{state.value}", number, "view 1, jobs")
     for job in view.jobs:
         for fact in _job(job, "view 1, jobs"):
             yield fact
-    page = await engine.queue(QueueAsked(folding=False), 0, PAGE)
+    page = await engine.queue.page(QueueAsked(folding=False), 0, PAGE)
     total: Counter[str] = Counter()
     for row in page.rows:
         if row.view is None or row.key.folded:
@@ -209,7 +210,7 @@ def _job(job: JobView, source: str) -> Iterator[Fact]:
 
 async def network(engine: Engine) -> AsyncIterator[Fact]:
     """View 8 and its lists of samples."""
-    view = await engine.network()
+    view = await engine.network.view()
     if view is None:
         return
     for node in view.nodes:
@@ -219,7 +220,7 @@ async def network(engine: Engine) -> AsyncIterator[Fact]:
         reasons = [it.reason for it in view.failures if it.node == node.name]
         for fact in node_counts(node.action, states, reasons, "view 8"):
             yield fact
-        page = await engine.network_samples(node.name, (), 0, PAGE)
+        page = await engine.network.samples(node.name, (), 0, PAGE)
         for sample in page.samples:
             for fact in sample_facts(node.action, sample._asdict(), "view 8, samples"):
                 yield fact

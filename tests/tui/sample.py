@@ -17,14 +17,8 @@ from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.base.text import Cost, plural
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
 from rowtui.core.clusters.transports.login import Asker
-from rowtui.core.engine.api.engine import (
-    ActionSummary,
-    DirectoriesPage,
-    DirectoryRow,
-    GroupsPage,
-    GroupSummary,
-    ProjectSnapshot,
-)
+from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
+from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
 from rowtui.core.groups.model import Status
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
@@ -53,6 +47,7 @@ from rowtui.core.submission.plan.model import (
 )
 from rowtui.core.submission.sending.release_held import SendingProgress
 
+from tests.core.engine.flat import FlatEngine
 from tests.tui.sample_cluster_details import SampleClusterDetails
 from tests.tui.sample_lists import directories_page, groups_page
 from tests.tui.sample_logs import SampleLogs
@@ -111,7 +106,9 @@ class SampleJob:
     reason: str = ""
 
 
-class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, SampleReview):
+class SampleEngine(
+    SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, SampleReview, FlatEngine
+):
     """An Engine over dictionaries. `advance` lets time pass; the rest is what any engine does."""
 
     def __init__(
@@ -123,6 +120,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         live: bool = False,
     ) -> None:
         super().__init__()
+        FlatEngine.__init__(self)
         self.actions = tuple(actions)
         self.values = dict(_directories(directories))
         self.names = sorted(self.values)
@@ -157,7 +155,9 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         self.transfers_error: Exception | None = None
         self.gate: Callable[[int], object] | None = None  # awaited before each job that is sent
         self.graph: SampleNetwork | None = None  # with_network() gives one
-        self.mapping: str | bytes | None = None  # a mapping file's text instead of the sample's
+        self.mapping_text: str | bytes | None = (
+            None  # a mapping file's text instead of the sample's
+        )
         self.trusted = True
         self.explain_error: Exception | None = None
         self.explain_gate: Callable[[WhatIfAsked | None], Awaitable[None]] | None = None
@@ -360,7 +360,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
             untrusted=tuple(self.untrusted),
         )
 
-    async def groups(
+    async def groups_page(
         self,
         action_index: int,
         statuses: Sequence[Status],
@@ -396,7 +396,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         about = (self.generation, action_index, start, length)
         return groups_page(about, shown, self.values, asked, find)
 
-    async def group_directories(
+    async def groups_members(
         self,
         action_index: int,
         statuses: Sequence[Status],
@@ -416,7 +416,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         rows = self._directory_rows(action, names)
         return directories_page((self.generation, start, length), rows, self.values, asked)
 
-    async def directories(
+    async def groups_directories(
         self,
         action_index: int,
         statuses: Sequence[Status],
@@ -447,7 +447,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
             for name in names
         ]
 
-    async def explain(
+    async def mapping_explain(
         self,
         action_index: int,
         statuses: Sequence[Status],
@@ -469,7 +469,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         if group >= len(groups):
             return PlacementExplanation(*about, 0, "", None, problem="no such group")
         mapper = mapper_of(
-            MAPPING if self.mapping is None else self.mapping, sealed=not self.trusted
+            MAPPING if self.mapping_text is None else self.mapping_text, sealed=not self.trusted
         )
         decision = decision_of(
             mapper,
@@ -488,7 +488,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
             mapper.configuration.problems,
         )
 
-    async def plan(
+    async def plans_make(
         self,
         action_index: int | None,
         groups: Sequence[int] | None,
@@ -518,7 +518,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
             self.destination, self.scheduler, tuple(jobs), cost,
         )  # fmt: skip
 
-    async def pack(
+    async def plans_pack(
         self,
         action_index: int | None,
         groups: Sequence[int] | None,
@@ -533,7 +533,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
             await self.pack_gate(choice)
         if self.pack_error is not None:
             raise self.pack_error
-        return packed(await self.plan(action_index, groups, limit), choice)
+        return packed(await self.plans_make(action_index, groups, limit), choice)
 
     def _planned(self, index: int, names: tuple[str, ...]) -> PlannedJob:
         action = self.actions[index]
@@ -583,7 +583,7 @@ done
             reasons=(f"{self.destination}: the only cluster that identified itself",),
         )
 
-    async def failed_jobs(
+    async def plans_failed_jobs(
         self, action_index: int, groups: Sequence[int] | None
     ) -> tuple[FailedJob, ...]:
         await asyncio.sleep(0)
@@ -600,7 +600,7 @@ done
                 found.append(FailedJob(token, str(job.record.key), action, cause, len(here)))
         return tuple(found)
 
-    async def plan_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
+    async def plans_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
         from tests.tui.sample_again import tried_again
 
         self.calls.append(f"plan_again {change}".strip())
@@ -622,7 +622,7 @@ done
             "local", tuple(jobs), cost, skipped=tuple(skipped),
         )  # fmt: skip
 
-    async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
+    async def plans_transfers(self, plan: Plan) -> tuple[TransferView, ...]:
         self.calls.append("transfers")
         await asyncio.sleep(0)
         if self.transfers_gate is not None:
@@ -631,7 +631,7 @@ done
             raise self.transfers_error
         return self.transfer_views
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
+    async def plans_submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         self.calls.append("submit")
         self.submitted_plans.append(plan)
         for view in self.transfer_views:
@@ -693,7 +693,7 @@ done
         reason = job.reason or ("Resources" if job.state is JobState.PENDING else "")
         return JobView(job.record, job.state, reason, elapsed, job.limit)
 
-    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+    async def jobs_cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         self.calls.append("cancel")
         return await self._act(tokens, self._cancel, lambda state: state.active)
 
@@ -705,7 +705,7 @@ done
         for name in job.record.directories:
             self.failed[job.record.action][name] = "cancelled"
 
-    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+    async def jobs_hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         self.calls.append("hold")
         return await self._act(
             tokens,
@@ -713,7 +713,7 @@ done
             lambda state: state is JobState.PENDING,
         )
 
-    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+    async def jobs_release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         self.calls.append("release")
         return await self._act(
             tokens,
@@ -740,7 +740,7 @@ done
 
     # Logins
 
-    async def connect(self, cluster: str) -> None:
+    async def clusters_connect(self, cluster: str) -> None:
         self.calls.append(f"connect {cluster}")
         await asyncio.sleep(0)
         if cluster in self.logins:
@@ -749,14 +749,14 @@ done
             connected=True, login="", error="", as_of=self.now, next_at=self.now + 60
         )
 
-    async def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
+    async def clusters_questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
         async for question in self._questions.stream():
             yield question
 
-    def answer(self, number: int, answers: Sequence[str] | None) -> None:
+    def clusters_answer(self, number: int, answers: Sequence[str] | None) -> None:
         self._questions.answer(number, answers)
 
-    async def log_tail(self, token: str, lines: int) -> LogTail:
+    async def logs_tail(self, token: str, lines: int) -> LogTail:
         await asyncio.sleep(0)
         job = self.jobs_by_token[token]
         path = job.record.log_path
@@ -783,7 +783,7 @@ done
 
     # The network: none, unless a test gives one
 
-    async def network(self, *, frozen: bool = True) -> NetworkView | None:
+    async def network_view(self, *, frozen: bool = True) -> NetworkView | None:
         await asyncio.sleep(0)
         return None if self.graph is None else self.graph.view(frozen=frozen)
 

@@ -68,11 +68,11 @@ class SampleClusterDetails:
         number = len(self.ran) + 1
         self.ran.append(RanCommand(number, self.now, where, what, seconds, status, said))
 
-    async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
+    async def clusters_commands_ran(self, after: int) -> tuple[RanCommand, ...]:
         await asyncio.sleep(0)
         return tuple(self.ran[after:])
 
-    async def clusters(self) -> ClustersView:
+    async def clusters_view(self) -> ClustersView:
         self.calls.append("clusters")
         await asyncio.sleep(0)
         if self.details.gate is not None:
@@ -117,7 +117,7 @@ class SampleClusterDetails:
             load=LOADS.get(view.name, ()),
         )
 
-    async def cluster_nodes(self, cluster: str) -> ClusterNodes:
+    async def clusters_nodes(self, cluster: str) -> ClusterNodes:
         self.calls.append(f"nodes {cluster}")
         await asyncio.sleep(0)
         if self.remote.get(cluster) and not self.remote[cluster].connected:

@@ -9,7 +9,7 @@ from typing import Any
 from rowtui.core.base.filter import parse_filter, row_matches, with_known_fields
 from rowtui.core.base.text import Cost
 from rowtui.core.base.values import MISSING, resolve
-from rowtui.core.engine.api.engine import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
+from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
 from rowtui.core.project.views.views import DIRECTORY_FIELDS, GROUP_FIELDS, ListAsked
 
 Values = Mapping[str, Any]

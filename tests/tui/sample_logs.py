@@ -34,7 +34,7 @@ class SampleLogs:
             at += len(text) + 1
         return rows[self._known_from.get(token, 0) :]
 
-    async def log_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
+    async def logs_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
         job = self.jobs_by_token[token]
         if not job.started:
             return LogState(job.record.log_path, error="nothing has been written yet")
@@ -57,11 +57,11 @@ class SampleLogs:
             shares if any(shares) else (),
         )  # fmt: skip
 
-    async def log_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
+    async def logs_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
         rows = self._rows(token, width)[start : start + length]
         return LogPage(self._generations.get(token, 1), start, tuple(rows))
 
-    async def log_find(
+    async def logs_find(
         self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
     ) -> LogHit:
         rows = self._rows(token, width)

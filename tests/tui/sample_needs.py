@@ -43,7 +43,7 @@ class SampleNeeds:
                 return MappingReview(one.name, one.place, "5" * 64, TEXT)
         raise RowtuiError(f"there is no mapping file {place} any more")
 
-    async def trust(self, place: str, digest: str) -> None:
+    async def mapping_trust(self, place: str, digest: str) -> None:
         assert digest == "5" * 64
         self.trusted_now.append(place)
         self.untrusted = [one for one in self.untrusted if one.place != place]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
-from rowtui.core.engine.local.queue import acted
+from rowtui.core.engine.local.jobs import acted
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.rows import Foreign, MarkedRow, RowKey
 from rowtui.core.project.queue.views import (
@@ -43,12 +43,12 @@ class SampleQueue:
     def all_jobs(self) -> JobsView:
         raise NotImplementedError
 
-    async def jobs(self, *, now: bool = False) -> JobsView:
+    async def jobs_view(self, *, now: bool = False) -> JobsView:
         self.calls.append("jobs now" if now else "jobs")
         await asyncio.sleep(0)
         return self.book.take(self.all_jobs())
 
-    async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+    async def queue_page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
         self.asked.append(asked)
         await asyncio.sleep(0)
         if asked.whose == "everybody":
@@ -58,7 +58,7 @@ class SampleQueue:
         rows = zip(page.rows, near, strict=True)
         return page._replace(rows=tuple(row._replace(open=it - (not it)) for row, it in rows))
 
-    async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+    async def queue_all_of(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
         return self.book.all_of(asked, which)
 
     async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
@@ -69,25 +69,27 @@ class SampleQueue:
 
     async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
         tokens = self.book.tokens(keys, verb)
-        does = {"cancel": self.cancel, "hold": self.hold, "release": self.release}[verb]
+        does = {"cancel": self.jobs_cancel, "hold": self.jobs_hold, "release": self.jobs_release}[
+            verb
+        ]
         return acted(await does(tokens))
 
-    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+    async def jobs_cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         raise NotImplementedError
 
-    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+    async def jobs_hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         raise NotImplementedError
 
-    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+    async def jobs_release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         raise NotImplementedError
 
-    async def find_job(self, action: str, directory: str) -> JobView | None:
+    async def jobs_find(self, action: str, directory: str) -> JobView | None:
         return self.book.find(action, directory)
 
-    async def job_named(self, label: str) -> JobView | None:
+    async def jobs_named(self, label: str) -> JobView | None:
         return self.book.named(label)
 
-    async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
+    async def queue_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
         self.estimates.append(estimate)
         entry = self.book.job(key)
         assert entry is not None

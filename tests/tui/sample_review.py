@@ -30,7 +30,7 @@ class SampleReview:
         self.asked_before: list[ScriptAsked] = []
         self.folder = Path("/nowhere")  # that `export_plan` writes below
 
-    async def review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
+    async def plans_review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
         for name in NAMES:
             yield PlanCheck(name, CheckState.PENDING, "…")
         await asyncio.sleep(0)
@@ -39,16 +39,16 @@ class SampleReview:
         for check in (self.checks.get(name) or _usual(name, plan) for name in NAMES):
             yield check
 
-    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
+    async def plans_script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
         self.asked_before.append(asked)
         await asyncio.sleep(0)
         return self.script_of.get(asked.action)
 
-    async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
+    async def plans_without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
         await asyncio.sleep(0)
         return without(plan, tokens)
 
-    async def export_plan(
+    async def plans_export(
         self, plan: Plan, folder: str, *, overwrite: bool = False
     ) -> ExportedFiles:
         place = self.folder / folder

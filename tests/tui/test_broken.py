@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
-from rowtui.core.engine.api.engine import GroupsPage, ProjectSnapshot
+from rowtui.core.engine.api.engine import ProjectSnapshot
+from rowtui.core.engine.api.groups import GroupsPage
 from rowtui.core.project.views.views import LogState
 from rowtui.tui.widgets.short_text import JOB_MARKS, STATUS_MARKS
 
@@ -69,10 +70,10 @@ async def test_a_project_that_cannot_be_opened_says_why_and_waits() -> None:
 @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), ZeroDivisionError("x")])
 async def test_any_exception_of_the_engine_becomes_a_sentence(error: Exception) -> None:
     class Failing(SampleEngine):
-        async def groups(self, *args: object, **options: object) -> GroupsPage:  # type: ignore[override]
+        async def groups_page(self, *args: object, **options: object) -> GroupsPage:  # type: ignore[override]
             raise error
 
-        async def log_look(self, *args: object, **options: object) -> LogState:  # type: ignore[override]
+        async def logs_look(self, *args: object, **options: object) -> LogState:  # type: ignore[override]
             raise error
 
     engine = Failing()

@@ -255,7 +255,7 @@ NASTY = "evil\x1b]0;owned\x07 [b]bold[/b] ‮name"
 async def test_hostile_mapping_files_steer_nothing_and_are_no_markup() -> None:
     quoted = NASTY.replace("\x1b", "\\e").replace("\x07", "\\a").replace("‮", "\\u202e")
     engine = SampleEngine(actions=[SampleAction("act", "x", (), "p", 10, 4, 60)])
-    engine.mapping = f"""
+    engine.mapping_text = f"""
 tools:
   act:
     scheduling: {{require: ["{quoted}"]}}
@@ -286,7 +286,9 @@ destinations:
 
 async def test_problems_of_the_files_are_told_with_their_place() -> None:
     engine = SampleEngine()
-    engine.mapping = "tools:\n  equilibrate:\n    coers: 4\n    mem: 3 +\ndestinations: {d: {}}\n"
+    engine.mapping_text = (
+        "tools:\n  equilibrate:\n    coers: 4\n    mem: 3 +\ndestinations: {d: {}}\n"
+    )
     async with opened(engine) as hand:
         await hand.press("3")
         await hand.sees("Wrong in the mapping files", "mapping.yml:3:", "in the mapping files ─╯")

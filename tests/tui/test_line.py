@@ -130,7 +130,7 @@ async def test_every_command_that_ran_can_be_read_and_copied() -> None:
         async def lost(_: int) -> object:
             raise OSError("the engine is gone")
 
-        hand.engine.commands_ran = lost
+        hand.engine.clusters_commands_ran = lost
         await typed(hand, ":commands")
         await hand.press("enter")
         await hand.sees("the engine is gone")

@@ -180,7 +180,7 @@ async def test_a_bundle_that_has_an_answer_answers_for_all_of_its_requests() -> 
 
     from tests.tui.sample_packing import packed as pack_plan
 
-    plan = pack_plan(await SampleEngine().plan(1, None, None), PackChoice()).plan
+    plan = pack_plan(await SampleEngine().plans_make(1, None, None), PackChoice()).plan
     sending = Sending(plan)
     tokens = {job.token for job in plan.jobs}
     assert set(sending.sent_with(plan.jobs[3].token)) == tokens

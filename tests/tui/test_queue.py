@@ -175,7 +175,7 @@ async def test_a_queue_that_is_slow_does_not_hold_up_the_status() -> None:
     import asyncio
 
     class Slow(SampleEngine):
-        async def jobs(self, *, now: bool = False) -> JobsView:
+        async def jobs_view(self, *, now: bool = False) -> JobsView:
             await asyncio.Event().wait()
 
     engine = Slow()

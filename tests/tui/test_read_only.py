@@ -12,10 +12,23 @@ from tests.tui.sample_clusters import with_clusters
 from tests.tui.sample_network import with_network
 
 CHANGING = (
-    "submit", "cancel", "hold", "release", "plan", "plan_again", "pack", "queue_act", "trust",
-    "export_plan", "edit_workflow", "network_start", "network_stop", "network_plan",
-    "network_retry", "network_cancel",
-)  # fmt: skip
+    "plans_submit",
+    "jobs_cancel",
+    "jobs_hold",
+    "jobs_release",
+    "plans_make",
+    "plans_again",
+    "plans_pack",
+    "queue_act",
+    "mapping_trust",
+    "plans_export",
+    "mapping_edit_workflow",
+    "network_start",
+    "network_stop",
+    "network_plan",
+    "network_retry",
+    "network_cancel",
+)
 """What an engine does on behalf of a person, and what leads to it."""
 
 
@@ -31,7 +44,7 @@ async def test_nothing_that_asks_reaches_the_engine_by_any_way() -> None:
             reached.append(name)
             raise AssertionError(f"{name} was asked for")
 
-        if name not in ("plan", "pack"):
+        if name not in ("plans_make", "plans_pack"):
             setattr(engine, name, noted)
 
     async with opened(engine, read_only=True) as hand:

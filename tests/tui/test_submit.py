@@ -33,9 +33,9 @@ class FaultyEngine(SampleEngine):
         self.faults = faults
         self.why = "Invalid account"
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
+    async def plans_submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         total = len(plan.jobs)
-        async for step in super().submit(plan):
+        async for step in super().plans_submit(plan):
             fault = self.faults[step.done - 1] if 0 < step.done <= len(self.faults) else None
             if step.message.startswith("submitting") or fault is JobStep.ACCEPTED:
                 yield step
@@ -178,7 +178,7 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
 
 async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_more() -> None:
     engine = SampleEngine()
-    really = engine.plan
+    really = engine.plans_make
 
     async def chained(*asked: object) -> Plan:
         plan = await really(*asked)  # type: ignore[arg-type]
@@ -187,7 +187,7 @@ async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_m
             jobs[at] = replace(jobs[at], depends_on=(jobs[at - 1].token,))
         return replace(plan, jobs=tuple(jobs))
 
-    engine.plan = chained  # type: ignore[method-assign, assignment]
+    engine.plans_make = chained  # type: ignore[method-assign, assignment]
     where = "of this project"
     budget = Budget("budget", "CPU-hours", 100, 2000, ((0, 8),), where)
     engine.checks["budget"] = PlanCheck("budget", OK, budgets=(budget,))

@@ -103,7 +103,7 @@ class Verbs:
 
         With `directories`, the plan has these directories alone.
         """
-        ask = partial(self._session.engine.plan, action_index, groups, None)
+        ask = partial(self._session.engine.plans.make, action_index, groups, None)
         if directories is not None:
             ask = partial(ask, directories=directories)
             self._prepare(ask, "groups", set(directories))
@@ -121,7 +121,7 @@ class Verbs:
                 self._app.notify("Nothing was retried.")
                 return
             tokens = [job.token for job in jobs]
-            self._prepare(partial(self._session.engine.plan_again, tokens, change), view)
+            self._prepare(partial(self._session.engine.plans.again, tokens, change), view)
 
         several = known is not None and len(known.clusters) > 1
         self._app.push_screen(AgainScreen(jobs, several_clusters=several, note=note), answered)
@@ -184,7 +184,7 @@ class Verbs:
         copying = sending.copying
         copying.far = any(job.destination.cluster in far for job in sending.plan.jobs)
         try:
-            copying.views = await self._session.engine.transfers(sending.plan)
+            copying.views = await self._session.engine.plans.transfers(sending.plan)
         except Exception as error:
             copying.error = describe(error)[0]
             self._app.report("what is copied is not known", error)
@@ -211,7 +211,7 @@ class Verbs:
             return
         sending.started = self._session.clock()
         pace = UpdatePace(self._app, partial(self._app.show_again, "sending"))
-        steps = self._session.engine.submit(sending.plan)
+        steps = self._session.engine.plans.submit(sending.plan)
         try:
             async for step in steps:
                 await pace.breathe()
@@ -284,7 +284,7 @@ class Verbs:
         if not sending.chosen.off:
             return True
         try:
-            left = await self._session.engine.without(sending.plan, sending.chosen.tokens_off)
+            left = await self._session.engine.plans.without(sending.plan, sending.chosen.tokens_off)
         except Exception as error:
             sending.phase = "review"
             self._app.report("nothing was sent", error)
@@ -320,7 +320,7 @@ class Verbs:
 
     async def _review(self, sending: Sending) -> None:
         """Run the checks, and show each result when it arrives; no check delays anything else."""
-        checks = self._session.engine.review(sending.plan)
+        checks = self._session.engine.plans.review(sending.plan)
         try:
             async for check in checks:
                 if sending.phase != "review" or self._session.sending is not sending:
@@ -345,7 +345,7 @@ class Verbs:
 
     async def _act(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
         try:
-            acted = await self._session.engine.queue_act(keys, verb.word)
+            acted = await self._session.engine.queue.act(keys, verb.word)
         except Exception as error:
             self._app.report(f"nothing could be {verb.done}", error)
             return

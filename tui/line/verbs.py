@@ -228,7 +228,7 @@ class LineVerbs:
         """
         session = self._session
         try:
-            job = await session.engine.job_named(label)
+            job = await session.engine.jobs.named(label)
         except Exception as error:
             self._app.report("the job is not found", error)
             return

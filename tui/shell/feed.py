@@ -187,7 +187,7 @@ class Feed:
         network = self._session.network
         frozen = network.frozen
         try:
-            view = await self._session.engine.network(frozen=frozen)
+            view = await self._session.engine.network.view(frozen=frozen)
         except Exception as error:
             network.known, network.error = True, describe(error)
             self._changed("network")
@@ -229,7 +229,7 @@ class Feed:
         session = self._session
         now, self._jobs_now = self._jobs_now, False
         try:
-            view = await session.engine.jobs(now=now)
+            view = await session.engine.jobs.view(now=now)
         except Exception as error:
             self._failed("the jobs cannot be listed", error)
             return

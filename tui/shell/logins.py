@@ -98,7 +98,7 @@ class Logins:
 
     async def _connect(self, cluster: str) -> None:
         try:
-            await self._session.engine.connect(cluster)
+            await self._session.engine.clusters.connect(cluster)
         except Exception as error:
             self._tell_failure(cluster, error)
         else:
@@ -139,7 +139,7 @@ class Logins:
         """Show the questions of clusters, until cancelled."""
         while True:
             try:
-                async for news in self._session.engine.questions():
+                async for news in self._session.engine.clusters.questions():
                     if isinstance(news, LoginQuestion):
                         self._line.append(news)
                         self.show_next()
@@ -193,7 +193,7 @@ class Logins:
 
     def _answer(self, number: int, answers: Sequence[str] | None) -> None:
         self._given_up = answers is None
-        self._session.engine.answer(number, answers)
+        self._session.engine.clusters.answer(number, answers)
 
     def _closed(self, item: LoginQuestion | Failure) -> None:
         """Wait for the next question on the screen, unless the user gave up."""

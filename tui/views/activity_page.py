@@ -124,7 +124,7 @@ class ActivityScreen(Dialog[None]):
     async def _ask(self) -> None:
         known = self._ran[-1].number if self._ran else 0
         try:
-            new = await self._session.engine.commands_ran(known)
+            new = await self._session.engine.clusters.commands_ran(known)
             error = ""
         except Exception as failure:
             new, error = (), describe(failure)[0]

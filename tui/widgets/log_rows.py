@@ -50,7 +50,7 @@ def row_line(row: LogRow, number: int | None, rows: int, found: str, hit: bool) 
     """Return a row with its number in front; matches stand out, and the latest match most.
 
     `number` is None if the number is unknown. `found` is a text, or an argument of
-    `Engine.log_find`.
+    `LogsService.find`.
     """
     shown = _readable(row.text)
     style = _style(shown)

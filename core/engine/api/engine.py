@@ -1,8 +1,9 @@
-"""The interface between screens and a project, with the small values that it returns.
+"""The interface between screens and a project.
 
-The dashboard and the command line access a project only through `Engine`. Answers are snapshots
-with a generation number: a screen with an older generation requests them again. Pages are bounded,
-so that an answer about a million directories is as small as one about ten.
+The dashboard and the command line access a project only through `Engine`, which has one service for
+each kind of request: `engine.queue.page(...)`. Answers are snapshots with a generation number: a
+screen with an older generation requests them again. Pages are bounded, so that an answer about a
+million directories is as small as one about ten.
 """
 
 from __future__ import annotations
@@ -12,19 +13,49 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rowtui.core.base.text import Cost
-from rowtui.core.engine.api.jobs import JobRequests
-from rowtui.core.engine.api.network import NetworkRequests
-from rowtui.core.engine.api.plans import PlanRequests
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.engine.api.groups import GroupsService
+from rowtui.core.engine.api.jobs import JobsService, LogsService, QueueService
+from rowtui.core.engine.api.network import NetworkService
+from rowtui.core.engine.api.plans import MappingService, PlansService
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.command_log import RanCommand
-    from rowtui.core.groups.model import Status
     from rowtui.core.project.context.clusters import ClusterNodes, ClustersView
     from rowtui.core.project.context.questions import LoginQuestion, Withdrawn
     from rowtui.core.project.views.mapping_trust import UntrustedFile
     from rowtui.core.project.views.needs import FailureCause
+
+
+class ClustersService(Protocol):
+    """The clusters of the project."""
+
+    async def view(self) -> ClustersView:
+        """Return the clusters as they are known now, without waiting for any of them."""
+        ...
+
+    async def nodes(self, cluster: str) -> ClusterNodes:
+        """Return the nodes of a cluster, which is queried at most once a minute.
+
+        Raises: RowtuiError.
+        """
+        ...
+
+    async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
+        """Return the commands run on clusters and here, with numbers above `after`; bounded."""
+        ...
+
+    async def connect(self, cluster: str) -> None:
+        """Log in to a cluster; its prompts come from `questions`. Raises: RowtuiError."""
+        ...
+
+    def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
+        """Yield the questions of logins to the user."""
+        ...
+
+    def answer(self, number: int, answers: Sequence[str] | None) -> None:
+        """Answer a question; None: the user cancels the login."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,156 +108,44 @@ class ProjectSnapshot:
     untrusted: tuple[UntrustedFile, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GroupSummary:
-    """One row of the groups screen."""
-
-    number: int  # from 1
-    size: int
-    first: str
-    sort_key: str  # compact JSON of the key, "" without sort_by
-    processes: int
-    cpus: int
-    gpus: int
-    walltime_seconds: int
-    cost: Cost
-    problem: str = ""  # why it cannot be submitted, "" if it can
-    warning: str = ""  # what would be wasted at its destination
-    whole: bool = True  # False: `problem` says why submit_whole keeps it from being submitted
-
-
-@dataclass(frozen=True, slots=True)
-class GroupsPage:
-    """Groups from `start` on of an action, of `total`, for the requested statuses.
-
-    `total`, `directories` and `cost` are counted after the filter, `of` is the number without it;
-    `found`: the place of the group that was searched for.
-    """
-
-    generation: int
-    action_index: int
-    total: int
-    directories: int
-    start: int
-    groups: tuple[GroupSummary, ...]
-    problem: str = ""
-    of: int = 0
-    cost: Cost = Cost()
-    found: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DirectoryRow:
-    """One row of the directories list. `value`: compact JSON, cut to a bounded length."""
-
-    name: str
-    status: Status
-    value: str
-    job: str = ""  # "cluster/id"
-    detail: str = ""  # why it failed, and the like
-    fields: tuple[str, ...] = ()  # at the page's `pointers`
-
-
-@dataclass(frozen=True, slots=True)
-class DirectoriesPage:
-    """Directories from `start` on of one group, or of all of an action, of `total`.
-
-    `of`: the number without the filter; `pointers`: the columns of values; `found`: the place of
-    the directory that was searched for.
-    """
-
-    generation: int
-    total: int
-    start: int
-    rows: tuple[DirectoryRow, ...]
-    of: int = 0
-    pointers: tuple[str, ...] = ()
-    found: int | None = None
-
-
 ENGINE_LOST = "engine lost"  # words of `changes`; the first one is followed by ": " and the reason
 ENGINE_BACK = "engine back"
 
+SERVICES: dict[str, type] = {
+    "groups": GroupsService,
+    "mapping": MappingService,
+    "plans": PlansService,
+    "jobs": JobsService,
+    "queue": QueueService,
+    "logs": LogsService,
+    "clusters": ClustersService,
+    "network": NetworkService,
+}
+"""The protocol of each service, by the attribute of `Engine` that holds the service."""
 
-class Engine(PlanRequests, JobRequests, NetworkRequests, Protocol):
+
+class Engine(Protocol):
     """A project from the view of a screen. No method blocks the event loop."""
+
+    @property
+    def groups(self) -> GroupsService: ...
+    @property
+    def mapping(self) -> MappingService: ...
+    @property
+    def plans(self) -> PlansService: ...
+    @property
+    def jobs(self) -> JobsService: ...
+    @property
+    def queue(self) -> QueueService: ...
+    @property
+    def logs(self) -> LogsService: ...
+    @property
+    def clusters(self) -> ClustersService: ...
+    @property
+    def network(self) -> NetworkService: ...
 
     async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         """Synchronise with the disk and the scheduler; `full` also re-reads every directory."""
-        ...
-
-    async def groups(
-        self,
-        action_index: int,
-        statuses: Sequence[Status],
-        start: int,
-        length: int,
-        *,
-        asked: ListAsked = AS_IS,
-        find: str = "",
-    ) -> GroupsPage:
-        """Return a page of the groups formed from an action's directories with these statuses.
-
-        `asked`: a filter or another order; groups keep their numbers. `find`: the first directory
-        of a group to search for. Raises: RowtuiError for an invalid filter, or if a newer request
-        for another list of groups arrived in between.
-        """
-        ...
-
-    async def group_directories(
-        self,
-        action_index: int,
-        statuses: Sequence[Status],
-        group: int | None,
-        start: int,
-        length: int,
-        *,
-        asked: ListAsked = AS_IS,
-    ) -> DirectoriesPage:
-        """Return a page of the directories of group `group` (from 0), or of all groups in order."""
-        ...
-
-    async def directories(
-        self,
-        action_index: int,
-        statuses: Sequence[Status],
-        start: int,
-        length: int,
-        *,
-        asked: ListAsked = AS_IS,
-        find: str = "",
-    ) -> DirectoriesPage:
-        """Return a page of all directories of an action with these statuses, by name.
-
-        `asked` and `find` (a name) as for `groups`.
-        """
-        ...
-
-    async def clusters(self) -> ClustersView:
-        """Return the clusters as they are known now, without waiting for any of them."""
-        ...
-
-    async def cluster_nodes(self, cluster: str) -> ClusterNodes:
-        """Return the nodes of a cluster, which is queried at most once a minute.
-
-        Raises: RowtuiError.
-        """
-        ...
-
-    async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
-        """Return the commands run on clusters and here, with numbers above `after`; bounded."""
-        ...
-
-    async def connect(self, cluster: str) -> None:
-        """Log in to a cluster; its prompts come from `questions`. Raises: RowtuiError."""
-        ...
-
-    def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
-        """Yield the questions of logins to the user."""
-        ...
-
-    def answer(self, number: int, answers: Sequence[str] | None) -> None:
-        """Answer a question; None: the user cancels the login."""
         ...
 
     def changes(self) -> AsyncIterator[str]:
@@ -244,10 +163,12 @@ class Engine(PlanRequests, JobRequests, NetworkRequests, Protocol):
 
 
 def engine_methods() -> dict[str, Callable[..., Any]]:
-    """Return every request of an `Engine` by its name."""
-    return {
-        name: method
-        for part in reversed(Engine.__mro__)
-        for name, method in vars(part).items()
-        if not name.startswith("_") and callable(method)
+    """Return every request of an `Engine` by its name: `refresh`, `queue.page`."""
+    found: dict[str, Callable[..., Any]] = {
+        name: getattr(Engine, name) for name in ("refresh", "changes", "close")
     }
+    for service, protocol in SERVICES.items():
+        for name, method in vars(protocol).items():
+            if not name.startswith("_") and callable(method):
+                found[f"{service}.{name}"] = method
+    return found

@@ -1,4 +1,4 @@
-"""Requests about jobs: the queue of all clusters, details, verbs and logs."""
+"""Requests about jobs: their records, the queue of all clusters, and logs."""
 
 from __future__ import annotations
 
@@ -21,52 +21,21 @@ if TYPE_CHECKING:
     )
 
 
-class JobRequests(Protocol):
-    """The part of `Engine` with these requests."""
+class JobsService(Protocol):
+    """The jobs of this project, and verbs on them by token."""
 
-    async def jobs(self, *, now: bool = False) -> JobsView:
+    async def view(self, *, now: bool = False) -> JobsView:
         """Return the newest jobs of the project, counts of all jobs, and the clusters.
 
         Queues are polled where due, or all of them with `now`.
         """
         ...
 
-    async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
-        """Return a page of the jobs of all clusters, arrays and bundles folded, as of the last
-        `jobs`.
-        """
-        ...
-
-    async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
-        """Return the rows of this project with jobs that are `active` or `failed`; bounded."""
-        ...
-
-    async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
-        """Return rows in their present state, without rows that no longer exist."""
-        ...
-
-    async def queue_chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
-        """Return the jobs that `cancel`, `hold`, `release` or `retry` would apply to: all of a
-        fold.
-        """
-        ...
-
-    async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
-        """Cancel, hold or release the jobs of these rows; a refusal does not stop the others."""
-        ...
-
-    async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
-        """Return what its scheduler reports about a job, at most a minute ago.
-
-        `estimate`: also when the job starts. The answer states what a scheduler does not offer.
-        """
-        ...
-
-    async def find_job(self, action: str, directory: str) -> JobView | None:
+    async def find(self, action: str, directory: str) -> JobView | None:
         """Return the newest job of an action with this directory; None if there is none."""
         ...
 
-    async def job_named(self, label: str) -> JobView | None:
+    async def named(self, label: str) -> JobView | None:
         """Return the newest job of the project with this label, `4711_3`; None if there is none."""
         ...
 
@@ -82,7 +51,46 @@ class JobRequests(Protocol):
         """Release these jobs."""
         ...
 
-    async def log_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
+
+class QueueService(Protocol):
+    """The jobs of all clusters in one list, and verbs on its rows."""
+
+    async def page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+        """Return a page of the jobs of all clusters, arrays and bundles folded, as of the last
+        `jobs`.
+        """
+        ...
+
+    async def all_of(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+        """Return the rows of this project with jobs that are `active` or `failed`; bounded."""
+        ...
+
+    async def marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
+        """Return rows in their present state, without rows that no longer exist."""
+        ...
+
+    async def chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
+        """Return the jobs that `cancel`, `hold`, `release` or `retry` would apply to: all of a
+        fold.
+        """
+        ...
+
+    async def act(self, keys: Sequence[RowKey], verb: str) -> Acted:
+        """Cancel, hold or release the jobs of these rows; a refusal does not stop the others."""
+        ...
+
+    async def detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
+        """Return what its scheduler reports about a job, at most a minute ago.
+
+        `estimate`: also when the job starts. The answer states what a scheduler does not offer.
+        """
+        ...
+
+
+class LogsService(Protocol):
+    """The logs of jobs, of any size, on any machine."""
+
+    async def look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
         """Return what is known of a job's log now; its `error` gives the reason if it is
         unreadable.
 
@@ -91,11 +99,11 @@ class JobRequests(Protocol):
         """
         ...
 
-    async def log_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
+    async def page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
         """Return rows of a log, at the width of an earlier `log_look`. Raises: RowtuiError."""
         ...
 
-    async def log_find(
+    async def find(
         self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
     ) -> LogHit:
         """Return the next row after (before) `start` with this text, among the known rows.
@@ -104,6 +112,6 @@ class JobRequests(Protocol):
         """
         ...
 
-    async def log_tail(self, token: str, lines: int) -> LogTail:
+    async def tail(self, token: str, lines: int) -> LogTail:
         """Return the last lines of a job's log."""
         ...

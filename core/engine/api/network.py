@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from rowtui.core.submission.plan.model import Plan
 
 
-class NetworkRequests(Protocol):
-    """The part of `Engine` with these requests."""
+class NetworkService(Protocol):
+    """The network of the project, its newest run, and driving that run."""
 
-    async def network(self, *, frozen: bool = True) -> NetworkView | None:
+    async def view(self, *, frozen: bool = True) -> NetworkView | None:
         """Return the network and its newest run; None without a network.toml. Raises: RowtuiError.
 
         `frozen` False: the present network.toml, independent of the run.
         """
         ...
 
-    async def network_samples(
+    async def samples(
         self,
         node: str,
         states: Sequence[GraphJobState],
@@ -42,18 +42,18 @@ class NetworkRequests(Protocol):
         """
         ...
 
-    async def network_waits(self, job: int) -> WaitPath:
+    async def waits(self, job: int) -> WaitPath:
         """Return what a job of the graph waits for, or why it was lost. Raises: RowtuiError."""
         ...
 
-    async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
+    async def redo_view(self, jobs: Sequence[int]) -> RedoView:
         """Return what would run again with these complete jobs; without jobs, with all stale ones.
 
         Raises: RowtuiError.
         """
         ...
 
-    async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+    async def redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
         """Run these jobs and the jobs that used their results again; move products to the trash.
 
         Returns the number of jobs and notices for the user. Raises: RowtuiError, also if the number
@@ -61,13 +61,13 @@ class NetworkRequests(Protocol):
         """
         ...
 
-    async def network_dependents(self, jobs: Sequence[int]) -> int:
+    async def dependents(self, jobs: Sequence[int]) -> int:
         """Return how many further jobs that may still run depend on these jobs of the
         newest run.
         """
         ...
 
-    async def network_start(self, limits: RunLimits, *, anew: bool = False) -> None:
+    async def start(self, limits: RunLimits, *, anew: bool = False) -> None:
         """Drive the newest open run, or a new one, within limits that were confirmed.
 
         The run continues in the background; `changes` yields "network" after each of its steps.
@@ -75,11 +75,11 @@ class NetworkRequests(Protocol):
         """
         ...
 
-    async def network_stop(self) -> None:
+    async def stop(self) -> None:
         """Stop driving. Submitted jobs go on."""
         ...
 
-    async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
+    async def plan(self) -> tuple[Plan | None, tuple[str, ...]]:
         """Return what the run would submit next, for confirmation, and why some jobs cannot be
         submitted.
 
@@ -87,10 +87,10 @@ class NetworkRequests(Protocol):
         """
         ...
 
-    async def network_retry(self, jobs: Sequence[int]) -> None:
+    async def retry(self, jobs: Sequence[int]) -> None:
         """Retry failed jobs of the graph. Raises: RowtuiError."""
         ...
 
-    async def network_cancel(self, jobs: Sequence[int]) -> None:
+    async def cancel(self, jobs: Sequence[int]) -> None:
         """Give up jobs of the graph, with their dependents. Raises: RowtuiError."""
         ...

@@ -1,4 +1,4 @@
-"""Requests about plans: explanations, plans, packings, reviews and submissions."""
+"""Requests about placements and plans: explanations, mapping files, packings, submissions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rowtui.core.submission.sending.release_held import SendingProgress
 
 
-class PlanRequests(Protocol):
-    """The part of `Engine` with these requests."""
+class MappingService(Protocol):
+    """Where jobs would go, and the files that decide it."""
 
     async def explain(
         self,
@@ -44,7 +44,7 @@ class PlanRequests(Protocol):
         """
         ...
 
-    async def mapping_file(self, place: str) -> MappingReview:
+    async def file(self, place: str) -> MappingReview:
         """Return a mapping file for the user to review before trusting it. Raises: RowtuiError."""
         ...
 
@@ -52,7 +52,11 @@ class PlanRequests(Protocol):
         """Allow the code of this content to run as this user. Raises: RowtuiError if it changed."""
         ...
 
-    async def plan(
+
+class PlansService(Protocol):
+    """Plans of submissions, their review, and their submission."""
+
+    async def make(
         self,
         action_index: int | None,
         groups: Sequence[int] | None,
@@ -88,7 +92,7 @@ class PlanRequests(Protocol):
         """
         ...
 
-    async def plan_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
+    async def again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
         """Return a plan that retries the failed directories of these jobs."""
         ...
 
@@ -109,9 +113,7 @@ class PlanRequests(Protocol):
         """
         ...
 
-    async def export_plan(
-        self, plan: Plan, folder: str, *, overwrite: bool = False
-    ) -> ExportedFiles:
+    async def export(self, plan: Plan, folder: str, *, overwrite: bool = False) -> ExportedFiles:
         """Write all scripts and plan.json to a folder (relative to the project, or with `~`).
 
         Nothing is written if files exist there, unless `overwrite`. Raises: RowtuiError.

@@ -54,14 +54,14 @@ class ClustersWork:
         with contextlib.suppress(RowtuiError, OSError):  # the known part is shown anyway
             await self._project.mapping.ask_loads(LOAD_SECONDS)
 
-    async def nodes(self, name: str) -> ClusterNodes:
+    async def nodes(self, cluster: str) -> ClusterNodes:
         """Return the nodes of a cluster, queried at most once a minute. Raises: RowtuiError."""
-        known = self._nodes.get(name)
+        known = self._nodes.get(cluster)
         if known is not None and 0 <= time.time() - known.at < NODES_SECONDS:
             return known
-        asked = self._asked.get(name)
+        asked = self._asked.get(cluster)
         if asked is None or asked.done():
-            asked = self._asked[name] = asyncio.ensure_future(self._ask_nodes(name))
+            asked = self._asked[cluster] = asyncio.ensure_future(self._ask_nodes(cluster))
         return await asyncio.shield(asked)
 
     async def _ask_nodes(self, name: str) -> ClusterNodes:

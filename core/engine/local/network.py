@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
@@ -24,6 +24,7 @@ from rowtui.core.runs.redo import with_what_follows
 from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, StaleResult, WaitPath
 
 if TYPE_CHECKING:
+    from rowtui.core.engine.local.planned_run import PlannedRun
     from rowtui.core.project.project import Project
     from rowtui.core.runs.store import Run
     from rowtui.core.submission.plan.model import Plan
@@ -44,6 +45,7 @@ class NetworkWork:
         turn: asyncio.Lock,
         ask_queues: Callable[[], Awaitable[None]],
         say: Callable[[str], None],
+        planned: PlannedRun,
     ) -> None:
         self._project = project
         self._networks = Networks(project)
@@ -54,7 +56,7 @@ class NetworkWork:
         self._driver: asyncio.Task[None] | None = None
         self._starting = False
         self._ending = False  # the driver has sent its last message
-        self._planned: tuple[Run, Plan] | None = None
+        self._planned = planned
         self._newest: object = None  # the most recently requested list of samples
 
     @property
@@ -62,8 +64,8 @@ class NetworkWork:
         """Whether this process drives a run, or is about to."""
         return self._starting or (self._driver is not None and not self._driver.done())
 
-    async def view(self, *, frozen: bool) -> NetworkView | None:
-        """See `Engine.network`."""
+    async def view(self, *, frozen: bool = True) -> NetworkView | None:
+        """See `NetworkService.view`."""
         if not self._networks.can_show(frozen=frozen):
             return None
         async with self._turn:
@@ -75,7 +77,7 @@ class NetworkWork:
             view = view._replace(run=view.run._replace(here=False, holder=""))
         return view
 
-    async def network_samples(
+    async def samples(
         self,
         node: str,
         states: Sequence[GraphJobState],
@@ -86,7 +88,7 @@ class NetworkWork:
         asked: ListAsked = AS_IS,
         find: str = "",
     ) -> SamplesPage:
-        """See `Engine.network_samples`."""
+        """See `NetworkService.samples`."""
         question = (node, tuple(states), frozen, asked)
         self._newest = question
         async with self._turn:
@@ -102,13 +104,13 @@ class NetworkWork:
                 go_on=lambda: self._newest == question,
             )
 
-    async def network_waits(self, job: int) -> WaitPath:
-        """See `Engine.network_waits`."""
+    async def waits(self, job: int) -> WaitPath:
+        """See `NetworkService.waits`."""
         async with self._turn:
             return await asyncio.to_thread(self._networks.waits, job)
 
-    async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
-        """See `Engine.network_redo_view`."""
+    async def redo_view(self, jobs: Sequence[int]) -> RedoView:
+        """See `NetworkService.redo_view`."""
         async with self._turn:
             return await asyncio.to_thread(lambda: self._to_redo(jobs)[1])
 
@@ -123,8 +125,8 @@ class NetworkWork:
         first = [StaleResult(it.node, it.directory, it.added, it.gone) for it in stale[:MOST_STALE]]
         return roots, RedoView(len(roots), len(every), tuple(nodes.items()), tuple(first))
 
-    async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
-        """See `Engine.network_redo`."""
+    async def redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+        """See `NetworkService.redo`."""
         async with self._turn:
             done = await asyncio.to_thread(self._redo, jobs, expected)
         self._say("network")
@@ -142,8 +144,8 @@ class NetworkWork:
             told.append(f"'rowtui network restore {done.trash}' brings back what they had made")
         return len(done.jobs), tuple(told)
 
-    async def network_dependents(self, jobs: Sequence[int]) -> int:
-        """See `Engine.network_dependents`."""
+    async def dependents(self, jobs: Sequence[int]) -> int:
+        """See `NetworkService.dependents`."""
         async with self._turn:
             return await asyncio.to_thread(self._dependents, jobs)
 
@@ -161,8 +163,8 @@ class NetworkWork:
         over = (GraphJobState.COMPLETED, GraphJobState.CANCELLED, GraphJobState.SKIPPED)
         return sum(1 for job in seen - set(jobs) if states[job] not in over)
 
-    async def network_start(self, limits: RunLimits, *, anew: bool = False) -> None:
-        """See `Engine.network_start`."""
+    async def start(self, limits: RunLimits, *, anew: bool = False) -> None:
+        """See `NetworkService.start`."""
         if self._ending and self._driver is not None:
             await asyncio.wait({self._driver}, timeout=STOP_SECONDS)
         if self._driven:
@@ -171,7 +173,7 @@ class NetworkWork:
         try:
             async with self._turn:
                 run = await asyncio.to_thread(self._begin, limits, anew)
-            self._planned = None
+            self._planned.clear()
             self._ending = False
             self._driver = asyncio.create_task(self._drive(run))
         finally:
@@ -198,8 +200,8 @@ class NetworkWork:
         finally:
             self._say("network")
 
-    async def network_stop(self) -> None:
-        """See `Engine.network_stop`."""
+    async def stop(self) -> None:
+        """See `NetworkService.stop`."""
         driver, self._driver = self._driver, None
         if driver is None or driver.done():
             return
@@ -212,44 +214,27 @@ class NetworkWork:
         await asyncio.gather(driver, return_exceptions=True)
         self._say("network")
 
-    async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
-        """See `Engine.network_plan`."""
+    async def plan(self) -> tuple[Plan | None, tuple[str, ...]]:
+        """See `NetworkService.plan`."""
         if self._driven:
             raise RowtuiError("the run is driven already", "stop it to go on step by step")
         async with self._turn:
             run = await asyncio.to_thread(self._networks.begin)
             plan, blocked = await self._networks.next_plan(run)
-        self._planned = None if plan is None else (run, plan)
+        self._planned.clear()
+        if plan is not None:
+            self._planned.set(self._networks, run, plan)
         self._say("network")
         return plan, blocked
 
-    def planned_less(self, before: Plan, left: Plan) -> None:
-        """Replace the planned plan by the reduced one after the user removed jobs."""
-        if self._planned is not None and self._planned[1].id == before.id:
-            self._planned = (self._planned[0], left)
-
-    @contextlib.asynccontextmanager
-    async def submitting(self, plan: Plan) -> AsyncGenerator[None]:
-        """Record a run's plan before its submission, and its unsent jobs afterwards."""
-        if self._planned is None or self._planned[1].id != plan.id:
-            yield
-            return
-        run, _ = self._planned
-        self._planned = None
-        await asyncio.to_thread(self._networks.note_submitted, run, plan)
-        try:
-            yield
-        finally:
-            await asyncio.to_thread(self._networks.note_unsent, run, plan)
-
-    async def network_retry(self, jobs: Sequence[int]) -> None:
-        """See `Engine.network_retry`."""
+    async def retry(self, jobs: Sequence[int]) -> None:
+        """See `NetworkService.retry`."""
         async with self._turn:
             await asyncio.to_thread(self._networks.retry, jobs)
         self._say("network")
 
-    async def network_cancel(self, jobs: Sequence[int]) -> None:
-        """See `Engine.network_cancel`."""
+    async def cancel(self, jobs: Sequence[int]) -> None:
+        """See `NetworkService.cancel`."""
         async with self._turn:
             await asyncio.to_thread(self._networks.give_up, jobs, "cancelled by a person")
         self._say("network")

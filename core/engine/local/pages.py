@@ -10,15 +10,17 @@ first list that needs it.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.base.values import compact
-from rowtui.core.engine.api.engine import DirectoriesPage, DirectoryRow, GroupsPage
+from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage
 from rowtui.core.engine.local.cuts import Cuts, ListedRows, RequestedList
 from rowtui.core.engine.local.group_rows import GroupRows, VerdictOf, end_detail, unknown_cluster
 from rowtui.core.groups.form import job_cost
@@ -320,6 +322,68 @@ class ListPages:
             detail=detail,
             fields=tuple(_cut(text) for text in fields),
         )
+
+
+class GroupsWork:
+    """The pages of one engine. `records`: the lock of the project's records in memory."""
+
+    def __init__(self, pages: ListPages, records: asyncio.Lock) -> None:
+        self._pages = pages
+        self._records = records
+
+    async def page(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+        find: str = "",
+    ) -> GroupsPage:
+        """Return a page of groups; with a `problem` if there are no groups. Raises: RowtuiError."""
+        which = self._pages.which("groups", action_index, tuple(statuses), asked)
+        async with self._records:
+            kept = self._pages.kept_groups_page(which, start, length, find)
+            if kept is not None:  # no thread is needed
+                return kept
+            page = partial(self._pages.groups_page, which, start, length, find)
+            return await asyncio.to_thread(page)
+
+    async def members(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        group: int | None,
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+    ) -> DirectoriesPage:
+        """Return a page of a group's directories, or of all groups' in order.
+
+        Raises: RowtuiError.
+        """
+        which = self._pages.which("group", action_index, tuple(statuses), asked)
+        async with self._records:
+            page = partial(self._pages.group_directories_page, which, group, start, length)
+            return await asyncio.to_thread(page)
+
+    async def directories(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+        find: str = "",
+    ) -> DirectoriesPage:
+        """Return a page of all directories of an action. Raises: RowtuiError."""
+        which = self._pages.which("directories", action_index, tuple(statuses), asked)
+        async with self._records:
+            page = partial(self._pages.directories_page, which, start, length, find)
+            return await asyncio.to_thread(page)
 
 
 def _cut(text: str) -> str:

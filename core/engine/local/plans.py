@@ -1,4 +1,4 @@
-"""Plans for a screen: explanations, plans, packings, retries, and the review of a plan."""
+"""Placements and plans for a screen: explanations, mapping files, packings, submissions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.failed_jobs import ChosenFailures
-from rowtui.core.project.planning.plan import pack_submission, plan_submission
+from rowtui.core.project.planning.plan_submission import pack_submission, plan_submission
 from rowtui.core.project.retry import plan_again
 from rowtui.core.project.review.review import review, scheduler_kinds
 from rowtui.core.project.review.views import (
@@ -36,30 +36,48 @@ from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
 
 if TYPE_CHECKING:
     from rowtui.core.engine.local.pages import ListPages
+    from rowtui.core.engine.local.planned_run import PlannedRun
     from rowtui.core.engine.local.polling import ClusterPolls
     from rowtui.core.groups.model import Status
     from rowtui.core.project.next_attempt import AmountChange
     from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import Edit, EditAsked, FailedJob, WhatIfAsked
+    from rowtui.core.project.views.views import (
+        Edit,
+        EditAsked,
+        FailedJob,
+        TransferView,
+        WhatIfAsked,
+    )
     from rowtui.core.submission.plan.model import Plan
+    from rowtui.core.submission.sending.release_held import SendingProgress
     from rowtui.core.workflow.model import Action
 
 LOAD_SECONDS = 60.0  # between two polls of a cluster's load
 
 
-class PlanWork:
-    """The plans of one engine. `turn`: the lock of the project's records."""
+class MappingWork:
+    """Placements of one engine. `turn`: the lock of the project's records.
+
+    `say` announces that something has changed; `synchronise` reads the project again.
+    """
 
     def __init__(
-        self, project: Project, turn: asyncio.Lock, pages: ListPages, polls: ClusterPolls
+        self,
+        project: Project,
+        turn: asyncio.Lock,
+        pages: ListPages,
+        polls: ClusterPolls,
+        *,
+        say: Callable[[str], None],
+        synchronise: Callable[[], None],
     ) -> None:
         self._project = project
         self._turn = turn
         self._pages = pages
         self._polls = polls
-        self._packings = 0
-        self._before: ScriptsBefore | None = None
+        self._say = say
+        self._synchronise = synchronise
 
     async def explain(
         self,
@@ -97,7 +115,7 @@ class PlanWork:
                 what_if=what_if,
             )
 
-    async def edit_workflow(self, asked: EditAsked, synchronise: Callable[[], None]) -> Edit:
+    async def edit_workflow(self, asked: EditAsked) -> Edit:
         """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""
         async with self._turn:
             if asked.undo:
@@ -110,18 +128,39 @@ class PlanWork:
             if edit.written:  # so that the next answer matches the written file
                 # the next refresh reports the error
                 with contextlib.suppress(RowtuiError, OSError):
-                    await asyncio.to_thread(synchronise)
+                    await asyncio.to_thread(self._synchronise)
         return edit
 
-    async def mapping_file(self, place: str) -> MappingReview:
-        """See `Engine.mapping_file`."""
+    async def file(self, place: str) -> MappingReview:
+        """See `MappingService.file`."""
         return await asyncio.to_thread(review_file, self._project, place)
 
     async def trust(self, place: str, digest: str) -> None:
-        """See `Engine.trust`."""
+        """See `MappingService.trust`."""
         await asyncio.to_thread(trust, self._project, place, digest)
+        self._say("mapping")
 
-    async def plan(
+
+class PlansWork:
+    """The plans of one engine. `turn`: the lock of the project's records."""
+
+    def __init__(
+        self,
+        project: Project,
+        turn: asyncio.Lock,
+        pages: ListPages,
+        polls: ClusterPolls,
+        planned: PlannedRun,
+    ) -> None:
+        self._project = project
+        self._turn = turn
+        self._pages = pages
+        self._polls = polls
+        self._planned = planned
+        self._packings = 0
+        self._before: ScriptsBefore | None = None
+
+    async def make(
         self,
         action_index: int | None,
         groups: Sequence[int] | None,
@@ -143,7 +182,7 @@ class PlanWork:
         limit: int | None,
         choice: PackChoice,
     ) -> PackedPlan:
-        """Return what would be submitted in bundles. Raises: RowtuiError, as `plan`.
+        """Return what would be submitted in bundles. Raises: RowtuiError, as `make`.
 
         A newer request ends the search of an older one, which returns its best result so far.
         """
@@ -172,21 +211,21 @@ class PlanWork:
         async with self._turn:
             return await asyncio.to_thread(self._pages.failed_jobs, action_index, groups)
 
-    async def plan_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
-        """Return a plan that retries these jobs' failed directories. Raises: as `plan`."""
+    async def again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
+        """Return a plan that retries these jobs' failed directories. Raises: as `make`."""
         project = self._project
         choice = ChosenFailures(project.workflow.actions, tokens=frozenset(tokens))
         async with self._turn:
             return (await asyncio.to_thread(plan_again, project, choice, change)).plan
 
-    async def checks(self, plan: Plan) -> AsyncIterator[PlanCheck]:
-        """See `Engine.review`. Clusters are queried without holding the lock of the records."""
+    async def review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
+        """See `PlansService.review`. Clusters are queried without the lock of the records."""
         async with contextlib.aclosing(review(self._project, plan)) as checks:
             async for check in checks:
                 yield check
 
     async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
-        """See `Engine.script_before`."""
+        """See `PlansService.script_before`."""
         async with self._turn:
             if self._before is None:
                 jobs = self._project.jobs
@@ -194,13 +233,13 @@ class PlanWork:
             return await asyncio.to_thread(self._before.find, asked)
 
     async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
-        """See `Engine.without`."""
-        return await asyncio.to_thread(without, plan, frozenset(tokens))
+        """See `PlansService.without`."""
+        left = await asyncio.to_thread(without, plan, frozenset(tokens))
+        self._planned.replace(plan, left)
+        return left
 
-    async def export_plan(
-        self, plan: Plan, folder: str, *, overwrite: bool = False
-    ) -> ExportedFiles:
-        """See `Engine.export_plan`."""
+    async def export(self, plan: Plan, folder: str, *, overwrite: bool = False) -> ExportedFiles:
+        """See `PlansService.export`."""
         return await asyncio.to_thread(self._export, plan, folder, overwrite)
 
     def _export(self, plan: Plan, folder: str, overwrite: bool) -> ExportedFiles:
@@ -209,3 +248,21 @@ class PlanWork:
             place = self._project.root / place
         kinds = scheduler_kinds(self._project, plan)
         return export_plan(plan, place, kinds, overwrite=overwrite)
+
+    async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
+        """See `PlansService.transfers`."""
+        return await self._project.copies.preview(plan)
+
+    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
+        """Submit a plan. Closing the iterator stops between two jobs."""
+        # The user has confirmed sending, so unfinished earlier submissions may be completed.
+        await self._polls.ask_for_jobs(may_send=True)
+        try:
+            sending = contextlib.aclosing(self._project.jobs.submit(plan))
+            async with self._planned.submitting(plan), sending as steps:
+                async for step in steps:
+                    yield step
+        finally:
+            for name in {job.destination.cluster for job in plan.jobs}:
+                ask = partial(self._polls.ask_for_new, name)
+                self._polls.begin(f"queue of {name} with new jobs", ask)

@@ -11,7 +11,7 @@ from rowtui.core.base.text import plural
 from rowtui.core.base.values import compact
 from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
 from rowtui.core.groups.model import ActionStatus
-from rowtui.core.project.planning.plan import project_problems
+from rowtui.core.project.planning.plan_submission import project_problems
 from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Condition, GroupRule, Resources

@@ -11,6 +11,7 @@ import contextlib
 import signal
 import socket
 from collections.abc import AsyncIterator, Coroutine
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ class Server:
         name, arguments, named = await frames.decode_apart(pieces)
         if name not in self._names:
             raise AttributeError(f"an engine has no {name}")
-        return getattr(self._engine, name), self._plans.whole(arguments), named
+        return attrgetter(name)(self._engine), self._plans.whole(arguments), named
 
     async def _tell(self, pieces: list[bytes]) -> None:
         try:

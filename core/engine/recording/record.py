@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.api.engine import SERVICES, Engine, engine_methods
 from rowtui.core.engine.recording.codec import Masked, TextField, encode
 from rowtui.core.engine.recording.tape import Tape
 from rowtui.core.project.queue.views import QueueAsked
@@ -203,7 +203,7 @@ def own_words() -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 1) | frozenset("adhms")
 
 
-UNWRITTEN = frozenset({"answer", "questions", "changes", "close"})
+UNWRITTEN = frozenset({"clusters.answer", "clusters.questions", "changes", "close"})
 """Not recorded: the user's answers, and announcements of changes."""
 
 PASSING = frozenset({"now", "full", "clear", "find"})
@@ -232,11 +232,15 @@ class RecordingEngine:
         self.trouble = ""  # why the recording ended early
 
     def __getattr__(self, name: str) -> Any:
-        """Return a method of the engine that records its answers."""
-        method = getattr(self._engine, name)
-        if name in UNWRITTEN or not hasattr(Engine, name):
+        """Return a service of the engine, or a method, that records its answers."""
+        part = getattr(self._engine, name)
+        return RecordedService(self, name, part) if name in SERVICES else self.recorded(name, part)
+
+    def recorded(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method of the engine that records its answers. `name`: such as "queue.page"."""
+        if name in UNWRITTEN or name not in engine_methods():
             return method
-        if inspect.iscoroutinefunction(getattr(Engine, name)):
+        if inspect.iscoroutinefunction(engine_methods()[name]):
             return self._answering(name, method)
         return self._yielding(name, method)
 
@@ -296,6 +300,19 @@ class RecordingEngine:
                 self._tape.close()
 
 
+class RecordedService:
+    """A recorder in front of one service."""
+
+    def __init__(self, recorder: RecordingEngine, name: str, service: Any) -> None:
+        self._recorder = recorder
+        self._name = name
+        self._service = service
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method of the service that records its answers."""
+        return self._recorder.recorded(f"{self._name}.{name}", getattr(self._service, name))
+
+
 def recording(engine: Engine, path: Path, **options: Any) -> Engine:
     """Return the engine with a recorder in front. Raises: RowtuiError."""
     return cast(Engine, RecordingEngine(engine, path, **options))
@@ -321,4 +338,4 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _signature(name: str) -> inspect.Signature:
-    return inspect.signature(getattr(Engine, name))
+    return inspect.signature(engine_methods()[name])

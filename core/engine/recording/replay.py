@@ -17,7 +17,7 @@ from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.api.engine import SERVICES, engine_methods
 from rowtui.core.engine.recording.codec import NotAValueError, as_it_is, decode, table
 from rowtui.core.engine.recording.record import asked
 from rowtui.core.engine.recording.tape import TapeLine, key_of, read_tape
@@ -26,13 +26,18 @@ from rowtui.core.project.views.views import FASTER, INJECT, PlayedState
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
 CHANGING = frozenset({
-    "submit", "cancel", "hold", "release", "connect", "trust", "queue_act", "export_plan",
-    "edit_workflow",
-    "network_start", "network_stop", "network_retry", "network_cancel",
+    "plans.submit", "plans.export", "jobs.cancel", "jobs.hold", "jobs.release", "queue.act",
+    "clusters.connect", "mapping.trust", "mapping.edit_workflow",
+    "network.start", "network.stop", "network.retry", "network.cancel",
 })  # fmt: skip
 """Methods that would change something."""
 
-NEWS = {"refresh": "workspace", "jobs": "jobs", "network": "network", "queue": "jobs"}
+NEWS = {
+    "refresh": "workspace",
+    "jobs.view": "jobs",
+    "network.view": "network",
+    "queue.page": "jobs",
+}
 """The change word of a new answer to each method."""
 
 
@@ -93,12 +98,21 @@ class ReplayEngine:
     # The engine
 
     def __getattr__(self, name: str) -> Any:
-        """Return a method of `Engine`."""
-        if name.startswith("_") or name not in table().methods:
+        """Return a service or a method of `Engine`."""
+        if name in SERVICES:
+            return ReplayedService(self, name)
+        return self.replayed(name)
+
+    def replayed(self, name: str) -> Callable[..., Any]:
+        """Return a method of `Engine` by its name, such as "queue.page"."""
+        method = engine_methods().get(name)
+        if method is None:
             raise AttributeError(name)
         if name in CHANGING:
-            return self._refuse_items if name == "submit" else self._refuse
-        if not inspect.iscoroutinefunction(getattr(Engine, name)):
+            return self._refuse if inspect.iscoroutinefunction(method) else self._refuse_items
+        if name == "clusters.answer":
+            return _ignore
+        if not inspect.iscoroutinefunction(method):
             return self._nothing
 
         async def ask(*args: Any, **options: Any) -> Any:
@@ -149,11 +163,24 @@ class ReplayEngine:
             yield NEWS[line.call]
         await asyncio.Event().wait()
 
-    def answer(self, number: int, answers: Any) -> None:
-        """Ignore the answer: a recording has no questions."""
-
     async def close(self) -> None:
         """Do nothing: no resources are held."""
+
+
+class ReplayedService:
+    """One service of a recording."""
+
+    def __init__(self, engine: ReplayEngine, name: str) -> None:
+        self._engine = engine
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method of the service."""
+        return self._engine.replayed(f"{self._name}.{name}")
+
+
+def _ignore(*_args: Any) -> None:
+    """Ignore an answer to a login: a recording has no questions."""
 
 
 def _sentences(said: Any) -> tuple[str, str]:

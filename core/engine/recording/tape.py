@@ -19,7 +19,7 @@ from rowtui.core import __version__
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 
-VERSION = 1
+VERSION = 2
 MAGIC = "rowtui recording"
 LARGEST_FILE = 64 << 20  # bytes, compressed
 LARGEST = 256 << 20  # bytes, unpacked: the limit of a recorder and of a player

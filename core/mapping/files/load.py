@@ -14,7 +14,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.static_values import check_variable
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.files.trust import MappingSource
-from rowtui.core.mapping.lint.check import check_configuration
+from rowtui.core.mapping.lint.merged import check_configuration
 from rowtui.core.mapping.model.configuration import (
     KIND_NAMES,
     Configuration,

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.mapping.lint.check import NO_DEFAULT
 from rowtui.core.mapping.lint.code import code_findings
 from rowtui.core.mapping.lint.dialect import dialect_findings
 from rowtui.core.mapping.lint.entities import entity_findings, rule_findings
 from rowtui.core.mapping.lint.findings import CODES, LintFinding, Severity
+from rowtui.core.mapping.lint.merged import NO_DEFAULT
 from rowtui.core.mapping.lint.patterns import pattern_findings
 from rowtui.core.mapping.lint.reach import reach_findings
 from rowtui.core.mapping.lint.tags import sides_of, tag_findings

@@ -19,9 +19,9 @@ from rowtui.core.groups.form import cut_groups, job_requests
 from rowtui.core.groups.model import ActionStatus, Group, JobRequest
 from rowtui.core.groups.status import chosen_from
 from rowtui.core.mapping.model.decision import MappingOutcome, outcome_sentence, what_to_do
-from rowtui.core.project.planning.plan import maps
+from rowtui.core.project.planning.plan_submission import maps
 from rowtui.core.submission.plan.apply_placement import placed
-from rowtui.core.submission.plan.plan import job_memory_mb
+from rowtui.core.submission.plan.make_plan import job_memory_mb
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster

@@ -21,7 +21,7 @@ from rowtui.core.runs.execution.rounds import Round, plan_parts
 
 if TYPE_CHECKING:
     from rowtui.core.network.definition.spec import Schedule
-    from rowtui.core.project.planning.plan import Pack
+    from rowtui.core.project.planning.plan_submission import Pack
     from rowtui.core.project.project import Project
     from rowtui.core.runs.running import OpenRun
     from rowtui.core.submission.plan.model import Plan

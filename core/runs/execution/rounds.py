@@ -26,16 +26,21 @@ from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, find_plug
 from rowtui.core.network.samples.domain import Domain, natural
 from rowtui.core.project.failed_jobs import with_attempts
 from rowtui.core.project.planning.pack_terms import cluster_named
-from rowtui.core.project.planning.plan import Formed, formed_requests, plan_formed, project_packing
+from rowtui.core.project.planning.plan_submission import (
+    Formed,
+    formed_requests,
+    plan_formed,
+    project_packing,
+)
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.limits.run_times import run_times
 from rowtui.core.submission.plan.dependencies import can_depend, cannot_share, shared_options
 from rowtui.core.submission.plan.json import plan_id
+from rowtui.core.submission.plan.make_plan import PackedJobs
 from rowtui.core.submission.plan.model import Plan, PlannedJob
-from rowtui.core.submission.plan.plan import PackedJobs
 
 if TYPE_CHECKING:
-    from rowtui.core.project.planning.plan import Pack
+    from rowtui.core.project.planning.plan_submission import Pack
     from rowtui.core.project.project import Project
     from rowtui.core.runs.execution.parts import Parts
     from rowtui.core.runs.running import Happened, OpenRun

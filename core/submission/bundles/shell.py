@@ -24,7 +24,7 @@ Exit code: 0 if all jobs ended well, else 1. Source: measured behaviour of srun 
 
 from __future__ import annotations
 
-from rowtui.core.submission.scripts.shell import NOT_READY
+from rowtui.core.submission.scripts.fixed_part import NOT_READY
 
 # Seconds between SIGTERM and SIGKILL for jobs of a bundle. A job needs `shell.STOP_SECONDS` and
 # time to report; Slurm kills the bundle itself after 30 s (KillWait).

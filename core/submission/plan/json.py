@@ -22,8 +22,8 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.submission.plan.model import InBundle, Packed, Plan, PlannedDestination, PlannedJob
+from rowtui.core.submission.scripts.fixed_part import PRELUDE
 from rowtui.core.submission.scripts.parts import cut_at
-from rowtui.core.submission.scripts.shell import PRELUDE
 
 VERSION = 1
 LIMIT = 4 << 30

@@ -17,7 +17,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.clusters.schedulers.kind import HeaderRequest
 from rowtui.core.groups.model import JobRequest
-from rowtui.core.submission.scripts.shell import PRELUDE
+from rowtui.core.submission.scripts.fixed_part import PRELUDE
 from rowtui.core.workflow.model import Action, SubmitOptions
 
 if TYPE_CHECKING:

@@ -33,6 +33,7 @@ from rowtui.core.submission.scripts.fill import (
     refuse_arithmetic,
     value_variable,
 )
+from rowtui.core.submission.scripts.fixed_part import PRELUDE
 from rowtui.core.submission.scripts.parts import (
     NameLines,
     QuotingError,
@@ -42,7 +43,6 @@ from rowtui.core.submission.scripts.parts import (
     quote_all,
     shared_header,
 )
-from rowtui.core.submission.scripts.shell import PRELUDE
 from rowtui.core.workflow.model import Action
 from rowtui.core.workflow.template import CommandTemplate, PartKind
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from rowtui.core.base.files import read_bounded, sync_folder
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobKey
-from rowtui.core.submission.scripts.shell import NOT_READY
+from rowtui.core.submission.scripts.fixed_part import NOT_READY
 
 ABANDONED = "abandoned"
 NOT_REPORTED = "exit code 3: the completed directories could not be reported"

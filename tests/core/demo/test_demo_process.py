@@ -32,8 +32,8 @@ async def test_a_demo_whose_engine_is_killed_goes_on_where_it_was(
     assert "fail anvil" in (await engine.control(INJECT, "explode")).said
     with pytest.raises(RowtuiError, match="cannot do that"):
         await engine.control("explode")
-    plan = await engine.plan(0, [0], None)
-    async for _ in engine.submit(plan):
+    plan = await engine.plans.make(0, [0], None)
+    async for _ in engine.plans.submit(plan):
         pass
     async with aclosing(engine.changes()) as news:
         waiting = aiter(news)
@@ -45,7 +45,7 @@ async def test_a_demo_whose_engine_is_killed_goes_on_where_it_was(
 
     after = await engine.refresh()
     assert after.generation >= first.generation
-    found = {one.record.token: one for one in (await engine.jobs(now=True)).jobs}
+    found = {one.record.token: one for one in (await engine.jobs.view(now=True)).jobs}
     assert found[plan.jobs[0].token].record.step is JobStep.ACCEPTED
     assert found[plan.jobs[0].token].record.job_id
     assert (await engine.control(FASTER)).badge == "DEMO ×10"

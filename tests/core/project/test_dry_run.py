@@ -10,7 +10,7 @@ import pytest
 from rowtui.core.groups import order
 from rowtui.core.project import dry_run as module
 from rowtui.core.project.dry_run import DryRun, dry_run
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.plan.planner import PlanError

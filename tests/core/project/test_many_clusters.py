@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 
 from tests.eventually import eventually_async

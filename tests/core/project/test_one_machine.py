@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.groups.model import Status
 from rowtui.core.project.explaining import explain_group
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.submission.plan.model import RefusedAt
 

@@ -12,7 +12,7 @@ from rowtui.core.base.errors import NoProjectError, RowtuiError, WorkflowError
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.groups.model import Status
 from rowtui.core.groups.status import StatusCounts, status_counts
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
@@ -20,8 +20,8 @@ from rowtui.core.project.scan import look_again
 from rowtui.core.state.model import Submitted
 from rowtui.core.state.row.postcard import decode_completed, decode_submitted
 from rowtui.core.state.store.stored import Stored
+from rowtui.core.submission.plan.make_plan import PlanError
 from rowtui.core.submission.plan.model import JobStep
-from rowtui.core.submission.plan.plan import PlanError
 
 from tests.eventually import eventually_async
 

@@ -19,7 +19,7 @@ from rowtui.core.project.next_attempt import (
     parse_memory,
     parse_walltime,
 )
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.project import Project
 from rowtui.core.project.views.needs import ProjectNeeds
@@ -155,9 +155,9 @@ def test_a_screen_asks_for_the_jobs_that_it_shows(failing: Failing) -> None:
     jobs = failing.fail(project, everything(project), OUT_OF_MEMORY)
     engine = InProcessEngine(project)
     change = AmountChange(parse_memory("2x"))
-    plan = asyncio.run(engine.plan_again([jobs[2].token], change))
+    plan = asyncio.run(engine.plans.again([jobs[2].token], change))
     assert [(job.directories, job.memory_mb) for job in plan.jobs] == [(("e",), 2048)]
-    assert not asyncio.run(engine.plan_again([], change)).jobs
+    assert not asyncio.run(engine.plans.again([], change)).jobs
 
 
 def test_a_group_that_must_be_whole_is_not_tried_again_in_parts(tmp_path: Path) -> None:

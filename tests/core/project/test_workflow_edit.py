@@ -61,7 +61,7 @@ class Place:
     ) -> Edit:
         what_if = WhatIfAsked(WhatIf(Amounts(**amounts), walltime))
         asked = EditAsked(0, ELIGIBLE, 0, None if undo else what_if, undo, confirmed)
-        return await self.engine.edit_workflow(asked)
+        return await self.engine.mapping.edit_workflow(asked)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ async def test_what_was_shown_is_written_and_taken_back_to_the_byte(place: Place
     assert [it.stat().st_mode & 0o777 for it in (elsewhere, kept)] == [0o664, 0o664]
     assert kept.read_text() == WORKFLOW
     await place.engine.refresh()
-    found = await place.engine.explain(0, ELIGIBLE, 0)
+    found = await place.engine.mapping.explain(0, ELIGIBLE, 0)
     assert found.decision is not None
     assert found.decision.request.totals is not None
     assert found.decision.request.totals.walltime_seconds == 1800
@@ -165,9 +165,9 @@ async def test_why_nothing_can_be_written_is_said(place: Place) -> None:
     assert (await place.edit(cores=2)).refused == "workflow.toml says so already"
     assert "7.5 cores" in (await place.edit(cores=7.5)).refused
     tags = WhatIfAsked(WhatIf(add_tags=(("x", "prefer"),)))
-    edit = await place.engine.edit_workflow(EditAsked(0, ELIGIBLE, 0, tags))
+    edit = await place.engine.mapping.edit_workflow(EditAsked(0, ELIGIBLE, 0, tags))
     assert "tags" in edit.refused
-    edit = await place.engine.edit_workflow(EditAsked(0, ELIGIBLE, 99, tags))
+    edit = await place.engine.mapping.edit_workflow(EditAsked(0, ELIGIBLE, 99, tags))
     assert edit.refused == "there is no such job now"
     os.link(place.file, place.root / "other.toml")
     assert "hard links" in (await place.edit(cores=6)).refused

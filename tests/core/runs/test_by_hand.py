@@ -11,7 +11,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import scan

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.local.network import NetworkWork
+from rowtui.core.engine.local.planned_run import PlannedRun
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.project import Project
@@ -42,7 +43,7 @@ def test_a_run_is_shown_though_its_network_toml_is_gone_or_makes_no_sense(here: 
     root = make(here / "p", VALUES + NODE, SPLIT)
     project = Project.open(root, cluster="local")
     run = begin(project)
-    work = NetworkWork(project, asyncio.Lock(), _nothing, lambda _: None)
+    work = NetworkWork(project, asyncio.Lock(), _nothing, lambda _: None, PlannedRun())
     networks = Networks(project)
 
     (root / "network.toml").write_text("this is = no TOML [")
@@ -83,13 +84,13 @@ def test_others_go_on_while_a_large_run_is_opened_and_may_stop_it(
     monkeypatch.setattr("rowtui.core.runs.networks.OpenRun", Opened)
     for name in ("begun", "may"):
         monkeypatch.setattr(Opened, name, threading.Event())
-    work = NetworkWork(project, asyncio.Lock(), _nothing, lambda _: None)
+    work = NetworkWork(project, asyncio.Lock(), _nothing, lambda _: None, PlannedRun())
 
     async def start_and_stop() -> None:
-        await work.network_start(RunLimits(), anew=False)
+        await work.start(RunLimits(), anew=False)
         assert await asyncio.to_thread(Opened.begun.wait, 20)
         assert run.holder() is not None
-        await work.network_stop()
+        await work.stop()
         assert run.holder() is None
         Opened.may.set()
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again

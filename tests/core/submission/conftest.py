@@ -23,8 +23,8 @@ from rowtui.core.state.model import State, positions
 from rowtui.core.state.row.postcard import decode_completed
 from rowtui.core.state.row.staging import decode_names
 from rowtui.core.state.store.store import Store
+from rowtui.core.submission.plan.make_plan import Setting, make_plan
 from rowtui.core.submission.plan.model import Plan
-from rowtui.core.submission.plan.plan import Setting, make_plan
 from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.scripts.script import framed_script, script_frame, write_recipe

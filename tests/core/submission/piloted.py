@@ -19,8 +19,8 @@ from rowtui.core.submission.bundles.pilot import (
     take_numbers,
 )
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
+from rowtui.core.submission.plan.make_plan import Setting, make_plan
 from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
-from rowtui.core.submission.plan.plan import Setting, make_plan
 from rowtui.core.submission.sending.journal import job_records
 from rowtui.core.submission.sending.site import Access, LocalSite, Site
 from rowtui.core.workflow.model import Resources, Walltime, Workflow

@@ -113,15 +113,15 @@ def test_help_lists_every_command_of_the_view_and_why_one_cannot_be_used(view: s
 async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() -> None:
     engine = SampleEngine()
     session = Session(engine)
-    session.snapshot, session.jobs = await engine.refresh(), await engine.jobs()
+    session.snapshot, session.jobs = await engine.refresh(), await engine.jobs.view()
     session.action_index = 1
-    session.sending = Sending(await engine.plan(1, None, None))
-    session.packing.shown = picture_of(await engine.pack(1, None, None, PackChoice()), {})
+    session.sending = Sending(await engine.plans.make(1, None, None))
+    session.packing.shown = picture_of(await engine.plans.pack(1, None, None, PackChoice()), {})
     active = [job for job in session.jobs.jobs if job.state.active]
-    await engine.hold([active[0].record.token])
+    await engine.jobs.hold([active[0].record.token])
     engine.jobs_by_token[active[1].record.token].state = JobState.PENDING
-    session.jobs = await engine.jobs()
-    rows = (await engine.queue(QueueAsked(folding=False), 0, 100)).rows
+    session.jobs = await engine.jobs.view()
+    rows = (await engine.queue.page(QueueAsked(folding=False), 0, 100)).rows
     session.queue_marks = {row.key: row.marked for row in rows}
     session.queue_row = rows[0]
     session.network.take(SampleNetwork(engine.now).view(frozen=True))

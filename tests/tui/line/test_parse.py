@@ -43,7 +43,7 @@ def values(what: str) -> Sequence[str]:
 async def session() -> Session:
     engine = SampleEngine()
     session = Session(engine)
-    session.snapshot, session.jobs = await engine.refresh(), await engine.jobs()
+    session.snapshot, session.jobs = await engine.refresh(), await engine.jobs.view()
     session.action_index = 1
     return session
 

@@ -375,7 +375,7 @@ async def test_a_defect_while_a_secret_is_typed_leaves_it_out_of_the_log(
     monkeypatch.setattr(RowtuiApp, "_handle_exception", end_as_in_a_terminal)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     engine, _ = asking(Prompt("Password:"))
-    monkeypatch.setattr(engine, "answer", broken)
+    monkeypatch.setattr(engine, "clusters_answer", broken)
     async with opened(engine) as hand:
         await begin(hand, "Password:")
         await hand.press(*SECRET, "enter")

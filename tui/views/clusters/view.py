@@ -85,7 +85,7 @@ class ClustersScreen(ScreenView):
     async def _learn(self) -> None:
         look = self.session.clusters
         try:
-            look.view = await self.session.engine.clusters()
+            look.view = await self.session.engine.clusters.view()
             look.error = None
         except Exception as error:
             look.error = describe(error)
@@ -193,7 +193,7 @@ class ClustersScreen(ScreenView):
     async def _ask_nodes(self, name: str) -> None:
         look = self.session.clusters
         try:
-            look.nodes[name] = await self.session.engine.cluster_nodes(name)
+            look.nodes[name] = await self.session.engine.clusters.nodes(name)
             look.refused.pop(name, None)
         except Exception as error:
             message, hint = describe(error)

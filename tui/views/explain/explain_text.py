@@ -270,7 +270,7 @@ async def _forget_if_changed(view: ExplainView) -> None:
     session = view.session
     token = session.written
     with contextlib.suppress(Exception):  # A later undo reports the error.
-        edit = await session.engine.edit_workflow(EditAsked(undo=token))
+        edit = await session.engine.mapping.edit_workflow(EditAsked(undo=token))
         if edit.refused and session.written == token:
             session.written = ""
             view.show_bottom()
@@ -284,7 +284,7 @@ async def _ask(
     refused: Callable[[str], None],
 ) -> None:
     try:
-        edit = await view.session.engine.edit_workflow(asked)
+        edit = await view.session.engine.mapping.edit_workflow(asked)
     except Exception as error:
         view.dashboard.report("workflow.toml cannot be changed", error)
         return
@@ -304,7 +304,7 @@ async def _ask(
 
 async def _write(view: ExplainView, asked: EditAsked, done: Callable[[Edit], None]) -> None:
     try:
-        edit = await view.session.engine.edit_workflow(asked)
+        edit = await view.session.engine.mapping.edit_workflow(asked)
     except Exception as error:
         view.dashboard.report("workflow.toml was not changed", error)
         return

@@ -138,7 +138,7 @@ class ExplainView(ScreenView):
             self._answers.ask(ExplainQuestion(*self._about, self.session.what_if))
 
     async def _fetch(self, asked: ExplainQuestion) -> PlacementExplanation:
-        return await self.session.engine.explain(
+        return await self.session.engine.mapping.explain(
             asked.action, asked.filter.statuses, asked.group, asked.what_if
         )
 

@@ -12,13 +12,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NamedTuple
 
 from rowtui.core.base.text import Cost, plural
-from rowtui.core.engine.api.engine import (
-    DirectoriesPage,
-    DirectoryRow,
-    Engine,
-    GroupsPage,
-    GroupSummary,
-)
+from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
 from rowtui.core.groups.model import Status
 from rowtui.core.project.views.views import ListAsked
 from rowtui.tui.widgets.cells import (
@@ -164,7 +159,7 @@ def rows_of_groups(
     """Return the groups; `took` is called with every page."""
 
     async def ask(asked: ListAsked, start: int, length: int, find: str) -> RowPage[GroupSummary]:
-        page = await about.engine.groups(
+        page = await about.engine.groups.page(
             about.action, about.statuses, start, length, asked=asked, find=find
         )
         took(page)
@@ -209,8 +204,10 @@ class DirectoryRows(EngineRows[DirectoryRow]):
     async def _page(self, asked: ListAsked, start: int, length: int, find: str) -> DirectoriesPage:
         engine, action, statuses = self._about
         if self._group is None:
-            return await engine.directories(action, statuses, start, length, asked=asked, find=find)
-        return await engine.group_directories(
+            return await engine.groups.directories(
+                action, statuses, start, length, asked=asked, find=find
+            )
+        return await engine.groups.members(
             action, statuses, self._group, start, length, asked=asked
         )
 

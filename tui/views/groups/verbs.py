@@ -40,7 +40,7 @@ async def marked_groups(
     firsts: set[str] = set()
     start = 0
     while True:
-        page = await engine.groups(action, statuses, start, LOOK_UP)
+        page = await engine.groups.page(action, statuses, start, LOOK_UP)
         for group in page.groups:
             if group.first in marks:
                 numbers.append(group.number - 1)
@@ -61,7 +61,7 @@ async def marked_directories(
     names: list[str] = []
     start = 0
     while True:
-        page = await engine.directories(action, statuses, start, LOOK_UP)
+        page = await engine.groups.directories(action, statuses, start, LOOK_UP)
         if page.total > MOST_MARKED:
             return None
         names += [row.name for row in page.rows if row.name in marks]
@@ -174,7 +174,7 @@ class GroupVerbs(ScreenView):
         elif not chosen.all:
             groups = [chosen.group or 0]
         try:
-            jobs = await self.session.engine.failed_jobs(chosen.action, groups)
+            jobs = await self.session.engine.plans.failed_jobs(chosen.action, groups)
         except Exception as error:
             self.dashboard.report("the failed jobs cannot be found", error)
             return

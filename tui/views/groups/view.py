@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import GroupsPage, GroupSummary
+from rowtui.core.engine.api.groups import GroupsPage, GroupSummary
 from rowtui.tui.commands.choosing import may_mark
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import Filter

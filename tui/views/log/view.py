@@ -114,11 +114,11 @@ class LogView(ScreenView):
 
     async def _fetch(self, first: int, length: int) -> LogPage:
         token, width = self._asked
-        return await self.session.engine.log_page(token, first, length, width=width)
+        return await self.session.engine.logs.page(token, first, length, width=width)
 
     async def _read(self, token: str, width: int, earlier: bool) -> None:
         try:
-            state = await self.session.engine.log_look(token, earlier=earlier, width=width)
+            state = await self.session.engine.logs.look(token, earlier=earlier, width=width)
         except Exception as error:
             self.dashboard.report("the log cannot be read", error)
             return
@@ -307,7 +307,7 @@ class LogView(ScreenView):
         hit = self.rows.pages.hit
         at = hit if hit is not None else self.rows.top - (0 if backwards else 1)
         try:
-            found = await self.session.engine.log_find(
+            found = await self.session.engine.logs.find(
                 token, text, at, backwards=backwards, width=width
             )
         except Exception as error:
@@ -333,7 +333,7 @@ class LogView(ScreenView):
         if not state.far:
             await open_in_pager(self.dashboard, Path(state.path), "log")
             return
-        tail = await self.session.engine.log_tail(self._token, PAGER_LINES)
+        tail = await self.session.engine.logs.tail(self._token, PAGER_LINES)
         await open_in_pager(self.dashboard, "\n".join(tail.lines), "log")
 
     def command_next(self) -> None:

@@ -233,7 +233,7 @@ def open_log(screen: NetworkScreen, node: str, directory: str) -> None:
 async def _find_log(screen: NetworkScreen, action: str, directory: str) -> None:
     session = screen.session
     try:
-        job = await session.engine.find_job(action, directory)
+        job = await session.engine.jobs.find(action, directory)
     except Exception as error:
         screen.dashboard.report("the job cannot be found", error)
         return

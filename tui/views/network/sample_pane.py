@@ -45,7 +45,7 @@ def rows_of_samples(engine: Engine, of: Of, wiring: Wiring) -> EngineRows[Sample
     """Return the samples, page by page."""
 
     async def ask(asked: ListAsked, first: int, length: int, find: str) -> RowPage[SampleView]:
-        page = await engine.network_samples(
+        page = await engine.network.samples(
             of.node, of.filter.states, first, length, frozen=of.frozen, asked=asked, find=find
         )
         return RowPage(page.total, page.samples, page.of, page.found)

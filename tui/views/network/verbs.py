@@ -63,7 +63,7 @@ class NetworkVerbs(ScreenView):
                 return
             told = "; ".join(describe_limits(limits)) or "no limits"
             session.note("you", f"let the network run: {told}")
-            work = partial(session.engine.network_start, limits, anew=anew)
+            work = partial(session.engine.network.start, limits, anew=anew)
             self._do("starting the run", work, "The autopilot drives the network.")
 
         lines = self._what_it_may_cost(going_on=going_on)
@@ -93,7 +93,7 @@ class NetworkVerbs(ScreenView):
         """Stop the autopilot; jobs that were sent go on."""
         self.session.note("you", "stopped the autopilot")
         said = "The autopilot has stopped; jobs that were sent go on."
-        self._do("stopping the autopilot", self.session.engine.network_stop, said)
+        self._do("stopping the autopilot", self.session.engine.network.stop, said)
 
     def command_step(self) -> None:
         """Plan what the run would submit next, and show the plan for confirmation."""
@@ -104,7 +104,7 @@ class NetworkVerbs(ScreenView):
 
     async def _plan_step(self) -> None:
         try:
-            plan, blocked = await self.session.engine.network_plan()
+            plan, blocked = await self.session.engine.network.plan()
         except Exception as error:
             self.dashboard.report("no step", error)
             return
@@ -142,7 +142,7 @@ class NetworkVerbs(ScreenView):
 
         def retry() -> None:
             self.session.note("you", f"retry {plural(len(jobs), 'job')}")
-            work = partial(self.session.engine.network_retry, jobs)
+            work = partial(self.session.engine.network.retry, jobs)
             said = f"{plural(len(jobs), 'job')} will be tried again."
             self._do("retrying", work, said, marks=True)
 
@@ -159,7 +159,7 @@ class NetworkVerbs(ScreenView):
         for node in view.nodes if view else ():
             failed = node.counts[GraphJobState.FAILED] if node.counts else 0
             for first in range(0, failed, PAGE):
-                page = await self.session.engine.network_samples(
+                page = await self.session.engine.network.samples(
                     node.name, (GraphJobState.FAILED,), first, PAGE
                 )
                 found += [one.job for one in page.samples]
@@ -173,7 +173,7 @@ class NetworkVerbs(ScreenView):
     async def _ask_cancel(self, jobs: dict[int, str]) -> None:
         chosen = [job for job, state in jobs.items() if state not in ("completed", "cancelled")]
         try:
-            depend = await self.session.engine.network_dependents(chosen)
+            depend = await self.session.engine.network.dependents(chosen)
         except Exception as error:
             self.dashboard.report("nothing is cancelled", error)
             return
@@ -187,7 +187,7 @@ class NetworkVerbs(ScreenView):
 
         def cancel() -> None:
             self.session.note("you", f"cancel {plural(len(chosen), 'job')}")
-            work = partial(self.session.engine.network_cancel, chosen)
+            work = partial(self.session.engine.network.cancel, chosen)
             self._do("cancelling", work, f"{plural(len(chosen), 'job')} cancelled.", marks=True)
 
         question = f"Cancel {plural(len(chosen), 'job')}?"
@@ -204,7 +204,7 @@ class NetworkVerbs(ScreenView):
 
     async def _ask_redo(self, jobs: list[int]) -> None:
         try:
-            view = await self.session.engine.network_redo_view(jobs)
+            view = await self.session.engine.network.redo_view(jobs)
         except Exception as error:
             self.dashboard.report("nothing is made again", error)
             return
@@ -214,7 +214,7 @@ class NetworkVerbs(ScreenView):
             return
 
         async def work() -> None:
-            _, told = await self.session.engine.network_redo(jobs, view.jobs)
+            _, told = await self.session.engine.network.redo(jobs, view.jobs)
             for text in told:
                 self.session.note("network", text)
 
@@ -234,7 +234,7 @@ class NetworkVerbs(ScreenView):
 
     async def _show_waits(self, job: int) -> None:
         try:
-            waits = await self.session.engine.network_waits(job)
+            waits = await self.session.engine.network.waits(job)
         except Exception as error:
             self.dashboard.report("nobody knows what it waits for", error)
             return

@@ -150,7 +150,7 @@ async def compare(view: PackView) -> None:
             packing.comparing = name
             view.show_choices()
             choice = what.choice._replace(packer=name)
-            packed = await view.session.engine.pack(
+            packed = await view.session.engine.plans.pack(
                 what.wanted.action, what.wanted.groups, None, choice
             )
             picture = await asyncio.to_thread(picture_of, packed, dict(packing.known))
@@ -196,7 +196,9 @@ class PackAsking:
 
     async def _fetch(self, asked: PackingRequest) -> Picture:
         wanted, packing = asked.wanted, self._session.packing
-        packed = await self._session.engine.pack(wanted.action, wanted.groups, None, asked.choice)
+        packed = await self._session.engine.plans.pack(
+            wanted.action, wanted.groups, None, asked.choice
+        )
         if wanted.groups is not None:
             firsts = {job.directories[0] for job in packed.plan.jobs if job.directories}
             if not firsts <= wanted.firsts:

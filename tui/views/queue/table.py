@@ -199,7 +199,7 @@ class QueueMarking:
         self.forget()
         for which in steps:
             try:
-                marked = await self._session.engine.queue_all(self._asked(), which)
+                marked = await self._session.engine.queue.all_of(self._asked(), which)
             except Exception as error:
                 self._app.report("the jobs cannot be marked", error)
                 return
@@ -229,7 +229,7 @@ class QueueMarking:
     async def _refresh(self) -> None:
         keys = tuple(self._session.queue_marks)
         try:
-            marked = await self._session.engine.queue_marked(keys)
+            marked = await self._session.engine.queue.marked(keys)
         except Exception as error:
             self._app.report("the marked jobs are not known", error)
             return
@@ -286,7 +286,7 @@ class QueueVerbs(ScreenView):
 
     async def _ask_about(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
         try:
-            chosen = await self.session.engine.queue_chosen(keys, verb.word)
+            chosen = await self.session.engine.queue.chosen(keys, verb.word)
         except Exception as error:
             self.dashboard.report(f"nothing could be {verb.done}", error)
             return

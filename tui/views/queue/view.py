@@ -138,7 +138,7 @@ class QueueView(QueueVerbs):
             key = self.table.cursor_key
             follow = key if isinstance(key, RowKey) else None
         question = self._question(asked)._replace(follow=follow)
-        page = await session.engine.queue(question, begin, length)
+        page = await session.engine.queue.page(question, begin, length)
         if page.problem:
             raise RowtuiError(page.problem)
         if self._rows is not None:

@@ -187,7 +187,7 @@ class WhyScreen(Dialog[None]):
     async def _look(self, estimate: bool) -> None:
         key = self._row.key
         try:
-            detail = await self._session.engine.job_detail(key, estimate=estimate)
+            detail = await self._session.engine.queue.detail(key, estimate=estimate)
         except Exception as error:
             detail = JobDetail(key, self._session.clock(), problem=describe(error)[0])
         self._detail = detail

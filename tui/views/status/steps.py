@@ -51,7 +51,7 @@ class NeedSteps(ScreenView):
         if need.action_index is None:
             return
         try:
-            jobs = await self.session.engine.failed_jobs(need.action_index, None)
+            jobs = await self.session.engine.plans.failed_jobs(need.action_index, None)
         except Exception as error:
             self.dashboard.report("the failed jobs cannot be found", error)
             return
@@ -106,7 +106,7 @@ class NeedSteps(ScreenView):
 
         engine = self.session.engine
         try:
-            review = await engine.mapping_file(need.place)
+            review = await engine.mapping.file(need.place)
         except Exception as error:
             self.dashboard.report("the mapping file cannot be read", error)
             return
@@ -123,7 +123,7 @@ class NeedSteps(ScreenView):
 
     async def _do_trust(self, place: str, digest: str) -> None:
         try:
-            await self.session.engine.trust(place, digest)
+            await self.session.engine.mapping.trust(place, digest)
         except Exception as error:
             self.dashboard.report("the mapping file is not trusted", error)
             return

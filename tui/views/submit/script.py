@@ -213,7 +213,7 @@ class SubmitSteps(ScreenView):
 
     async def _ask_before(self, asked: ScriptAsked) -> None:
         try:
-            before = await self.session.engine.script_before(asked)
+            before = await self.session.engine.plans.script_before(asked)
         except Exception as error:
             self.dashboard.report("the last script is not known", error)
             before = None
@@ -234,7 +234,9 @@ class SubmitSteps(ScreenView):
         chosen = next(one for one in FILTERS if one.word == word)
         first = job.directories[0] if job.directories else ""
         try:
-            page = await session.engine.groups(job.action_index, chosen.statuses, 0, 1, find=first)
+            page = await session.engine.groups.page(
+                job.action_index, chosen.statuses, 0, 1, find=first
+            )
         except Exception as error:
             self.dashboard.report("the group of this job is not known", error)
             return
@@ -277,8 +279,8 @@ class SubmitSteps(ScreenView):
         engine, plan = self.session.engine, sending.plan
         try:
             if sending.chosen.off:
-                plan = await engine.without(plan, sending.chosen.tokens_off)
-            written = await engine.export_plan(plan, folder, overwrite=overwrite)
+                plan = await engine.plans.without(plan, sending.chosen.tokens_off)
+            written = await engine.plans.export(plan, folder, overwrite=overwrite)
         except Exception as error:
             self.dashboard.report("nothing was written", error)
             return

@@ -26,8 +26,8 @@ async def work(folder: Path) -> None:
     started = small_engine.start(folder)
     started.opened()
     engine = ProcessEngine(started)
-    page = asyncio.ensure_future(engine.groups(0, (), 0, 1))
-    steps = engine.submit(small_engine.plan_of(1000))
+    page = asyncio.ensure_future(engine.groups.page(0, (), 0, 1))
+    steps = engine.plans.submit(small_engine.plan_of(1000))
     await anext(steps)
     say(started.process.pid)
     while line := await asyncio.to_thread(sys.stdin.readline):
@@ -46,12 +46,12 @@ async def imports(folder: Path) -> None:
     started.opened()
     engine = ProcessEngine(started)
     await engine.refresh()
-    await engine.explain(0, (Status.ELIGIBLE,), 0)
-    plan = await engine.plan(0, None, 1)
-    async for _ in engine.submit(plan):
+    await engine.mapping.explain(0, (Status.ELIGIBLE,), 0)
+    plan = await engine.plans.make(0, None, 1)
+    async for _ in engine.plans.submit(plan):
         pass
-    await engine.jobs()
-    await engine.log_tail(plan.jobs[0].token, 5)
+    await engine.jobs.view()
+    await engine.logs.tail(plan.jobs[0].token, 5)
     await engine.close()
     say(json.dumps({"first": sorted(first), "all": sorted(sys.modules)}))
 

@@ -23,6 +23,8 @@ from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, 
 from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.sending.release_held import SendingProgress
 
+from tests.core.engine.flat import FlatEngine
+
 PROGRAM = f"""\
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[4])!r})
@@ -68,13 +70,14 @@ ERRORS: dict[str, Callable[[], Exception]] = {
 }
 
 
-class SmallEngine:
+class SmallEngine(FlatEngine):
     """A few of the protocol's methods; arguments mean what each says."""
 
     def __init__(self, options: EngineOptions) -> None:
+        super().__init__()
         self.options = options
         self.folder = Path(options.start)
-        self.plans: list[Plan] = []
+        self.made: list[Plan] = []
         self.asking = OpenQuestions()
 
     def note(self, name: str, text: str = "") -> None:
@@ -85,7 +88,7 @@ class SmallEngine:
         """The generation that it began with."""
         return self.options.generation
 
-    async def groups(self, *_: object) -> None:
+    async def groups_page(self, *_: object) -> None:
         """Waits for ever."""
         self.note("waiting")
         try:
@@ -94,28 +97,28 @@ class SmallEngine:
             self.note("cancelled")
             raise
 
-    async def jobs(self, *, now: bool = False) -> int:
+    async def jobs_view(self, *, now: bool = False) -> int:
         """Ends its process, as a defect would."""
         os.kill(os.getpid(), signal.SIGKILL)
         return 0
 
-    async def plan(self, action_index: int, groups: object, limit: object) -> Plan:
+    async def plans_make(self, action_index: int, groups: object, limit: object) -> Plan:
         """So many jobs."""
-        self.plans.append(plan_of(action_index, "#" * 3000))
-        return self.plans[-1]
+        self.made.append(plan_of(action_index, "#" * 3000))
+        return self.made[-1]
 
-    async def transfers(self, plan: Plan) -> tuple[bool, int]:
+    async def plans_transfers(self, plan: Plan) -> tuple[bool, int]:
         """Whether it is one of those made here, and its jobs."""
-        return any(plan is one for one in self.plans), len(plan.jobs)
+        return any(plan is one for one in self.made), len(plan.jobs)
 
-    async def log_tail(self, token: str, lines: int) -> None:
+    async def logs_tail(self, token: str, lines: int) -> None:
         raise ERRORS[token]()
 
-    async def hold(self, tokens: Sequence[str]) -> Any:
+    async def jobs_hold(self, tokens: Sequence[str]) -> Any:
         """The same again."""
         return tokens
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
+    async def plans_submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         try:
             for number, job in enumerate(plan.jobs, 1):
                 self.note("sent", job.token)
@@ -128,7 +131,7 @@ class SmallEngine:
         yield "watching"
         await asyncio.Event().wait()
 
-    async def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
+    async def clusters_questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
         asker = self.asking.asker("far")
         task = asyncio.create_task(self.login(asker))
         try:
@@ -143,7 +146,7 @@ class SmallEngine:
         sys.stderr.flush()
         self.note("answers", ",".join(answers))
 
-    def answer(self, number: int, answers: Sequence[str] | None) -> None:
+    def clusters_answer(self, number: int, answers: Sequence[str] | None) -> None:
         self.asking.answer(number, answers)
 
     async def close(self) -> None:

@@ -26,7 +26,7 @@ async def test_an_error_there_is_the_same_error_here_and_ends_nothing(small: Sma
         expected = make()
         kind = RowtuiError if name in ("unpicklable", "defect") else type(expected)
         with pytest.raises(kind) as caught:
-            await engine.log_tail(name, 1)
+            await engine.logs.tail(name, 1)
         assert str(caught.value).splitlines()[0].endswith(str(expected).splitlines()[0])
     assert await engine.refresh() == 0
     # Details are in the log, which nobody else can read.
@@ -36,25 +36,25 @@ async def test_an_error_there_is_the_same_error_here_and_ends_nothing(small: Sma
 
 async def test_a_call_that_is_cancelled_here_is_cancelled_there(small: Small, folder: Path) -> None:
     engine, _ = small
-    call = asyncio.ensure_future(engine.groups(0, (), 0, 1))
+    call = asyncio.ensure_future(engine.groups.page(0, (), 0, 1))
     await eventually_async((folder / "waiting").exists)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
     await eventually_async((folder / "cancelled").exists)
-    assert await engine.hold(["still", "there"]) == ["still", "there"]
+    assert await engine.jobs.hold(["still", "there"]) == ["still", "there"]
 
 
 async def test_a_stream_gives_only_what_is_asked_for_and_stops_where_it_is_closed(
     small: Small, folder: Path
 ) -> None:
     engine, _ = small
-    steps = engine.submit(plan_of(20))
+    steps = engine.plans.submit(plan_of(20))
     for number in (1, 2, 3):
         step = await anext(steps)
         assert (step.done, step.total) == (number, 20)
         # While the screen does something else, nothing more is sent.
-        await engine.hold([])
+        await engine.jobs.hold([])
         assert len((folder / "sent").read_text().split()) == number
     await steps.aclose()
     assert (folder / "given back").exists()  # it is over there as well by now
@@ -69,7 +69,7 @@ async def test_a_stream_gives_only_what_is_asked_for_and_stops_where_it_is_close
     await asyncio.wait([waiting])
     assert [word async for word in words] == []
     # And one that comes to its end, ends.
-    assert [step.done async for step in engine.submit(plan_of(5))] == [1, 2, 3, 4, 5]
+    assert [step.done async for step in engine.plans.submit(plan_of(5))] == [1, 2, 3, 4, 5]
 
 
 async def test_a_large_plan_comes_whole_while_the_loop_goes_on_and_is_named_afterwards(
@@ -85,27 +85,27 @@ async def test_a_large_plan_comes_whole_while_the_loop_goes_on_and_is_named_afte
             turns += 1
 
     beating = asyncio.ensure_future(beat())
-    plan = await engine.plan(3_000, None, None)
+    plan = await engine.plans.make(3_000, None, None)
     beating.cancel()
     assert plan == plan_of(3_000, "#" * 3000)
     # 9 MB came in pieces of 64 kB, and the loop had its turn between them.
     assert turns > 100
     # The engine gets back the one that it made; another one is sent whole.
-    assert await engine.transfers(plan) == (True, 3_000)
-    assert await engine.transfers(plan_of(3_000, "#" * 3000)) == (False, 3_000)
+    assert await engine.plans.transfers(plan) == (True, 3_000)
+    assert await engine.plans.transfers(plan_of(3_000, "#" * 3000)) == (False, 3_000)
     # It remembers a few: one that it forgot is sent whole as well.
     for jobs in range(1, 9):
-        await engine.plan(jobs, None, None)
-    assert await engine.transfers(plan) == (False, 3_000)
+        await engine.plans.make(jobs, None, None)
+    assert await engine.plans.transfers(plan) == (False, 3_000)
 
 
 async def test_an_answer_reaches_the_login_and_no_log(small: Small, folder: Path) -> None:
     engine, started = small
-    async with aclosing(engine.questions()) as news:
+    async with aclosing(engine.clusters.questions()) as news:
         question = await anext(news)
         assert isinstance(question, LoginQuestion)
-        engine.answer(question.number + 5_000_000, ["of another life"])
-        engine.answer(question.number, ["hunter2"])
+        engine.clusters.answer(question.number + 5_000_000, ["of another life"])
+        engine.clusters.answer(question.number, ["hunter2"])
         await eventually_async(lambda: (folder / "answers").exists())
     assert (folder / "answers").read_text() == "hunter2\n"
     log = started.log.read_text()

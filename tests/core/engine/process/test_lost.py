@@ -53,7 +53,7 @@ async def test_whoever_waits_is_told_and_the_next_one_is_answered(
 ) -> None:
     engine, started = small
     # given a page under way and somebody who listens
-    page = asyncio.ensure_future(engine.groups(0, (), 0, 1))
+    page = asyncio.ensure_future(engine.groups.page(0, (), 0, 1))
     await eventually_async((folder / "waiting").exists)
     words = engine.changes()
     assert await anext(words) == "watching"
@@ -69,7 +69,7 @@ async def test_whoever_waits_is_told_and_the_next_one_is_answered(
     assert lost == f"{ENGINE_LOST}: {caught.value}"
     assert [await anext(words), await anext(words)] == [ENGINE_BACK, "watching"]
     # and what is asked next is answered by a new process.
-    assert await engine.hold(["here"]) == ["here"]
+    assert await engine.jobs.hold(["here"]) == ["here"]
     assert engine._started.process.pid != started.process.pid
     await words.aclose()
 
@@ -81,13 +81,13 @@ async def test_one_that_is_asked_while_it_starts_waits_and_a_defect_that_stays_i
     monkeypatch.setattr(supervision, "PAUSES", (0.0, 0.05, 600.0))
     for _ in range(2):
         with pytest.raises(EngineLost):
-            await engine.jobs()  # ends its process
-        assert await after_restart(lambda: engine.hold([])) == []
+            await engine.jobs.view()  # ends its process
+        assert await after_restart(lambda: engine.jobs.hold([])) == []
     # After the third time nobody is kept waiting for ten minutes,
     with pytest.raises(EngineLost):
-        await engine.jobs()
+        await engine.jobs.view()
     with pytest.raises(EngineLost, match="again and again"):
-        await engine.hold([])
+        await engine.jobs.hold([])
     # nor does closing.
     await engine.close()
 
@@ -96,24 +96,24 @@ async def test_questions_of_a_lost_login_are_withdrawn_and_asked_anew(
     small: Small, folder: Path
 ) -> None:
     engine, _ = small
-    async with aclosing(engine.questions()) as news:
+    async with aclosing(engine.clusters.questions()) as news:
         old = await anext(news)
         kill(engine)
         assert await anext(news) == Withdrawn(old.number)
         new = await anext(news)
         assert isinstance(new, LoginQuestion)
         assert new.number != old.number
-        engine.answer(old.number, ["too late"])
-        engine.answer(new.number, ["in time"])
+        engine.clusters.answer(old.number, ["too late"])
+        engine.clusters.answer(new.number, ["in time"])
         await eventually_async(lambda: (folder / "answers").exists())
     assert (folder / "answers").read_text() == "in time\n"
 
 
 async def test_a_plan_of_a_lost_engine_is_sent_whole(small: Small) -> None:
     engine, _ = small
-    plan = await engine.plan(3, None, None)
+    plan = await engine.plans.make(3, None, None)
     kill(engine)
-    assert await after_restart(lambda: engine.transfers(plan)) == (False, 3)
+    assert await after_restart(lambda: engine.plans.transfers(plan)) == (False, 3)
 
 
 async def test_a_submission_that_was_cut_off_is_told_and_stands_in_the_journal(home: Path) -> None:
@@ -124,13 +124,13 @@ async def test_a_submission_that_was_cut_off_is_told_and_stands_in_the_journal(h
     engine = ProcessEngine(started)
     try:
         before = await engine.refresh()
-        plan = await engine.plan(0, None, None)
+        plan = await engine.plans.make(0, None, None)
         assert len(plan.jobs) == 3
         # when the engine is killed after the first job has its answer
         losses: list[str] = []
 
         async def submit() -> None:
-            async for step in engine.submit(plan):
+            async for step in engine.plans.submit(plan):
                 if step.done == 1:
                     kill(engine)
 
@@ -141,19 +141,19 @@ async def test_a_submission_that_was_cut_off_is_told_and_stands_in_the_journal(h
         after = await after_restart(engine.refresh, losses)
         assert not any("again" in message for message in losses)
         assert after.generation > before.generation
-        jobs = (await engine.jobs()).jobs
+        jobs = (await engine.jobs.view()).jobs
         first = next(one for one in jobs if one.record.token == plan.jobs[0].token)
         assert first.record.step in (JobStep.ACCEPTED, JobStep.ENDED)
         # nothing is sent by itself,
         sent = {one.record.token for one in jobs if one.record.job_id}
         assert plan.jobs[2].token not in sent
         # and what was not sent can be planned again.
-        again = await engine.plan(0, None, None)
+        again = await engine.plans.make(0, None, None)
         assert {name for job in again.jobs for name in job.directories} >= {"d0", "d1"}
         assert not {name for job in again.jobs for name in job.directories} & set(
             plan.jobs[0].directories
         )
-        page = await engine.groups(0, (Status.ELIGIBLE,), 0, 10)
+        page = await engine.groups.page(0, (Status.ELIGIBLE,), 0, 10)
         assert page.generation >= after.generation
     finally:
         await engine.close()

@@ -63,43 +63,43 @@ async def script(engine: Engine, root: Path) -> list[Any]:
     seen: list[Any] = [told(await engine.refresh())]
     words = engine.changes()
     seen.append((await anext(words)).startswith("watching"))
-    seen.append(await engine.groups(0, (Status.ELIGIBLE,), 0, 2))
-    seen.append(await engine.group_directories(0, EVERY, None, 3, 4))
-    seen.append(await engine.group_directories(0, EVERY, 1, 0, 9))
-    seen.append(await engine.explain(0, (Status.ELIGIBLE,), 1))
-    seen.append(await error_of(engine.plan(7, None, None)))
-    seen.append(await error_of(engine.network_plan()))
-    seen.append((await engine.network(), await engine.log_tail("nobody-0", 5)))
+    seen.append(await engine.groups.page(0, (Status.ELIGIBLE,), 0, 2))
+    seen.append(await engine.groups.members(0, EVERY, None, 3, 4))
+    seen.append(await engine.groups.members(0, EVERY, 1, 0, 9))
+    seen.append(await engine.mapping.explain(0, (Status.ELIGIBLE,), 1))
+    seen.append(await error_of(engine.plans.make(7, None, None)))
+    seen.append(await error_of(engine.network.plan()))
+    seen.append((await engine.network.view(), await engine.logs.tail("nobody-0", 5)))
     # Two of three groups are sent, and the way is left after the first.
-    plan = await engine.plan(0, [0, 2], None)
+    plan = await engine.plans.make(0, [0, 2], None)
     seen.append([(job.name, job.directories, job.script) for job in plan.jobs])
-    packed = await engine.pack(0, None, None, PackChoice(packer="seed", budget=0.01))
+    packed = await engine.plans.pack(0, None, None, PackChoice(packer="seed", budget=0.01))
     seen.append([job.directories for job in packed.plan.jobs])
-    seen.append(await engine.transfers(plan))
-    steps = engine.submit(plan)
+    seen.append(await engine.plans.transfers(plan))
+    steps = engine.plans.submit(plan)
     async for step in steps:
         seen.append((step.done, step.total, step.error))
         if step.done:
             break
     await steps.aclose()  # type: ignore[attr-defined]
-    view = await eventually_async(engine.jobs, lambda view: not view.jobs[0].state.active)
+    view = await eventually_async(engine.jobs.view, lambda view: not view.jobs[0].state.active)
     job = view.jobs[0]
-    seen.append((job.state, job.record.label, len((await engine.jobs()).jobs)))
-    seen.append(await engine.log_tail(job.record.token, 2))
+    seen.append((job.state, job.record.label, len((await engine.jobs.view()).jobs)))
+    seen.append(await engine.logs.tail(job.record.token, 2))
     seen.append(told(await engine.refresh())[1:])
     # Others report, and edit.
     (root / "workspace/d3/x").touch()
     stage_completions(root, {"one": [b"d3"]})
     (root / "workflow.toml").write_text(WORKFLOW.replace("touch", "sleep 600; touch"))
     seen.append(told(await engine.refresh(full=True))[1:])
-    (plan,) = [await engine.plan(0, [0], None)]
-    seen.append([(step.done, step.error) async for step in engine.submit(plan)])
-    (answer,) = await engine.cancel([plan.jobs[0].token])
+    (plan,) = [await engine.plans.make(0, [0], None)]
+    seen.append([(step.done, step.error) async for step in engine.plans.submit(plan)])
+    (answer,) = await engine.jobs.cancel([plan.jobs[0].token])
     seen.append(answer.error)
-    view = await eventually_async(engine.jobs, lambda view: not view.jobs[0].state.active)
+    view = await eventually_async(engine.jobs.view, lambda view: not view.jobs[0].state.active)
     job = view.jobs[0]
     seen.append((job.state, job.reason, job.state is JobState.CANCELLED))
-    seen.append([await engine.hold(["nobody-0"]), await engine.release(["nobody-0"])])
+    seen.append([await engine.jobs.hold(["nobody-0"]), await engine.jobs.release(["nobody-0"])])
     (root / "workflow.toml").write_text("[[action]]\nname = \n")
     seen.append(told(await engine.refresh())[4])
     await words.aclose()  # type: ignore[attr-defined]

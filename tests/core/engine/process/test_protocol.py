@@ -10,16 +10,21 @@ import socket
 import weakref
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import rowtui.core
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.api.engine import SERVICES
+from rowtui.core.engine.local.clusters import ClustersWork
+from rowtui.core.engine.local.jobs import JobsWork, LogsWork, QueueWork
+from rowtui.core.engine.local.network import NetworkWork
+from rowtui.core.engine.local.pages import GroupsWork
+from rowtui.core.engine.local.plans import MappingWork, PlansWork
 from rowtui.core.engine.process import frames
-from rowtui.core.engine.process.client import Concealed, ProcessEngine
+from rowtui.core.engine.process.client import Concealed, RemoteService
 from rowtui.core.engine.process.errors import UnknownPlan, as_value, from_value
 from rowtui.core.engine.process.frames import KEPT, MadePlans, PlanReference, SeenPlans
 
@@ -28,35 +33,33 @@ from tests.core.engine.process.small_engine import ERRORS, plan_of
 LOG = Path("/var/log/engine.log")
 
 
-def missing_methods(protocol: type, engine: type) -> list[str]:
-    """The methods of a protocol that are not there, or take something else."""
-    wrong = []
-    for name, method in vars(protocol).items():
-        if name.startswith("_"):
-            continue
-        own = getattr(engine, name, None)
-        same = own is not None and list(inspect.signature(own).parameters.values()) == list(
-            inspect.signature(method).parameters.values()
-        )
-        if not same:
-            wrong.append(name)
-    return wrong
+LOCAL: dict[str, type] = {
+    "groups": GroupsWork,
+    "mapping": MappingWork,
+    "plans": PlansWork,
+    "jobs": JobsWork,
+    "queue": QueueWork,
+    "logs": LogsWork,
+    "clusters": ClustersWork,
+    "network": NetworkWork,
+}
 
 
-def test_every_method_of_an_engine_is_there_and_takes_the_same() -> None:
-    for part in Engine.__mro__[:-1]:
-        assert missing_methods(part, ProcessEngine) == []
+@pytest.mark.parametrize("service", SERVICES)
+def test_every_request_takes_in_this_process_what_its_service_says(service: str) -> None:
+    for name, method in vars(SERVICES[service]).items():
+        if name.startswith("_") or (service, name) in (("jobs", "find"), ("jobs", "named")):
+            continue  # the latter are the queue's
+        own = list(inspect.signature(getattr(LOCAL[service], name)).parameters.values())[1:]
+        asked = list(inspect.signature(method).parameters.values())[1:]
+        assert [(it.name, it.kind, it.default) for it in own] == [
+            (it.name, it.kind, it.default) for it in asked
+        ], name
 
 
-def test_a_method_that_nobody_wrote_here_is_found() -> None:
-    class Newer(Engine):
-        async def guess(self) -> int: ...
-
-    class Other:
-        async def guess(self, *, wildly: bool) -> int: ...
-
-    assert missing_methods(Newer, ProcessEngine) == ["guess"]
-    assert missing_methods(Newer, Other) == ["guess"]
+async def test_a_request_that_no_service_has_is_refused_before_it_is_sent() -> None:
+    with pytest.raises(AttributeError, match="guess"):
+        RemoteService(cast(Any, None), "queue").guess()
 
 
 VALUES = st.recursive(

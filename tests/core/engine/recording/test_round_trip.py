@@ -93,18 +93,18 @@ def test_a_type_that_has_no_form_is_noticed() -> None:
     class Strange:
         pass
 
-    async def odd(self: object) -> Strange:  # a method as `Engine` has them
+    async def odd(self: object) -> Strange:  # a request as services have them
         return Strange()
 
-    from rowtui.core.engine.api.engine import Engine
+    from rowtui.core.engine.api.jobs import QueueService
 
-    Engine.odd = odd  # type: ignore[attr-defined]
+    QueueService.odd = odd  # type: ignore[attr-defined]
     odd.__annotations__["return"] = Strange
     try:
         with pytest.raises(UnknownTypeError, match="Strange"):
             table.__wrapped__()
     finally:
-        del Engine.odd  # type: ignore[attr-defined]
+        del QueueService.odd  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_a_type_that_has_no_form_is_noticed() -> None:
         ({"!": "builtins.eval", "v": {}}, "not known"),
         ({"!": "os.system", "v": "true"}, "not known"),
         ({"x": 1}, "without a class"),
-        ({"!": "engine.api.engine.DirectoryRow", "v": {"name": "a"}}, "has no status"),
-        ({"!": "engine.api.engine.DirectoryRow", "v": []}, "has no fields"),
+        ({"!": "engine.api.groups.DirectoryRow", "v": {"name": "a"}}, "has no status"),
+        ({"!": "engine.api.groups.DirectoryRow", "v": []}, "has no fields"),
         ({"!": "groups.model.Status", "v": "__class__"}, "there is no Status"),
         ({"!": "bytes", "v": "?"}, "damaged"),
         ({"!": "dict", "v": [1]}, "damaged"),
@@ -122,7 +122,7 @@ def test_a_type_that_has_no_form_is_noticed() -> None:
     ],
 )
 def test_what_is_no_value_of_ours_is_refused(data: Any, says: str) -> None:
-    from rowtui.core.engine.api.engine import DirectoriesPage
+    from rowtui.core.engine.api.groups import DirectoriesPage
 
     with pytest.raises(NotAValueError, match=says):
         decode(data, DirectoriesPage)
@@ -145,7 +145,7 @@ def test_a_state_of_a_job_is_read_by_its_former_name() -> None:
 
 def test_a_name_has_one_pseudonym_everywhere() -> None:
     masks = Masks(secret_words=["bigbox"], vocabulary=lambda: frozenset({"failed", "on", "the"}))
-    row = masks("square-08", TextField("engine.api.engine.DirectoryRow", "name"))
+    row = masks("square-08", TextField("engine.api.groups.DirectoryRow", "name"))
 
     said = masks(
         "square-08: failed on the bigbox, see /home/anna/square-08", TextField("x", "reason")

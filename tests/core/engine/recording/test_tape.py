@@ -12,8 +12,8 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.recording import tape
 from rowtui.core.engine.recording.replay import ReplayEngine
 
-HEAD = {tape.MAGIC: 1, "rowtui": "0", "at": 1e9}
-ANSWER = {"t": 1.0, "call": "network", "with": {}, "answer": None}
+HEAD = {tape.MAGIC: tape.VERSION, "rowtui": "0", "at": 1e9}
+ANSWER = {"t": 1.0, "call": "network.view", "with": {}, "answer": None}
 
 
 def written(path: Path, *entries: Any) -> Path:
@@ -27,11 +27,11 @@ def written(path: Path, *entries: Any) -> Path:
     [
         ([b"\xff\x00 not json"], "not a recording"),
         ([{"name": "something else"}], "not a recording"),
-        ([{**HEAD, tape.MAGIC: 2}, ANSWER], "of version 2"),
+        ([{**HEAD, tape.MAGIC: 1}, ANSWER], "of version 1"),
         ([{**HEAD, "at": "now"}, ANSWER], "when it was made"),
         ([HEAD], "holds nothing"),
         ([HEAD, b"{"], "line 2"),
-        ([HEAD, {"t": -1, "call": "network"}], "line 2"),
+        ([HEAD, {"t": -1, "call": "network.view"}], "line 2"),
         ([HEAD, {"t": 1, "call": 7}], "line 2"),
         ([HEAD, b"[" * 100_000], "line 2"),
     ],
@@ -94,8 +94,8 @@ async def test_a_damaged_answer_names_its_line_and_what_is_missing_is_said(tmp_p
     wrong = {**ANSWER, "answer": {"!": "text.Cost", "v": {}}}
     engine = ReplayEngine(written(tmp_path / "r", HEAD, wrong))
     with pytest.raises(RowtuiError, match="line 2 of the recording is damaged"):
-        await engine.network()
+        await engine.network.view()
     with pytest.raises(RowtuiError, match="not in the recording"):
-        await engine.groups(0, (), 0, 10)
+        await engine.groups.page(0, (), 0, 10)
     with pytest.raises(RowtuiError, match="nothing can be changed"):
-        await engine.cancel(["a"])
+        await engine.jobs.cancel(["a"])

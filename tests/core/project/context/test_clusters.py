@@ -97,8 +97,8 @@ async def test_clusters_are_shown_with_what_they_are_and_why_one_cannot_be_reach
     try:
         # given one that does not answer, one over SSH, one that is elsewhere, and one that is wrong
         await engine.refresh()
-        await engine.jobs()
-        view = await engine.clusters()
+        await engine.jobs.view()
+        view = await engine.clusters.view()
         shown = {one.name: one for one in view.clusters}
         file = home / ".config" / "rowtui" / "clusters.toml"
 
@@ -130,19 +130,19 @@ async def test_clusters_are_shown_with_what_they_are_and_why_one_cannot_be_reach
         assert pickle.loads(pickle.dumps(view)) == view
 
         # and what was run to find that out can be read
-        ran = await engine.commands_ran(0)
+        ran = await engine.clusters.commands_ran(0)
         polls = [one for one in ran if one.what.startswith("squeue")]  # of beta in any order
         squeue = next(one for one in polls if one.where == "here")
         assert squeue.exit_status == 1
         assert squeue.said == "squeue: error: the controller is down"
-        assert await engine.commands_ran(ran[-1].number) == ()
+        assert await engine.clusters.commands_ran(ran[-1].number) == ()
 
         # and who cannot be asked for nodes says why, while a local one answers
         with pytest.raises(RowtuiError):
-            await engine.cluster_nodes("nowhere")
-        nodes = await engine.cluster_nodes("local")
+            await engine.clusters.nodes("nowhere")
+        nodes = await engine.clusters.nodes("local")
         assert nodes.kinds[0].example == "this machine"
-        assert await engine.cluster_nodes("local") is nodes
+        assert await engine.clusters.nodes("local") is nodes
     finally:
         await engine.close()
 

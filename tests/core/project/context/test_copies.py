@@ -12,7 +12,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import CommandResult, LocalTransport
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.context.copies import _read_staged, _remove_staged
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.state.row.staging import encode_names
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
-from rowtui.core.project.planning.plan import Formed, plan_formed
+from rowtui.core.project.planning.plan_submission import Formed, plan_formed
 from rowtui.core.project.planning.requests import form_requests
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs

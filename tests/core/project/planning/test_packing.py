@@ -12,7 +12,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.jobs import IN_LANE
 from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
-from rowtui.core.project.planning.plan import pack_submission, plan_submission
+from rowtui.core.project.planning.plan_submission import pack_submission, plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.state.model import LastOutcome

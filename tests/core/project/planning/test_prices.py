@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.planning.pack_views import PackChoice
-from rowtui.core.project.planning.plan import pack_submission, plan_submission
+from rowtui.core.project.planning.plan_submission import pack_submission, plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits, Spent, fits
 from rowtui.core.submission.plan.model import Plan

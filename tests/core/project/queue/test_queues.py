@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.queues import POLL_VARIABLE
 
@@ -124,19 +124,19 @@ async def test_the_dashboard_asks_the_queue_once_soon_after_a_submission(
     monkeypatch.setattr("rowtui.core.engine.local.polling.START_SECONDS", 0.0)
     engine = InProcessEngine(project)
     await engine.refresh()
-    await engine.jobs()  # the next look is due in a minute
-    async for _ in engine.submit(plan_submission(project, project.workflow.actions)):
+    await engine.jobs.view()  # the next look is due in a minute
+    async for _ in engine.plans.submit(plan_submission(project, project.workflow.actions)):
         pass
     before = calls(project)
 
     view = await eventually_async(
-        engine.jobs,
+        engine.jobs.view,
         lambda view: all(job.reason != "sent since the queue was last asked" for job in view.jobs),
     )
 
     assert len(view.jobs) == 2
     for _ in range(3):
-        await engine.jobs()
+        await engine.jobs.view()
     assert calls(project) == before + 1
     (project.root / "finish").touch()
     await engine.close()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobSpec
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.review.budgets import (
     ChargedHours,
@@ -79,7 +79,7 @@ def planned(project: Project) -> Plan:
 
 
 async def checks_of(engine: InProcessEngine, plan: Plan) -> dict[str, PlanCheck]:
-    return {check.name: check async for check in engine.review(plan)}
+    return {check.name: check async for check in engine.plans.review(plan)}
 
 
 async def test_every_check_is_pending_at_once_and_then_told(make: Make) -> None:
@@ -88,7 +88,7 @@ async def test_every_check_is_pending_at_once_and_then_told(make: Make) -> None:
     engine = InProcessEngine(project)
     plan = planned(project)
 
-    seen = [check async for check in engine.review(plan)]
+    seen = [check async for check in engine.plans.review(plan)]
 
     first, rest = seen[: len(seen) // 2], seen[len(seen) // 2 :]
     assert {check.state for check in first} == {CheckState.PENDING}
@@ -176,13 +176,13 @@ async def test_once_it_is_sent_its_hours_are_spent_and_its_scripts_are_those_bef
     engine = InProcessEngine(project)
     plan = planned(project)
     asked = asked_for(plan.jobs[:1], "local", plan.id)
-    assert await engine.script_before(asked) is None
+    assert await engine.plans.script_before(asked) is None
 
-    left = await engine.without(plan, [job.token for job in plan.jobs[1:]])
+    left = await engine.plans.without(plan, [job.token for job in plan.jobs[1:]])
     steps = []
-    async for step in engine.submit(left):
+    async for step in engine.plans.submit(left):
         steps.append(step)
-        await engine.script_before(asked)  # what is known by now is not what is known later
+        await engine.plans.script_before(asked)  # what is known by now is not what is known later
 
     assert steps[-1].became is not None
     assert "left out by hand: 5 jobs" in left.skipped
@@ -192,16 +192,16 @@ async def test_once_it_is_sent_its_hours_are_spent_and_its_scripts_are_those_bef
     check = check_budget(plan, {"local": balance})
     assert check.budgets[0].left == 0
     again = replace(plan.jobs[1], destination=plan.jobs[1].destination)
-    before = await engine.script_before(asked_for((again,), "local", "another"))
+    before = await engine.plans.script_before(asked_for((again,), "local", "another"))
     assert before is not None
     assert before.script == left.jobs[0].script
-    assert await engine.script_before(asked_for((again,), "local", left.id)) is None
-    assert await engine.script_before(asked_for(plan.jobs[-1:], "local", "another")) is None
+    assert await engine.plans.script_before(asked_for((again,), "local", left.id)) is None
+    assert await engine.plans.script_before(asked_for(plan.jobs[-1:], "local", "another")) is None
     queued = check_duplicates(project, plan)
     assert queued.state is CheckState.WARNING
     assert "d'0 submitted already (local/" in queued.findings[0].text
     async for _ in engine.changes():  # until the job has ended
-        if not any(view.state.active for view in (await engine.jobs(now=True)).jobs):
+        if not any(view.state.active for view in (await engine.jobs.view(now=True)).jobs):
             break
     await engine.close()
 
@@ -212,20 +212,20 @@ async def test_a_plan_is_written_to_a_folder_and_nothing_is_overwritten_unasked(
     project = make()
     engine = InProcessEngine(project)
     plan = planned(project)
-    first = await engine.export_plan(plan, "out")
+    first = await engine.plans.export(plan, "out")
     folder = Path(first.folder)
     assert (folder.parent, first.files) == (project.root, 7)
     assert plan_from_json((folder / "plan.json").read_bytes()) == plan
     assert (folder / "1-one-d_0.sh").read_text() == plan.jobs[0].script
     (folder / "plan.json").write_text("mine")
-    second = await engine.export_plan(plan, str(folder))
+    second = await engine.plans.export(plan, str(folder))
     assert (second.files, second.there[0]) == (0, "plan.json")
     assert (folder / "plan.json").read_text() == "mine"
-    await engine.export_plan(plan, str(folder), overwrite=True)
+    await engine.plans.export(plan, str(folder), overwrite=True)
     assert json.loads((folder / "plan.json").read_text())["id"] == plan.id
     (project.root / "file").write_text("")
     with pytest.raises(RowtuiError, match="cannot be written"):
-        await engine.export_plan(plan, "file")
+        await engine.plans.export(plan, "file")
     await engine.close()
 
 

@@ -115,10 +115,10 @@ async def test_a_half_written_product_of_a_running_job_does_not_count(
         "while [ ! -e finish ]; do sleep 0.05; done\n"
     )
     await engine.refresh()
-    plan = await engine.plan(0, None, None)
+    plan = await engine.plans.make(0, None, None)
     assert isinstance(plan, Plan)
     # when it runs
-    async for _ in engine.submit(plan):
+    async for _ in engine.plans.submit(plan):
         pass
     began = await change(
         engine,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.views.mapping_trust import review_file, trust
 from rowtui.core.project.views.needs import (

@@ -8,7 +8,7 @@ import pytest
 from rowtui.core.base.text import Cost
 from rowtui.core.mapping.files.trust import TrustStore, user_places
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.rounds import MessageKind

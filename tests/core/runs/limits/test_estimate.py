@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.autopilot import Autopilot
 from rowtui.core.runs.execution.rounds import MessageKind, PlanAnswer

@@ -25,6 +25,13 @@ from rowtui.core.submission.plan.json import (
     plan_to_json,
     save_plan,
 )
+from rowtui.core.submission.plan.make_plan import (
+    PlanError,
+    Setting,
+    bash_complaint,
+    is_one_command,
+    make_plan,
+)
 from rowtui.core.submission.plan.model import (
     InBundle,
     Plan,
@@ -32,15 +39,8 @@ from rowtui.core.submission.plan.model import (
     PlannedJob,
     RefusedAt,
 )
-from rowtui.core.submission.plan.plan import (
-    PlanError,
-    Setting,
-    bash_complaint,
-    is_one_command,
-    make_plan,
-)
+from rowtui.core.submission.scripts.fixed_part import PRELUDE
 from rowtui.core.submission.scripts.script import write_recipe
-from rowtui.core.submission.scripts.shell import PRELUDE
 from rowtui.core.workflow.model import (
     Action,
     Processes,

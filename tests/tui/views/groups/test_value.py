@@ -62,12 +62,12 @@ def test_wrapping_keeps_every_word_and_fits(words: list[str], width: int) -> Non
 
 async def test_jobs_in_brief_shows_what_runs_first_and_some_of_all_kinds() -> None:
     engine = SampleEngine()
-    plan = await engine.plan(3, None, None)
-    async for _ in engine.submit(plan):
+    plan = await engine.plans.make(3, None, None)
+    async for _ in engine.plans.submit(plan):
         pass
-    async for _ in engine.submit(await engine.plan(2, None, None)):
+    async for _ in engine.plans.submit(await engine.plans.make(2, None, None)):
         pass
-    jobs = (await engine.jobs()).jobs
+    jobs = (await engine.jobs.view()).jobs
     lines = [plain(one) for one in jobs_in_brief(jobs, 60, 6)]
     assert [one.split()[1] for one in lines] == [
         "running", "running", "pending", "pending", "failed", "completed",

@@ -234,7 +234,7 @@ async def test_a_step_goes_to_the_submission_or_says_why_there_is_none() -> None
         await at_network(hand)
         await hand.press("e")
         await hand.sees("workflow.toml does not let it run there")
-        network_of(hand).plan = await engine.plan(1, [0], None)
+        network_of(hand).plan = await engine.plans.make(1, [0], None)
         await hand.press("e")
         await hand.sees("[5 Submit]", "Nothing is sent yet")
         await hand.press("escape")

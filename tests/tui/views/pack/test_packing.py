@@ -152,7 +152,7 @@ def test_costs_are_short_but_never_look_free(amount: float, text: str) -> None:
 
 
 async def test_a_change_is_told_in_nodes_and_cost_and_its_absence_too() -> None:
-    whole = await SampleEngine().plan(None, None, None)
+    whole = await SampleEngine().plans_make(None, None, None)
     best = picture_of(packed(whole, PackChoice()), {})
     seed = picture_of(packed(whole, PackChoice("seed")), {})
     told = plain(change_line("packer seed", best, seed))
@@ -234,7 +234,7 @@ def test_limits_are_read_as_people_write_them() -> None:
 
 
 async def test_a_plan_with_bundles_lists_each_with_its_requests_and_counts_jobs_to_send() -> None:
-    whole = packed(await SampleEngine().plan(None, None, None), PackChoice()).plan
+    whole = packed(await SampleEngine().plans_make(None, None, None), PackChoice()).plan
     rows = plan_rows(whole)
     headings = [row for row in rows if row.bundle]
     assert len(headings) == 4
@@ -246,7 +246,7 @@ async def test_a_plan_with_bundles_lists_each_with_its_requests_and_counts_jobs_
 
 
 async def test_a_plan_of_one_bundle_is_confirmed_with_its_number_of_jobs() -> None:
-    whole = packed(await SampleEngine().plan(1, [0, 1], None), PackChoice()).plan
+    whole = packed(await SampleEngine().plans_make(1, [0, 1], None), PackChoice()).plan
     assert str(count_jobs(whole.jobs)) == "2 jobs in 1 bundle"
     assert says_yes(word_for(len(whole.jobs), objection=False), "2")
     assert not says_yes(word_for(len(whole.jobs), objection=False), "1")

@@ -56,8 +56,8 @@ def confirms(plan: Plan, typed: str) -> bool:
 
 async def test_only_the_number_of_jobs_confirms_several_and_yes_confirms_one() -> None:
     engine = SampleEngine()
-    several = await engine.plan(1, [0, 1, 2], None)
-    one = await engine.plan(1, [0], None)
+    several = await engine.plans.make(1, [0, 1, 2], None)
+    one = await engine.plans.make(1, [0], None)
     assert confirms(several, " 3 ")
     assert not any(confirms(several, typed) for typed in ("", "y", "yes", "2", "33", "3 jobs"))
     assert confirms(one, "yes")
@@ -66,7 +66,7 @@ async def test_only_the_number_of_jobs_confirms_several_and_yes_confirms_one() -
 
 
 async def test_the_result_counts_what_was_accepted_refused_and_left() -> None:
-    plan = await SampleEngine().plan(1, [0, 1, 2], None)
+    plan = await SampleEngine().plans_make(1, [0, 1, 2], None)
     tokens = [job.token for job in plan.jobs]
     sending = Sending(plan, "stopped", done=2)
     sending.note(tokens[0], JobOutcome(Became.ACCEPTED, "job 1"))

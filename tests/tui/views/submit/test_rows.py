@@ -23,7 +23,7 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 def plan_of(count: int) -> Plan:
-    plan = asyncio.run(SampleEngine().plan(1, None, None))
+    plan = asyncio.run(SampleEngine().plans_make(1, None, None))
     jobs = [
         replace(
             plan.jobs[0],

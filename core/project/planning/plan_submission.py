@@ -20,8 +20,8 @@ from rowtui.core.project.planning.pack_views import PackedPlan
 from rowtui.core.project.planning.requests import form_requests
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.submission.plan.arrays import MOST_TASKS
+from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
-from rowtui.core.submission.plan.plan import make_plan
 from rowtui.core.submission.plan.planner import PlanError, Setting
 from rowtui.core.submission.scripts.parts import bash_complaint
 from rowtui.core.workflow.find import has_network
