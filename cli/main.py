@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # their current version.
 RENDERING = (
     "show/status.py",
-    "output/table.py",
     "output/output.py",
     "../core/base/text.py",
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.cli.main import text_key
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import chosen_positions, open_project, say_configuration_problems
 from rowtui.core.base.text import count, plural
@@ -81,6 +80,8 @@ def keep_for_next_time(
     """Store the text; the next `rowtui show status` prints it at once if nothing changes."""
     if out.said:
         return
+    from rowtui.cli.main import text_key  # which is also run as a program
+
     texts = {}
     for coloured in (False, True):
         lines = status_lines(rows, Output(color="always" if coloured else "never"), header=True)

@@ -17,10 +17,10 @@ from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.project.planning.plan_submission import (
     ALL_NAMES_FROM,
+    UsableActions,
     maps,
     plan_setting,
     project_packing,
-    without_broken,
 )
 from rowtui.core.project.planning.requests import FirstGroups, choose_groups
 from rowtui.core.state.directories import StoredDirectories
@@ -28,7 +28,6 @@ from rowtui.core.submission.plan.planner import LaunchMethod, PlanError, Planner
 from rowtui.core.submission.scripts.parts import NameLines
 
 if TYPE_CHECKING:
-    from rowtui.core.base.errors import Problem
     from rowtui.core.project.project import Project
     from rowtui.core.state.model import Directories
     from rowtui.core.workflow.model import Action
@@ -70,17 +69,20 @@ def dry_run(
     A complete plan is needed where mapping files place jobs, and where jobs are put into arrays or
     bundles. Raises: PlanError if none of the actions can be submitted; RowtuiError.
     """
-
-    def make(usable: Sequence[Action], problems: Sequence[Problem]) -> DryRun:
-        left_out = [f"left out: {problem}" for problem in problems]
-        return _checked(project, usable, left_out, among, limit)
-
     setting_changes_jobs = (
         maps(project)
         or project_packing(project) is not None
         or plan_setting(project).array_tasks(project.cluster)
     )
-    return None if setting_changes_jobs else without_broken(project, actions, make)
+    if setting_changes_jobs:
+        return None
+    usable = UsableActions(project, actions)
+    while True:
+        try:
+            left_out = [f"left out: {problem}" for problem in usable.left_out]
+            return _checked(project, usable.actions, left_out, among, limit)
+        except PlanError as error:
+            usable.leave_out(error)
 
 
 def _checked(

@@ -34,7 +34,13 @@ from rowtui.core.project.next_attempt import (
     with_amounts,
 )
 from rowtui.core.project.planning.placing import Retry, place_requests, refused_requests
-from rowtui.core.project.planning.plan_submission import Formed, decode_names, maps, plan_formed
+from rowtui.core.project.planning.plan_submission import (
+    Formed,
+    UsableActions,
+    decode_names,
+    maps,
+    plan_formed,
+)
 from rowtui.core.submission.plan.apply_placement import PlacedRequest
 from rowtui.core.submission.plan.make_plan import choice_reasons
 from rowtui.core.submission.plan.model import (
@@ -45,8 +51,9 @@ from rowtui.core.submission.plan.model import (
     UserRequest,
     read_basis,
 )
+from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.submission.scripts.parts import options_for
-from rowtui.core.workflow.model import Action, Resources, Walltime
+from rowtui.core.workflow.model import Resources, Walltime
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -83,20 +90,20 @@ def plan_again(
 
     Raises: PlanError if none of the actions can be submitted; RowtuiError.
     """
-    tried: list[_Tried] = []
-
-    def form(usable: Sequence[Action]) -> Formed:
-        found = failed_work(project, choice._replace(actions=tuple(usable)))
-        resubmitter = _Resubmitter(project, change)
-        tried[:] = resubmitter.tried(found.groups, limit)
-        decode_names(project, [each.place.request for each in tried])
-        places = [each.place for each in tried]
-        refused = resubmitter.all_refused()
-        requests = [place.request for place in places]
-        return Formed(requests, places, found.skipped, again=True, refused=refused)
-
-    plan = plan_formed(project, choice.actions, form)
-    return Again(plan, _causes(tried))
+    usable = UsableActions(project, choice.actions)
+    while True:
+        try:
+            found = failed_work(project, choice._replace(actions=tuple(usable.actions)))
+            resubmitter = _Resubmitter(project, change)
+            tried = resubmitter.tried(found.groups, limit)
+            decode_names(project, [each.place.request for each in tried])
+            places = [each.place for each in tried]
+            refused = resubmitter.all_refused()
+            requests = [place.request for place in places]
+            formed = Formed(requests, places, found.skipped, again=True, refused=refused)
+            return Again(plan_formed(project, usable, formed), _causes(tried))
+        except PlanError as error:
+            usable.leave_out(error)
 
 
 class _Tried(NamedTuple):

@@ -7,10 +7,10 @@ It is an error only if no action is left.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.check import check_workflow
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     Pack = Callable[[tuple[PlannedJob, ...]], PackedJobs]
 
-T = TypeVar("T")
-
 # If at least one in this many directories is needed, all names are decoded at once.
 ALL_NAMES_FROM = 8
 
@@ -72,13 +70,15 @@ def plan_submission(
     `packing` puts the plan's jobs into bundles (None: as the project is configured). Raises:
     PlanError if none of the actions can be submitted; RowtuiError.
     """
-
-    def form(usable: Sequence[Action]) -> Formed:
-        found = form_requests(project, usable, among, only=only, limit=limit)
-        formed = formed_requests(project, counted_on(project, found.requests), found.problems)
-        return formed._replace(refused=(*found.refused, *formed.refused))
-
-    return plan_formed(project, actions, form, packing, among)
+    usable = UsableActions(project, actions)
+    while True:
+        try:
+            found = form_requests(project, usable.actions, among, only=only, limit=limit)
+            formed = formed_requests(project, counted_on(project, found.requests), found.problems)
+            formed = formed._replace(refused=(*found.refused, *formed.refused))
+            return plan_formed(project, usable, formed, packing, among)
+        except PlanError as error:
+            usable.leave_out(error)
 
 
 def pack_submission(
@@ -132,35 +132,61 @@ def formed_requests(
     return Formed(mapped.requests, mapped.places, skipped, refused=mapped.refused)
 
 
+class UsableActions:
+    """The actions of a plan that can be submitted, and the problems of those that were left out."""
+
+    def __init__(self, project: Project, actions: Sequence[Action]) -> None:
+        """Check the project. Raises: PlanError if none of the actions can be submitted."""
+        problems = [problem for problem in project_problems(project) if problem.severity == "error"]
+        everywhere = [problem for problem in problems if problem.action is None]
+        if everywhere:  # the chosen cluster may be the one whose configuration cannot be read
+            raise PlanError(tuple(everywhere))
+        self.actions = list(actions)
+        self.left_out: list[Problem] = []
+        self._leave_out(problems)
+
+    def leave_out(self, error: PlanError) -> None:
+        """Leave out the actions that stopped a plan.
+
+        Raises: the error if no action caused it; PlanError if no action is left.
+        """
+        if not self._leave_out(error.problems):
+            raise error
+
+    def _leave_out(self, problems: Iterable[Problem]) -> bool:
+        indices = {action.index for action in self.actions}
+        found = [problem for problem in problems if problem.action in indices]
+        broken = {problem.action for problem in found}
+        self.left_out += found
+        self.actions = [action for action in self.actions if action.index not in broken]
+        if self.left_out and not self.actions:
+            raise PlanError(tuple(self.left_out))
+        return bool(broken)
+
+
 def plan_formed(
     project: Project,
-    actions: Sequence[Action],
-    form: Callable[[Sequence[Action]], Formed],
+    usable: UsableActions,
+    formed: Formed,
     packing: Pack | None = None,
     among: Sequence[int] | None = None,
 ) -> Plan:
-    """Return the plan of the requests that `form` makes for the actions that can be submitted.
+    """Return the plan of requests for the usable actions.
 
-    `among`: the positions of the chosen directories, None for all. Raises: PlanError if none of the
-    actions can be submitted; RowtuiError.
+    `among`: the positions of the chosen directories, None for all. Raises: PlanError with the
+    actions that stop the plan, which the caller leaves out; RowtuiError.
     """
-    user = user_name()
-
-    def make(usable: Sequence[Action], left_out: Sequence[Problem]) -> Plan:
-        formed = form(usable)
-        refused, without = refused_actions(project, left_out, among)
-        return make_plan(
-            project.workflow,
-            formed.requests,
-            project.state.directories,
-            plan_setting(project, packing or project_packing(project), user),
-            ends=None if formed.again else project.state.ends,
-            skipped=[*(f"left out: {it}" for it in without), *formed.skipped],
-            places=formed.places,
-            refused=[*refused, *formed.refused],
-        )
-
-    return without_broken(project, actions, make)
+    refused, without = refused_actions(project, usable.left_out, among)
+    return make_plan(
+        project.workflow,
+        formed.requests,
+        project.state.directories,
+        plan_setting(project, packing or project_packing(project), user_name()),
+        ends=None if formed.again else project.state.ends,
+        skipped=[*(f"left out: {it}" for it in without), *formed.skipped],
+        places=formed.places,
+        refused=[*refused, *formed.refused],
+    )
 
 
 def refused_actions(
@@ -190,39 +216,6 @@ def refused_actions(
             RefusedWork(RefusedAt.ACTION, action.name, jobs, problem.message, problem.hint, text)
         )
     return found, others
-
-
-def without_broken(
-    project: Project,
-    actions: Sequence[Action],
-    make: Callable[[Sequence[Action], Sequence[Problem]], T],
-) -> T:
-    """Call `make` with the actions that can be submitted, and the problems of the others.
-
-    Raises: PlanError if none of the actions can be submitted; RowtuiError.
-    """
-    problems = [problem for problem in project_problems(project) if problem.severity == "error"]
-    everywhere = [problem for problem in problems if problem.action is None]
-    if everywhere:  # the chosen cluster may be the one whose configuration cannot be read
-        raise PlanError(tuple(everywhere))
-    left_out: list[Problem] = []
-    while True:
-        broken = {problem.action for problem in problems if problem.action is not None}
-        left_out += [
-            problem
-            for problem in problems
-            if any(action.index == problem.action for action in actions)
-        ]
-        usable = [action for action in actions if action.index not in broken]
-        if left_out and not usable:
-            raise PlanError(tuple(left_out))
-        try:
-            return make(usable, left_out)
-        except PlanError as error:
-            problems = list(error.problems)
-            if not any(problem.action is not None for problem in problems):
-                raise
-            actions = usable
 
 
 def decode_names(project: Project, requests: Sequence[JobRequest]) -> None:

@@ -27,7 +27,7 @@ from rowtui.core.network.samples.domain import Domain, natural
 from rowtui.core.project.failed_jobs import with_attempts
 from rowtui.core.project.planning.pack_terms import cluster_named
 from rowtui.core.project.planning.plan_submission import (
-    Formed,
+    UsableActions,
     formed_requests,
     plan_formed,
     project_packing,
@@ -38,6 +38,7 @@ from rowtui.core.submission.plan.dependencies import can_depend, cannot_share, s
 from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.make_plan import PackedJobs
 from rowtui.core.submission.plan.model import Plan, PlannedJob
+from rowtui.core.submission.plan.planner import PlanError
 
 if TYPE_CHECKING:
     from rowtui.core.project.planning.plan_submission import Pack
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from rowtui.core.runs.execution.parts import Parts
     from rowtui.core.runs.running import Happened, OpenRun
     from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.workflow.model import Action
 
 
 # The order of a run's jobs: the facts for a scheduling plug-in, and the ranks that it returns.
@@ -251,14 +251,18 @@ def plan_parts(
     actions = list({part.group.action.index: part.group.action for part in chosen}.values())
     requests = with_attempts(project, [part.request for part in chosen])
 
-    def form(usable: Sequence[Action]) -> Formed:
-        kept = {action.index for action in usable}
+    usable = UsableActions(project, actions)
+    while True:
+        kept = {action.index for action in usable.actions}
         wanted = [request for request in requests if request.action.index in kept]
-        return formed_requests(project, wanted, parts.blocked)
-
-    with parts.in_planned_directories():
-        plan = plan_formed(project, actions, form, pack)
-    return Round(plan, parts.blocked) if plan.jobs else Round(None, plan.skipped)
+        try:
+            with parts.in_planned_directories():
+                formed = formed_requests(project, wanted, parts.blocked)
+                plan = plan_formed(project, usable, formed, pack)
+        except PlanError as error:
+            usable.leave_out(error)
+        else:
+            return Round(plan, parts.blocked) if plan.jobs else Round(None, plan.skipped)
 
 
 class Tied(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
-from rowtui.core.project.planning.plan_submission import Formed, plan_formed
+from rowtui.core.project.planning.plan_submission import Formed, UsableActions, plan_formed
 from rowtui.core.project.planning.requests import form_requests
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
@@ -64,12 +64,9 @@ async def submit(project: Project, plan: Plan) -> list[str]:
 def for_pilot(project: Project, view: PilotView, name: str) -> Plan:
     """Everything that is eligible for an action, handed to a pilot."""
     actions = [action for action in project.workflow.actions if action.name == name]
-    return plan_formed(
-        project,
-        actions,
-        lambda usable: Formed(form_requests(project, usable).requests),
-        into_pilot(project, view),
-    )
+    usable = UsableActions(project, actions)
+    formed = Formed(form_requests(project, usable.actions).requests)
+    return plan_formed(project, usable, formed, into_pilot(project, view))
 
 
 async def until(project: Project, holds: Callable[[], bool]) -> None:
