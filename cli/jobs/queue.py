@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.queue_rows import JoinedJob, rows_of
 from rowtui.cli.jobs.queue_text import queue_lines, terminal_width
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.watch import Told, changes, told_of_queue
@@ -29,6 +28,7 @@ from rowtui.core.engine.api.json.jobs import JobRecords, elapsed_of, known_jobs
 from rowtui.core.engine.api.json.queue import Queued, cluster_queue
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.project import Project
+from rowtui.core.project.queue.joined import JoinedJob, rows_of
 from rowtui.core.project.queue.queues import Looks
 from rowtui.core.project.views.views import ClusterView, JobView
 

@@ -17,12 +17,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rowtui.cli.clusters.parser import in_words
-from rowtui.cli.jobs.queue_rows import JoinedJob, together
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, visible
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.reasons import explain, how_long
 from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
+from rowtui.core.project.queue.joined import JoinedJob, together
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.submission.plan.model import NO_ID, JobRecord
 from rowtui.core.workflow.duration import format_duration

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rowtui.cli.jobs.queue_rows import rows_of
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.queue.book import QueueBook
+from rowtui.core.project.queue.joined import rows_of
 from rowtui.core.project.queue.views import PROJECT, QueueAsked
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
 from rowtui.core.submission.plan.model import JobRecord, JobStep

@@ -15,7 +15,8 @@ from typing import Any, Protocol, cast
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import CONTAINS, Term, holds, parse_filter, with_known_fields
-from rowtui.core.clusters.schedulers.base import JobState, is_in_bundle, token_in_queue
+from rowtui.core.clusters.schedulers.base import JobState, is_in_bundle
+from rowtui.core.project.queue.joined import OwnJobs
 from rowtui.core.project.queue.rows import RANKS, Fold, Foreign, Listed, QueueEntry, RowKey
 from rowtui.core.project.queue.views import EVERYBODY, MINE, PROJECT, QueueAsked
 from rowtui.core.project.views.views import ClusterView, JobView
@@ -267,21 +268,11 @@ def _newest_first(one: QueueEntry) -> tuple[int, int]:
 
 def _mine(jobs: Sequence[JobView], clusters: Iterable[ClusterView]) -> Iterator[QueueEntry]:
     """Yield the user's jobs on the clusters that have no record in this project."""
-    ours: dict[str, set[tuple[int, int | None]]] = {}
-    tokens = set()
-    for view in jobs:
-        record = view.record
-        ours.setdefault(record.cluster, set()).add((record.job_id, record.task))
-        tokens.add(token_in_queue(record.token))
     for cluster in clusters:
-        name, known = cluster.name, ours.get(cluster.name, set())
-        numbers = {number for number, _ in known}
+        own = OwnJobs(jobs, cluster.name)
         for job in cluster.jobs:
-            number = job.id
-            if number in numbers and (number, job.task) in known:
-                continue
-            if not job.token or job.token not in tokens:
-                yield QueueEntry(RowKey(name, number, job.task), 1, job=job)
+            if not own.owns(job):
+                yield QueueEntry(RowKey(cluster.name, job.id, job.task), 1, job=job)
 
 
 def _theirs(clusters: Iterable[ClusterView], foreign: Iterable[Foreign]) -> Iterator[QueueEntry]:

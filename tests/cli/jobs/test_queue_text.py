@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.cli.jobs.queue_rows import rows_of
 from rowtui.cli.jobs.queue_text import queue_lines
 from rowtui.cli.output.output import Output, display_width
 from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.project.queue.joined import rows_of
 from rowtui.core.project.views.views import ClusterView, JobView
 from rowtui.core.submission.plan.model import JobRecord, JobStep
 

@@ -1,8 +1,8 @@
-"""The jobs of a queue, combined with the records of a project.
+"""The jobs of a queue, joined with the records of a project, for commands and screens.
 
-The input is a cluster's poll and the project's jobs. The result is a `JoinedJob` for each job:
-running jobs first, and in each state the newest first. A job of the project that was sent after the
-poll is included.
+The input is a cluster's poll and the project's jobs. `OwnJobs` decides which job of the scheduler
+is which job of the project; `rows_of` gives a `JoinedJob` for each job: running jobs first, and in
+each state the newest first. A job of the project that was sent after the poll is included. Pure.
 """
 
 from __future__ import annotations
@@ -57,21 +57,41 @@ class JoinedJob(NamedTuple):
         return (*self.states, *((self.job.state,) if alone else ()))
 
 
+class OwnJobs:
+    """The project's jobs on one cluster, found by the scheduler's jobs."""
+
+    def __init__(self, jobs: Iterable[JobView], cluster: str) -> None:
+        self.views = [view for view in jobs if view.record.cluster == cluster]
+        self._by_token = {view.record.token: view for view in self.views}
+        # The id identifies a job only if the scheduler does not report its token, because ids are
+        # reused.
+        self._by_id = {
+            (view.record.job_id, view.record.task, view.state.active): view for view in self.views
+        }
+        self.bundles: dict[str, list[JobView]] = {}
+        for view in self.views:
+            if is_in_bundle(view.record.token):
+                self.bundles.setdefault(token_in_queue(view.record.token), []).append(view)
+
+    def find(self, job: Job) -> JobView | None:
+        """Return the project's job that the scheduler lists as this job."""
+        if job.token:
+            return self._by_token.get(job.token)
+        return self._by_id.get((job.id, job.task, job.state.active))
+
+    def owns(self, job: Job) -> bool:
+        """Whether the job is one of the project's, or a bundle with jobs of the project."""
+        return job.token in self.bundles or self.find(job) is not None
+
+
 def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> list[JoinedJob]:
     """Return the jobs of one cluster; `ended` includes the jobs that have ended."""
-    ours = [view for view in jobs if view.record.cluster == cluster.name]
-    by_token = {view.record.token: view for view in ours}
-    # The id identifies a job only if the scheduler does not report its token, because ids are
-    # reused.
-    by_key = {(view.record.key, view.state.active): view for view in ours}
-    bundles: dict[str, list[JobView]] = {}
-    for view in ours:
-        if is_in_bundle(view.record.token):
-            bundles.setdefault(token_in_queue(view.record.token), []).append(view)
+    own = OwnJobs(jobs, cluster.name)
+    bundles = own.bundles
     rows = []
     seen: set[str] = set()
     for job in cluster.jobs:
-        known = by_token.get(job.token) if job.token else by_key.get((job.key, job.state.active))
+        known = own.find(job)
         if job.token in bundles and (job.state.active or job.state is JobState.UNKNOWN):
             pending = [view for view in bundles[job.token] if view.state.may_change]
             pending.sort(key=lambda view: view.record.member or 0)
@@ -86,7 +106,7 @@ def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> li
         if known is not None:
             seen.add(known.record.token)
     rows += [
-        JoinedJob(_as_job(view), view.record) for view in ours if view.record.token not in seen
+        JoinedJob(_as_job(view), view.record) for view in own.views if view.record.token not in seen
     ]
     shown = [row for row in rows if ended or row.job.state.may_change]
     shown.sort(key=_place)
