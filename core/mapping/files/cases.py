@@ -184,6 +184,6 @@ def _kind(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     if value is None:
-        return "not said"
+        return "not given"
     text = visible(str(value))
     return f"`{text}`" if isinstance(value, str) else text

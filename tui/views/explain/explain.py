@@ -209,8 +209,8 @@ def amounts_text(decision: Decision) -> str:
     # The mapper stopped before it computed the job's amounts.
     if not decision.contributions and job == (None, None, None):
         job = request.declared
-    cores = "cores not said" if job.cores is None else f"{amount_text(job.cores)} cores"
-    memory = "memory not said" if job.mem is None else f"{amount_text(job.mem)} GB"
+    cores = "cores not given" if job.cores is None else f"{amount_text(job.cores)} cores"
+    memory = "memory not given" if job.mem is None else f"{amount_text(job.mem)} GB"
     gpus = f"{amount_text(job.gpus)} GPUs" if job.gpus else "no GPUs"
     parts = [cores.replace("1 cores", "1 core") if cores == "1 cores" else cores, memory]
     parts.append("1 GPU" if gpus == "1 GPUs" else gpus)

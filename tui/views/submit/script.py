@@ -81,7 +81,7 @@ def diff_lines(found: ScriptDifference, *, unfolded: bool = False) -> tuple[Line
     if found.quiet:
         lines.append(line(("~ ", "dim"), (found.quiet, "dim")))
     if not found.changes:
-        lines.append(line(("= ", "completed"), "nothing else is another: d shows the script"))
+        lines.append(line(("= ", "completed"), "nothing else differs: d shows the script"))
         if not unfolded:
             return tuple(lines)
     parts = found.parts if unfolded else folded(found.parts)
