@@ -121,7 +121,7 @@ class DashboardServer(textual_serve.server.Server):
         """Whether this browser has used the token."""
         return _same(request.cookies.get(self._cookie, ""), self._cookie_secret)
 
-    @aiohttp_jinja2.template("page.html")
+    @aiohttp_jinja2.template("serve.html")
     async def handle_index(self, request: web.Request) -> dict[str, object]:
         """Return the values for the page.
 

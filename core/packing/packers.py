@@ -18,7 +18,7 @@ from rowtui.core.packing.heuristics.improve import improve
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.model import Bundle, GoOn, PackingProblem
 from rowtui.core.packing.node_types import on_types_before, with_fewer_types
-from rowtui.core.packing.optimal import whole_bins as columns
+from rowtui.core.packing.optimal import columns
 from rowtui.core.packing.optimal.bound import PriceBound, if_cheaper, worth
 from rowtui.core.packing.optimal.exact import prove
 from rowtui.core.packing.seed import seed_patterns

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from rowtui.cli.network.parser import simulation_options
-from rowtui.cli.network.run import run
+from rowtui.cli.network.run import simulate_run as run
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 

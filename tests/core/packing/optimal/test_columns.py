@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.packing.heuristics.bins import Bin, Item, Patterns, Vectors, patterns_cost
+from rowtui.core.packing.optimal.columns import available, generate
 from rowtui.core.packing.optimal.exact import prove
-from rowtui.core.packing.optimal.whole_bins import Generated, available, generate
+from rowtui.core.packing.optimal.whole_bins import Generated
 
 
 def always() -> bool:
@@ -233,8 +234,7 @@ def test_a_thousand_bins_that_none_betters_are_no_burden() -> None:
 WITHOUT = """
 import sys
 sys.modules["highspy"] = None  # as if it were not installed: importing it raises ImportError
-from rowtui.core.packing.optimal import exact
-from rowtui.core.packing.optimal import whole_bins as columns
+from rowtui.core.packing.optimal import columns, exact
 from rowtui.core.packing.heuristics.bins import Bin, Item, Vectors
 assert not columns.available()
 vectors = Vectors((Bin((4,), 1.0),), (Item((3,), 2), Item((1,), 2)))
