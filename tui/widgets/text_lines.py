@@ -1,4 +1,4 @@
-"""A text of many lines (a script, a log, the activity): drawn line by line, scrolled both ways."""
+"""A text of many lines, such as a script or a log, drawn line by line, and the keys that move."""
 
 from __future__ import annotations
 
@@ -8,10 +8,55 @@ from typing import Generic, TypeVar
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.textual_patches.framed_lines import FramedLines
 from rowtui.tui.widgets.cells import Line, Palette, Span, plain, width_of
-from rowtui.tui.widgets.moving import MovingKeys
 from textual.geometry import Size
+from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
+
+# The keys of all lists and texts: each moves by a number of lines.
+
+
+class MovingKeys(ScrollView):
+    """The actions of the scope "list" of the registry, for a widget with lines."""
+
+    def move_by(self, lines: int) -> None:
+        """Move down by this number of lines; up if it is negative."""
+        self.scroll_relative(y=lines, animate=False)
+
+    @property
+    def page_lines(self) -> int:
+        """The number of lines of a page."""
+        return self.size.height - 1
+
+    @property
+    def half_page_lines(self) -> int:
+        """The number of lines of half a page."""
+        return self.size.height // 2
+
+    def action_line_down(self) -> None:
+        """Move one line down."""
+        self.move_by(1)
+
+    def action_line_up(self) -> None:
+        """Move one line up."""
+        self.move_by(-1)
+
+    def action_half_down(self) -> None:
+        """Move half a page down."""
+        self.move_by(max(1, self.half_page_lines))
+
+    def action_half_up(self) -> None:
+        """Move half a page up."""
+        self.move_by(-max(1, self.half_page_lines))
+
+    def action_page_down(self) -> None:
+        """Move a page down."""
+        self.move_by(max(1, self.page_lines))
+
+    def action_page_up(self) -> None:
+        """Move a page up."""
+        self.move_by(-max(1, self.page_lines))
+
 
 Item = TypeVar("Item", bound=str | Line)
 

@@ -10,8 +10,8 @@ from rowtui.tui.views.network.picture.boxes import NodeKey
 from rowtui.tui.views.network.picture.layout import BoxPlace
 from rowtui.tui.views.network.picture.picture import Graph
 from rowtui.tui.widgets.cells import Line, Palette, Span
-from rowtui.tui.widgets.moving import MovingKeys
 from rowtui.tui.widgets.table.virtual_table import FLASH_SECONDS
+from rowtui.tui.widgets.text_lines import MovingKeys
 from textual import events
 from textual.geometry import Size, Spacing
 from textual.message import Message
