@@ -136,7 +136,7 @@ _PARTS = (
         },
     ),
     _Part(
-        "submit.parser",
+        "pack.parser",
         "add_submit_commands",
         {
             "plan": "show what would be submitted, where and why, and what it may cost",

@@ -89,7 +89,7 @@ _EXAMPLES = """\
 
 def add_retry(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Add the command with its options."""
-    parser = add(commands, "retry", "jobs.verbs:retry", about["retry"], _EXAMPLES)
+    parser = add(commands, "retry", "jobs.retry:retry", about["retry"], _EXAMPLES)
     parser.add_argument(
         "failed",
         nargs="*",

@@ -1,13 +1,13 @@
-"""The grammar of packing: the command `pack`, its options in other commands, and their values."""
+"""The grammar of `plan`, `submit` and `pack`, and the values of the options of packing."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from rowtui.cli.argument_parser import json_option, positive
+from rowtui.cli.argument_parser import count, directories_argument, json_option, positive
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.project.planning.pack_views import PackChoice
@@ -180,3 +180,66 @@ def _refuse_unknown(packer: str) -> None:
         meant = did_you_mean(packer, known)
         hint = f"{meant} {there_are}" if meant else there_are
         raise RowtuiError(f"there is no packer '{visible(packer)}'", hint)
+
+
+# The grammar of `plan`, `submit` and `pack`; loaded only when one of them is typed.
+
+
+def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add the three commands."""
+    plan = add(
+        commands,
+        "plan",
+        "submit.sending:plan",
+        about["plan"],
+        "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --pack\n"
+        "  rowtui plan --diff                  what changed since the last submission\n"
+        "  rowtui plan --json > plan.json",
+    )
+    _selection(plan)
+    plan.add_argument("--scripts", action="store_true", help="with the job scripts")
+    plan.add_argument(
+        "--diff",
+        action="store_true",
+        help="instead, show how the job scripts differ from those submitted last",
+    )
+    plan.add_argument("--check", action="store_true", help="also check scripts, queue and budgets")
+    json_option(plan)
+
+    submit = add(
+        commands,
+        "submit",
+        "submit.submit",
+        about["submit"],
+        "  rowtui submit\n  rowtui submit -a sample -n 10\n  rowtui submit --dry-run\n"
+        "  rowtui submit --pack --longest 12:00:00\n"
+        "  rowtui submit -q                    without the output of the jobs\n"
+        "  rowtui submit --cluster none        run now, in this terminal",
+    )
+    _selection(submit)
+    submit.add_argument("--dry-run", action="store_true", help="print the scripts instead")
+    submit.add_argument("--check", action="store_true", help="check first; stop if a check fails")
+    submit.add_argument("--yes", action="store_true", help="do not ask")
+    submit.add_argument(
+        "--over-budget", action="store_true", help="also beyond the budget of a cluster"
+    )
+    submit.add_argument(
+        "--detach", action="store_true", help="do not follow the jobs (cluster local)"
+    )
+    json_option(submit)
+
+    add_pack(commands, add, _selection, about["pack"])
+
+
+def _selection(parser: Any, *, switch: bool = True) -> None:
+    """Add options for the choice and packing of jobs; with `switch` also for whether to pack."""
+    directories_argument(parser, "these only; - reads names from standard input")
+    parser.add_argument("-a", "--action", default="*", metavar="PATTERN", help="actions that match")
+    parser.add_argument("-n", type=count, metavar="N", help="at most N jobs")
+    if switch:
+        parser.add_argument(
+            "--array",
+            action=argparse.BooleanOptionalAction,
+            help="send jobs of the same shape as one array [default: over SSH only]",
+        )
+    packing_options(parser, switch=switch)

@@ -1,4 +1,4 @@
-"""The submission of a plan: show it, ask, send, and follow the jobs; or print the scripts.
+"""`rowtui plan`, and the submission of a plan: show it, ask, send, and follow the jobs.
 
 Texts, prompt and order are Row's; on `local` the jobs are followed and Ctrl-C detaches.
 """
@@ -9,31 +9,39 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.output.output import WARN, Output
-from rowtui.cli.output.progress import busy_with
+from rowtui.cli.output.output import WARN, Output, TextColumn, ranges, table_lines
 from rowtui.cli.output.transfers import (
     CopyingLine,
     conflict_errors,
     planned_transfers,
     say_transfers,
 )
-from rowtui.cli.project.open import ADD_YES, ask, say_mapping_problems, say_notices
+from rowtui.cli.project.open import (
+    ADD_YES,
+    ask,
+    chosen_actions,
+    chosen_positions,
+    open_project,
+    planned,
+    say_notices,
+)
+from rowtui.cli.submit.dry_run import NOTHING, say_left_out, say_totals
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, count, full_cost, plural, visible
 from rowtui.core.engine.api.json.jobs import known_jobs
 from rowtui.core.engine.api.json.plans import plan_of, sent_of
-from rowtui.core.project.dry_run import dry_run
+from rowtui.core.engine.api.json.values import transfers_of
 from rowtui.core.project.project import Project
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
 from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.model import Plan, PlannedJob, count_jobs
-from rowtui.core.workflow.model import Action
+from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.project.views.views import TransferView
@@ -41,50 +49,6 @@ if TYPE_CHECKING:
 
 
 # The scripts of a dry run; each is printed as soon as it is made.
-
-
-NOTHING = "There are no eligible jobs to submit."
-
-
-def printed(
-    args: argparse.Namespace,
-    project: Project,
-    actions: Sequence[Action],
-    among: Sequence[int] | None,
-    out: Output,
-) -> int | None:
-    """Print the scripts that would be submitted; return the exit code, None if a plan is needed."""
-    with busy_with(project, out, "Planning"):
-        found = dry_run(project, actions, among, args.n)
-    if found is None:
-        return None
-    say_mapping_problems(project, out)
-    say_left_out(found.skipped, out)
-    for sentence in found.warnings:
-        out.warn(sentence)
-    if found.jobs:
-        say_totals([found.cluster], found.totals, out)
-        for script in found.scripts:
-            out.text(script)
-    else:
-        out.warn(NOTHING)
-    project.close()
-    return 1 if found.skipped else 0
-
-
-def say_left_out(sentences: Sequence[str], out: Output) -> None:
-    """Report requested work that no job does, as errors, because the command then ends with 1."""
-    for sentence in dict.fromkeys(sentences):
-        out.error(sentence)
-
-
-def say_totals(
-    clusters: Collection[str], totals: Mapping[str, tuple[int, Cost]], out: Output
-) -> None:
-    """With -v, print a line for each action, with its jobs and their cost."""
-    out.info(f"Jobs on {', '.join(map(visible, clusters))} for these actions:")
-    for name, (jobs, cost) in totals.items():
-        out.info(f" - {name}: {plural(jobs, 'job')} that may cost up to {cost}.")
 
 
 class PlanMessages(NamedTuple):
@@ -348,3 +312,115 @@ def _duration(seconds: float) -> str:
 def _flush() -> None:
     """Flush, so that a job's own output comes after rowtui's line."""
     sys.stdout.flush()
+
+
+# .
+
+
+def plan(args: argparse.Namespace, out: Output) -> int:
+    """Print the plan as a table with its reasons, or as JSON. Nothing is submitted."""
+    project = open_project(args, out, errors=False)
+    actions = chosen_actions(args, project, out)
+    if not actions and not args.json:
+        return 0
+    among = chosen_positions(project, args.directories, out)
+    plan = planned(args, project, actions, among, out)
+    if args.diff:
+        from rowtui.cli.submit.review import show_changes
+
+        return show_changes(args, project, plan, out)
+    transfers, untold = _transfers(project, plan)
+    conflicts = conflict_errors(transfers)
+    if args.json:
+        document = plan_of(plan, scripts=args.scripts)
+        document["transfers"] = transfers_of(transfers)
+        out.json(document)
+        _say_errors(conflicts, untold, out)
+        return 1 if conflicts else 0
+    for sentence in (*plan.skipped, *plan.warnings):
+        out.warn(sentence)
+    if not plan.jobs:
+        out.print("Nothing is eligible" + (" that has a place." if plan.skipped else "."))
+        return 0
+    bundles = _bundle_numbers(plan)
+    columns = [
+        TextColumn("Job", right=True),
+        *[TextColumn("Bundle", right=True)] * bool(bundles),
+        TextColumn("Action", style="bold"),
+        TextColumn("Directories", right=True),
+        TextColumn("CPUs", right=True),
+        TextColumn("GPUs", right=True),
+        TextColumn("Time", right=True),
+        TextColumn("Destination", style="cyan"),
+        TextColumn("Cost", right=True, style="italic dim"),
+    ]
+    rows = [_cells(at, job, bundles) for at, job in enumerate(plan.jobs, 1)]
+    out.lines(table_lines(columns, rows, out))
+    out.print()
+    out.print(f"{count_jobs(plan.jobs)} may cost up to {full_cost(plan.cost)}.")
+    say_packing(plan, out)
+    say_transfers(transfers, out)
+    _say_errors(conflicts, untold, out)
+    _print_reasons(plan.jobs, out)
+    good = True
+    if args.check:
+        from rowtui.cli.submit.review import say_checks
+
+        out.print()
+        good = say_checks(project, plan, out)
+    if args.scripts:
+        for title, script in scripts_of(project, plan):
+            out.print()
+            out.print(out.style(f"# {title}", "dim"))
+            out.text(script)
+    return 1 if conflicts or not good else 0
+
+
+def _transfers(project: Project, plan: Plan) -> tuple[tuple[TransferView, ...], RowtuiError | None]:
+    """Return the copies that the plan would make, and the error if they cannot be determined."""
+    try:
+        return planned_transfers(project, plan), None
+    except RowtuiError as error:
+        return (), error
+
+
+def _say_errors(conflicts: Sequence[RowtuiError], untold: RowtuiError | None, out: Output) -> None:
+    for error in conflicts:
+        out.error(str(error))
+    if untold is not None:
+        out.warn(f"What would be copied first cannot be told: {untold}")
+
+
+def _bundle_numbers(plan: Plan) -> dict[str, str]:
+    """Return the bundles by their tokens, numbered in the plan's order from 1."""
+    tokens = dict.fromkeys(job.bundle.token for job in plan.jobs if job.bundle is not None)
+    return {token: count(number) for number, token in enumerate(tokens, 1)}
+
+
+def _cells(number: int, job: PlannedJob, bundles: dict[str, str]) -> list[str]:
+    bundle = "" if job.bundle is None else bundles[job.bundle.token]
+    return [
+        count(number),
+        *[bundle] * bool(bundles),
+        job.action,
+        count(len(job.directories)),
+        count(job.cpus),
+        count(job.gpus),
+        format_duration(job.walltime_seconds),
+        str(job.destination),
+        full_cost(job.cost),
+    ]
+
+
+def _print_reasons(jobs: tuple[PlannedJob, ...], out: Output) -> None:
+    """Print each reason once, with the jobs that it applies to."""
+    told: dict[tuple[str, ...], list[int]] = {}
+    for number, job in enumerate(jobs, 1):
+        sentences = (*(f"warning: {text}" for text in job.warnings), *job.reasons)
+        if sentences:
+            told.setdefault(sentences, []).append(number)
+    for sentences, numbers in told.items():
+        out.print()
+        which = f"Job {numbers[0]}" if len(numbers) == 1 else f"Jobs {ranges(numbers)}"
+        out.print(f"{which}:")
+        out.lines(f"  {sentence}" for sentence in sentences)

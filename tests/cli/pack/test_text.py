@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.cli.output.output import Output, display_width
 from rowtui.cli.output.progress import Busy
-from rowtui.cli.pack.ahead import carried_out
-from rowtui.cli.pack.simulation import span
+from rowtui.cli.pack.simulation import carried_out, span
 from rowtui.cli.pack.text import (
     SHOWN_BUNDLES,
     above,
