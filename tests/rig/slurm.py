@@ -6,17 +6,20 @@ The order of starting matters: a slurmd that finds no controller sleeps a whole 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import re
 import secrets
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.rig.keeper import descendants
 from tests.rig.processes import Daemon, Keeper, RigError, free_ports, require, wait_until
 
 _SLURM_VARIABLES = ("SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_")
@@ -199,7 +202,10 @@ class SlurmCluster:
         self._start_again(fresh=False)
 
     def wipe_controller(self) -> None:
-        """Start slurmctld again with no state: every job is forgotten, ids begin at 1 again."""
+        """Start slurmctld again with no state: every job is forgotten, ids begin at 1 again.
+
+        What still runs of a job is killed, and says nothing.
+        """
         self._start_again(fresh=True)
 
     def _start_again(self, *, fresh: bool) -> None:
@@ -207,12 +213,31 @@ class SlurmCluster:
         if fresh:  # else the scripts that lie there keep their ids
             shutil.rmtree(self.folder / "state")
             (self.folder / "state").mkdir()
+            for node in self._nodes:
+                self.nodes[node.name].kill()
+                self._end_steps(node)
         self.controller = self._start_controller(fresh=fresh)
         # A slurmd that starts reports at once; one that runs is asked after about five seconds.
         for node in self._nodes:
             self.nodes[node.name].kill()
             self.nodes[node.name] = self._start_node(node)
         self._wait_for_idle_nodes()
+
+    def _end_steps(self, node: Node) -> None:
+        """Kill every slurmstepd of a node, and its processes. The slurmd must be dead.
+
+        One whose controller was killed lives on for 15 seconds, until it reports the end of its
+        job again. A new job with its id would not be started, and Slurm would drain the node.
+        """
+
+        def running() -> list[int]:
+            steps = with_open(self.folder / "log" / f"slurmd-{node.name}.log", "slurmstepd")
+            for pid in (each for step in steps for each in (step, *descendants(step))):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return steps
+
+        wait_until(running, f"the jobs on {node.name} to die", lambda steps: not steps)
 
     def clean(self) -> None:
         """Every daemon alive, no job active, every node idle; `squeue -t all` keeps the ended."""
@@ -346,6 +371,20 @@ class SlurmCluster:
             head = [f"{key}={value}" for key, value in all_values.items()]
             conf.write_text("\n".join((*head, *lines)) + "\n")
             (conf.parent / "gres.conf").write_text("\n".join(gres) + "\n")
+
+
+def with_open(path: Path, name: str) -> list[int]:
+    """The processes of this name that have a file open."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "comm").read_text().strip() == name and any(
+                os.readlink(link) == str(path) for link in (process / "fd").iterdir()
+            ):
+                found.append(int(process.name))
+        except OSError:  # it has ended meanwhile
+            continue
+    return found
 
 
 class SlurmRig:

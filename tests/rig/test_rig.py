@@ -14,7 +14,7 @@ import pytest
 from tests.eventually import eventually
 from tests.rig.keeper import descendants
 from tests.rig.processes import RigError, listening_addresses, process_state, require
-from tests.rig.slurm import SlurmCluster
+from tests.rig.slurm import Node, SlurmCluster, start_slurm, with_open
 
 ROOT = Path(__file__).parents[2]
 OWNER = """
@@ -83,6 +83,30 @@ def test_after_a_crash_of_the_controller_and_of_a_node_the_cluster_works_again(
     slurm.clean()
     assert slurm.run("squeue -h").stdout == ""
     slurm.wait_for(slurm.submit("true"), "COMPLETED")
+
+
+@pytest.mark.slurm
+def test_an_id_that_a_wiped_controller_gives_again_is_free_on_its_node() -> None:
+    rig = start_slurm(
+        nodes=(Node("w1", 4, 8000),),
+        partitions=("PartitionName=cpu Nodes=w1 Default=YES DefaultTime=10",),
+    )
+    try:
+        # given a job whose slurmstepd is not through, as if it still tried to report its end
+        cluster = rig.cluster
+        first = cluster.submit("sleep 300")
+        cluster.wait_for(first, "RUNNING")
+        log = cluster.folder / "log" / "slurmd-w1.log"
+        [step] = eventually(lambda: with_open(log, "slurmstepd"), what="its slurmstepd")
+        os.kill(step, signal.SIGSTOP)
+
+        cluster.wipe_controller()
+
+        # then the job that gets its id begins
+        assert cluster.submit("true") == first
+        cluster.wait_for(first, "COMPLETED", seconds=20)
+    finally:
+        rig.close()
 
 
 def test_missing_programs_are_named_with_the_packages_that_have_them(

@@ -39,7 +39,7 @@ from rowtui.core.submission.sending.reservations import StoredReservations
 from rowtui.core.workflow.model import SubmitOptions
 
 from tests.core.submission.conftest import RealProject
-from tests.eventually import eventually, eventually_async
+from tests.eventually import WITHIN, eventually, eventually_async
 from tests.rig.faults import DropAfter, DropBefore, Hang
 from tests.rig.faulty import FaultyLogin, faulty_login
 from tests.rig.login import LoginNode
@@ -80,14 +80,41 @@ class Remote:
         apply_settled(settled, StoredReservations(real.store))
         return settled
 
-    async def end(self) -> None:
-        """Look again until all is over: then every directory ran exactly once."""
+    async def until_over(
+        self, ahead: float = 0.0, *, within: float = WITHIN
+    ) -> list[ReconciledJob]:
+        """Look again until all is over; what was settled. Raises: AssertionError, with a note."""
+        settled: list[ReconciledJob] = []
 
         async def still_open() -> list[str]:
-            await self.settle()
+            settled.extend(await self.settle(ahead))
             return self.real.journal.open_plan_ids()
 
-        await eventually_async(still_open, lambda plans: not plans, every=0.05)
+        try:
+            await eventually_async(still_open, lambda plans: not plans, within=within, every=0.05)
+        except AssertionError as error:
+            error.add_note(await self.known())
+            raise
+        return settled
+
+    async def known(self) -> str:
+        """Of each open job its journal, what its script left, and what its scheduler says."""
+        lines = []
+        for plan_id in self.real.journal.open_plan_ids():
+            entries = self.real.journal.entries(plan_id)
+            tokens = list(dict.fromkeys(entry.token for entry in entries))
+            traces = await self.real.access.site.traces(tokens)
+            found = await self.real.scheduler.find(tokens)
+            for token in tokens:
+                steps = [(it.at, it.step.value, it.job_id, it.detail) for it in entries
+                         if it.token == token]  # fmt: skip
+                jobs = "no answer" if found is None else found.get(token, ())
+                lines.append(f"{token}: {steps}\n    {traces.get(token)}\n    {jobs}")
+        return "\n".join(lines)
+
+    async def end(self) -> None:
+        """Look again until all is over: then every directory ran exactly once."""
+        await self.until_over()
         assert self.real.runs() == dict.fromkeys(self.names, 1)
         assert self.real.state.submitted == {}
         assert self.real.state.ends == {}
@@ -300,6 +327,25 @@ class HeldFast(SlurmScheduler):
 
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         return tuple(JobAnswer(job, "not yet") for job in jobs)
+
+
+async def test_who_waits_in_vain_for_a_job_is_told_what_is_known_of_it(
+    slurm: SlurmCluster, roads: Roads, tmp_path: Path
+) -> None:
+    node = await roads.faulty(slurm)
+    remote = Remote(tmp_path / "project", HeldFast("alpha", roads.to(node)), ["a"])
+    await remote.real.submit(remote.plan())
+
+    with pytest.raises(AssertionError, match="still_open") as caught:
+        await remote.until_over(within=0.0)
+
+    [note] = caught.value.__notes__
+    token = f"{remote.nonce}-0"
+    assert note.startswith(f"{token}: [(")
+    assert "'accepted'" in note
+    assert "JobHeldUser" in note
+    [job] = (await remote.real.scheduler.find([token]) or {})[token]
+    await remote.real.scheduler.cancel([job.key])
 
 
 async def test_what_a_killed_controller_forgot_is_sent_again(
@@ -534,13 +580,7 @@ async def test_a_clock_that_differs_from_the_schedulers_misjudges_nothing(
     async for step in carry_out(plan, remote.real.tools(clock=ours)):
         assert not step.error
 
-    seen = []
-
-    async def still_open() -> list[str]:
-        seen.extend(await remote.settle(skew))
-        return remote.real.journal.open_plan_ids()
-
-    await eventually_async(still_open, lambda plans: not plans, every=0.05)
+    seen = await remote.until_over(skew)
 
     assert remote.real.runs() == dict.fromkeys(NAMES, 1)
     assert [it.message for it in seen if it.message] == []
