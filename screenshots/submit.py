@@ -52,7 +52,7 @@ class OverEngine(ReviewedEngine):
         )
         refused = PlanFinding(
             FAILED, "anvil/shared: Requested time limit is invalid",
-            "w says where else it could go; space leaves it out", ((7, 8),),
+            "w shows other destinations; space leaves the job out", ((7, 8),),
         )  # fmt: skip
         self.checks["dry check"] = PlanCheck("dry check", FAILED, "", findings=(refused,))
 
@@ -70,7 +70,7 @@ class FaultyEngine(ReviewedEngine):
             if number == 1:
                 yield replace(step, became=JobStep.ACCEPTED)
             elif number == 2:
-                why = "whether equilibrate was submitted is not known after 180 s: no answer"
+                why = "the submission of equilibrate is unconfirmed after 180 s: no answer"
                 yield SendingProgress(2, step.total, step.token, "", why, JobStep.UNKNOWN)
                 return
 

@@ -90,7 +90,7 @@ def _remote(name: str, out: Output) -> Remote:
     known = [visible(c.name) for c in configured.clusters if c.remote is not None]
     raise RowtuiError(
         f"there is no cluster '{visible(name)}'",
-        f"these are reached over SSH: {', '.join(known)}"
+        f"the clusters with SSH access are {', '.join(known)}"
         if known
         else "describe it in rowtui's clusters.toml, with [cluster.ssh]",
     )

@@ -109,8 +109,9 @@ def problem_findings(project: Project) -> Iterator[DoctorFinding]:
                 yield from map(
                     problem_finding, (*project.configured.problems, *project.workflow.problems)
                 )
-                text = f"{error.message}: whether jobs fit there is not known"
-                hint = f"'rowtui doctor --cluster {visible(cluster.name)} --connect' asks"
+                text = f"{error.message}: job sizes cannot be checked"
+                name = visible(cluster.name)
+                hint = f"'rowtui doctor --cluster {name} --connect' queries the cluster"
                 yield DoctorFinding("partitions", WARNING, text, hint)
                 return
         problems = project_problems(project)
@@ -277,7 +278,7 @@ def _facts(hop: Hop, prefix: str, transport: str) -> Iterator[str]:
         yield prefix + "the host key is vouched for by an authority"
     else:
         then = "the first login asks" if transport == "asyncssh" else "log in once with ssh"
-        yield prefix + f"the host key is not known: {then}"
+        yield prefix + f"the host key is unknown: {then}"
 
 
 def _look(cluster: Cluster, remote: Remote) -> Iterator[DoctorFinding]:

@@ -41,7 +41,7 @@ async def answer_on_terminal(prompt: str, echo: bool) -> Secret | None:
         os.write(fd, shown.encode("utf-8", "replace"))
         await readable(fd)
         typed = os.read(fd, LINE)
-        return _secret_in(typed, "what was typed") or (Secret("") if typed else None)
+        return _secret_in(typed, "the typed password") or (Secret("") if typed else None)
 
 
 def secret_from_stdin() -> Secret | None:
@@ -233,7 +233,7 @@ async def _list(args: argparse.Namespace, out: Output) -> int:
         ]
         out.lines(table_lines(columns, rows_shown, out))
     else:
-        out.note("No password is known.")
+        out.note("No password is stored.")
     return 1 if listing.failures else 0
 
 

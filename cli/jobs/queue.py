@@ -115,7 +115,7 @@ def _refuse_unknown(around: ClusterContext, name: str) -> None:
     known = sorted(looks.all_names() | ({here.name} if here is not None else set()))
     raise RowtuiError(
         f"cluster '{visible(name)}' cannot be asked from here",
-        f"these can: {', '.join(map(visible, known))}",
+        f"the clusters with a queue are {', '.join(map(visible, known))}",
     )
 
 
@@ -208,7 +208,7 @@ def _failures(
 ) -> Iterator[str]:
     """Yield notes on facts that are missing in the clusters' lines."""
     if around.failure:
-        yield f"Which cluster this is cannot be told: {around.failure}"
+        yield f"The local cluster cannot be identified: {around.failure}"
     if project is None:
         return
     shown = {cluster.name: cluster.error for cluster in clusters}

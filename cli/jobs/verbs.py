@@ -127,7 +127,7 @@ def refuse_several_clusters(text: str, records: Iterable[JobRecord]) -> None:
     if len(clusters) > 1:
         raise RowtuiError(
             f"there is a job {visible(text)} on {', '.join(clusters[:-1])} and {clusters[-1]}",
-            "say which with --cluster",
+            "choose one with --cluster",
         )
 
 

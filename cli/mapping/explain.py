@@ -316,7 +316,9 @@ def _what_if_asked(
 ) -> tuple[EditAsked, Callable[[EditAsked], Edit]]:
     """Return the what-if about the first group of `explain`. Raises: RowtuiError."""
     if what_if is None:
-        raise RowtuiError("what is to be written?", "add --cpus, --mem, --gpus or --time")
+        raise RowtuiError(
+            "--write needs a change of resources", "add --cpus, --mem, --gpus or --time"
+        )
     among = chosen_positions(project, args.directories, out)
     every = tuple(Status)
     for statuses in (every,) if among is not None else ((Status.ELIGIBLE,), every):
@@ -339,5 +341,5 @@ def _confirmed(args: argparse.Namespace, edit: Edit, out: Output) -> bool:
     if args.yes:
         return True
     if not is_interactive():
-        raise RowtuiError("nobody can be asked whether to change workflow.toml", "add --yes")
+        raise RowtuiError("--write cannot ask for confirmation without a terminal", "add --yes")
     return ask("Write to workflow.toml?", out)

@@ -222,7 +222,7 @@ def _print_trusted(
 def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
     objection = store.objection()
     if objection:
-        raise RowtuiError(f"nothing is trusted: {objection}", "look at what is in that folder")
+        raise RowtuiError(f"nothing is trusted: {objection}", "inspect the files in that folder")
     records = store.listing()
     if args.json:
         data = [

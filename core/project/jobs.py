@@ -80,7 +80,7 @@ class Jobs:
         await self.entered(await self.queues.ask(now=now, may_send=may_send))
         for name, why in self.queues.unanswered.items():
             said = f"{visible(name)} could not be asked: {visible(why)}"
-            self.project.notice(f"{said}; what was known before is shown")
+            self.project.notice(f"{said}; its earlier jobs are shown")
 
     async def entered(self, answers: Answers) -> None:
         """Fetch the results of ended jobs, and update the records."""

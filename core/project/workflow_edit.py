@@ -60,7 +60,7 @@ def edit_for_what_if(project: Project, action: Action, groups: GroupCut, asked: 
         made = wish.made()
         after = edit_resources(before, action.index, made.settings)
         if after == before:
-            raise EditRefusedError("workflow.toml says so already")
+            raise EditRefusedError("workflow.toml already has these values")
         diff = difference(before, after)
         _may_write(project)
     except EditRefusedError as error:
@@ -245,7 +245,7 @@ class _Wish:
         if now != before:
             notes.append(f"It runs {plural(now, 'process', 'processes')} then, not {before:,}.")
         if tried is None or then is None or not _was_matched(tried):
-            return (*notes, "Whether it goes where it did in the what-if cannot be told.")
+            return (*notes, "Its destination may differ from the what-if's.")
         for name in Amounts._fields:
             was, will = getattr(tried.job, name), getattr(then.job, name)
             if not _near(will, was, 0.0):
@@ -259,7 +259,7 @@ class _Wish:
         rest = [name for name in self.values if name not in fields]
         if rest:
             verb = "stays" if len(rest) == 1 else "stay"
-            notes.append(f"{' and '.join(rest)} {verb} as the mapping files say.")
+            notes.append(f"{' and '.join(rest)} {verb} as set by the mapping files.")
         return tuple(notes)
 
 

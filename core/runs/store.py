@@ -123,7 +123,7 @@ class RunStore:
             missing = os.path.basename(error.filename or "")
             raise RowtuiError(
                 f"run {run_id} cannot be used: its {visible(missing)} is missing",
-                "begin a new run, which finds what is done already",
+                "begin a new run, which keeps completed work",
             ) from None
         except OSError as error:
             raise RowtuiError(f"run {run_id} cannot be read: {error.strerror or error}") from None

@@ -369,7 +369,7 @@ def test_a_run_that_cannot_be_used_is_shown_as_bad_beside_the_others(
         [second, "paused"],
         [first, "bad"],
     ]
-    assert "run.json makes no sense" in done.err
+    assert "run.json is invalid" in done.err
     assert [it["status"] for it in shown(here, "runs")["runs"]] == ["paused", "bad"]
 
 

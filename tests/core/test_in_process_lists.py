@@ -93,7 +93,7 @@ async def test_groups_keep_their_numbers_whatever_filter_and_order(engine: InPro
 async def test_a_filter_that_cannot_be_used_is_a_sentence(engine: InProcessEngine) -> None:
     for text, says in (
         ("nosuch=1", "no directory has a value at '/nosuch'"),
-        ("name~(", "the pattern is not one"),
+        ("name~(", "the pattern is invalid"),
         ("v<x", "compares with a number"),
     ):
         with pytest.raises(RowtuiError, match=says):

@@ -69,7 +69,7 @@ async def test_candidates_refused_ones_reasons_and_the_story_are_there_at_any_si
         await hand.sees("What happened when it was tried", "highmem takes jobs of 500 GB and more")
         await hand.press("G")
         await hand.sees("old-cluster ─", "refused: ", "✗ tag offline  the job rejects it")
-        await hand.sees("no single change is known")
+        await hand.sees("no single change would suffice")
 
         # so is the story
         await hand.press("g", "j")
@@ -89,7 +89,7 @@ async def test_what_is_typed_ranks_again_and_undoing_it_gives_the_job_back() -> 
     async with opened() as hand:
         await explained(hand)
         await hand.press("e", "8", "tab", "6", "4")
-        await hand.sees("WHAT IF", "not what is submitted: cores 16 → 8 · mem 96 → 64 GB")
+        await hand.sees("WHAT IF", "not part of the plan: cores 16 → 8 · mem 96 → 64 GB")
         await hand.sees("8 cores · 64 GB")
         await hand.press("tab", "tab", "tab", *"-highmem")
         await hand.sees("without tag highmem", "4 candidates, 2 refused")

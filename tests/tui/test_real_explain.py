@@ -239,7 +239,7 @@ async def test_what_cannot_be_written_is_lines_to_copy_with_the_reason(mapped: P
         await hand.press("W")  # the tag stays wondered about
         await hand.sees("+threads_per_process = 2")
         await hand.press("right", "enter")
-        await hand.sees("wrote cores of relax", "WHAT IF", "not what is submitted: with tag big")
+        await hand.sees("wrote cores of relax", "WHAT IF", "not part of the plan: with tag big")
         assert "threads_per_process = 2" in (mapped / "workflow.toml").read_text()
 
 

@@ -113,7 +113,7 @@ GROUPS: tuple[Command, ...] = (
             enabled=may_mark),
     Command("groups.mark-all", "a", "all", "mark all rows, or none", "groups", 2,
             enabled=may_mark),
-    Command("groups.submit", "s", "submit…", "submit what is marked, or this row", "groups",
+    Command("groups.submit", "s", "submit…", "submit the marked rows, or this row", "groups",
             3, asks=True, enabled=may_submit_groups, twin="submit"),
     Command("groups.retry", "R", "retry…", "retry the marked failed groups, or this one", "groups",
             4, asks=True, enabled=may_retry_groups, twin="retry"),
@@ -179,7 +179,7 @@ def may_make_change(number: int) -> Callable[[Session], str]:
         if session.refusal is None:
             return "this destination takes the job"
         if not session.refusal.changes:
-            return "no change is known that helps"
+            return "no change of resources would help"
         known = len(session.refusal.changes)
         return "" if number < known else "there is no further change"
 
@@ -189,7 +189,7 @@ def may_make_change(number: int) -> Callable[[Session], str]:
 EXPLAIN: tuple[Command, ...] = (
     Command("explain.what-if", "e", "what if", "try other amounts, tags, user or roles",
             "explain", 1, enabled=with_decision, twin="explain --cpus"),
-    Command("explain.reset", "u", "undo what-if", "forget the what-if: the job as it is",
+    Command("explain.reset", "u", "undo what-if", "discard the what-if",
             "explain", 2, enabled=may_reset),
     *(
         Command(f"explain.change-{letter}", letter, "try change",

@@ -143,7 +143,7 @@ def may_log_in(session: Session) -> str:
     if cluster.away:
         return f"{cluster.name} cannot be reached from here"
     if cluster.connected is None:
-        return f"{cluster.name} is here: nobody has to log in"
+        return f"{cluster.name} is local and needs no login"
     return f"{cluster.name} is connected" if cluster.connected else ""
 
 
@@ -169,7 +169,7 @@ CLUSTERS: tuple[Command, ...] = (
             enabled=may_ask_nodes, twin="doctor --node-types"),
     Command("clusters.jobs", "v", "jobs", "the jobs on this cluster", "clusters", 3,
             enabled=with_cluster),
-    Command("clusters.pane", "tab", "pane", "between clusters and what is known of one",
+    Command("clusters.pane", "tab", "pane", "between the list of clusters and the details of one",
             "clusters", 4),
 )  # fmt: skip
 """The commands of the view Clusters."""

@@ -28,7 +28,7 @@ def may_submit_packing(session: Session) -> str:
     if packing.computing:
         return "the jobs are being packed"
     if packing.error is not None or packing.shown is None:
-        return "what is shown is not what was chosen"
+        return "the shown packing does not match the choice"
     return "" if packing.shown.packed.plan.jobs else "the plan has no jobs"
 
 
@@ -90,7 +90,7 @@ PACK: tuple[Command, ...] = (
             3, twin="pack --longest"),
     Command("pack.node-type", "space", "node type", "pack without this node type, or with it again",
             "pack", 4, enabled=may_toggle_node_type, twin="pack --node-type"),
-    Command("pack.reset", "u", "as configured", "forget what was chosen here", "pack", 5,
+    Command("pack.reset", "u", "as configured", "discard the choices of this screen", "pack", 5,
             enabled=may_reset_packing),
     Command("pack.longer", "b", "look longer", "take more time to find a better packing", "pack",
             6, enabled=with_packing, twin="pack --search"),

@@ -52,10 +52,10 @@ def _command(one: InTerminal) -> Command:
 IN_TERMINAL = (
     InTerminal("clean", "[OPTIONS]", "remove cached state; the record of jobs is lost"),
     InTerminal("disconnect", "CLUSTER", "end logins that `rowtui connect` made"),
-    InTerminal("doctor", "[OPTIONS]", "what is missing or wrong, cluster by cluster", acts=False),
+    InTerminal("doctor", "[OPTIONS]", "missing or wrong settings, cluster by cluster", acts=False),
     InTerminal("mirror", "[CLUSTER] [OPTIONS]", "copies of the project: compare, send, fetch"),
     InTerminal("secrets", "WHAT [MACHINE]", "passwords of clusters: set, get, delete, list"),
-    InTerminal("mapping lint", "[FILE]", "what is wrong with the mapping files", acts=False),
+    InTerminal("mapping lint", "[FILE]", "problems of the mapping files", acts=False),
     InTerminal("mapping trust", "[FILE]", "read the code of a mapping file, then let it run"),
     InTerminal("pack --simulate", "[OPTIONS]", "how packers do when run times vary", acts=False),
     InTerminal(
@@ -111,7 +111,7 @@ LINE_COMMANDS: tuple[LineCommand, ...] = (
     LineCommand("groups", "the groups of this action, or of another", "[ACTION]", "action"),
     LineCommand("explain", "where the jobs of an action go, and why", "[ACTION]", "action"),
     LineCommand("pack", "how the jobs of an action are packed on nodes", "[ACTION]", "action"),
-    LineCommand("submit", "submit what is chosen here (asks), or go to the plan"),
+    LineCommand("submit", "submit the chosen rows (asks), or go to the plan"),
     LineCommand("queue", "the jobs, of all clusters or of one", "[CLUSTER]", "cluster"),
     LineCommand("log", "the log of a job", "[JOBID]", "job"),
     LineCommand("network", "go to the network", command="go.network"),

@@ -270,5 +270,5 @@ def describe(error: BaseException) -> tuple[str, str]:
     """Return an error as (description, hint) for the user: no traceback, and no class of rowtui."""
     if isinstance(error, RowtuiError):
         return error.message, error.hint
-    text = str(error) or "no more is known"
+    text = str(error) or "no details"
     return f"{type(error).__name__}: {text}", ""

@@ -153,7 +153,7 @@ def _outcomes(found: Comparison, out: Output) -> list[str]:
         TextColumn("Used", right=True),
         TextColumn("Machines", right=True),
         *[TextColumn("Reruns", right=True)] * again,
-        TextColumn("What it does"),
+        TextColumn("Description"),
     ]
     rows: list[Cells] = []
     for outcome in found.outcomes:

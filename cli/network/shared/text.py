@@ -93,7 +93,7 @@ def _head(view: NetworkView, out: Output, room: int) -> None:
         out.lines(_wrapped(f"  left:    {estimate_text(view.estimate)}", room, "          "))
     out.lines(_refused(view, room))
     if not run.holder and run.status.value in ("running", "new", "paused", "stopped"):
-        out.print("  'rowtui network run' goes on with it.")
+        out.print("  'rowtui network run' continues the run.")
 
 
 def _refused(view: NetworkView, room: int) -> Iterator[str]:
@@ -108,7 +108,7 @@ def run_status(run: RunView) -> tuple[str, str]:
     if run.holder:
         return f"running ({run.holder})", "green"
     if status == "running":
-        return "no process drives it; jobs that were sent go on", "yellow"
+        return "no process drives it; submitted jobs continue", "yellow"
     styles = {"paused": "yellow bold", "finished": "green", "failed": "red bold"}
     return status, styles.get(status, "bold")
 

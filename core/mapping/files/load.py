@@ -71,8 +71,8 @@ class _Merging:
             other = next(file for file in said if file.dialect != last.dialect)
             self.complain(
                 last.dialect_place,
-                f"dialect {last.dialect} is said here and {other.dialect} in {other.name}",
-                "all files that are used together speak one dialect; the last one counts",
+                f"dialect {last.dialect} is set here and {other.dialect} in {other.name}",
+                "all files of a project share one dialect; the dialect of the last file applies",
             )
         return DIALECTS[said[-1].dialect or ""] if said else SEED
 

@@ -121,7 +121,7 @@ def _names(
         )
         severity: Severity = "warning" if context.in_code or harmless else "error"
         yield LintFinding(
-            "M501", place, f"name {shortened(name)} is not known in {where}", hint, severity
+            "M501", place, f"name {shortened(name)} is not defined in {where}", hint, severity
         )
 
 
@@ -163,7 +163,7 @@ def _too_early(piece: CodeSnippet, name: str, place: FilePosition) -> LintFindin
             "M502",
             place,
             f"{where} reads {name}, which is worked out only after all rules",
-            f"Write `entity.{name}` for what the entity says so far (a number, or its expression)",
+            f"Write `entity.{name}` for its value so far (a number, or its expression)",
             "error",
         )
     if name == piece.field:
@@ -171,7 +171,7 @@ def _too_early(piece: CodeSnippet, name: str, place: FilePosition) -> LintFindin
             "M502",
             place,
             f"{where} reads {name} itself, which is not there yet",
-            "It replaces what was said before: write the whole expression again",
+            "It replaces the earlier expression: write the whole expression again",
             "error",
         )
     return LintFinding(

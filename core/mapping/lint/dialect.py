@@ -95,7 +95,7 @@ def _destination(configuration: Configuration, entity: Destination) -> Iterator[
             "M102",
             entity.whence(name).place,
             f"`{name}` of {title(entity)} forces every job there to this value",
-            f"For what it has, write `{accepted}`; in dialect seed `{name}` would mean that",
+            f"For its capacity, write `{accepted}`; in dialect seed, `{name}` has that meaning",
             "error",
         )
     parent = configuration.of_kind("destinations").get(entity.inherits or "")
@@ -107,7 +107,7 @@ def _destination(configuration: Configuration, entity: Destination) -> Iterator[
                 "M109",
                 entity.whence("inherits").place,
                 f"{title(entity)} does not inherit `{word}` of {title(parent)}",
-                f"TPV never passes `{word}` on: say it again here",
+                f"TPV does not inherit `{word}`: repeat `{word}` here",
             )
 
 

@@ -160,7 +160,7 @@ FIELDS: tuple[EntityField, ...] = (
     EntityField(
         "destination_name_override",
         "text",
-        "what it is called where jobs are sent; {expressions} allowed",
+        "the destination's name at the scheduler; {expressions} allowed",
         _DESTINATION,
         "name_override",
     ),

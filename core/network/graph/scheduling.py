@@ -222,7 +222,7 @@ class ToSink:
     """
 
     sink: str = ""
-    summary: str = "finish first what is nearest to a result"
+    summary: str = "finish first the jobs that are nearest to a result"
 
     @property
     def name(self) -> str:

@@ -267,7 +267,7 @@ def _why_away(cluster: Cluster) -> str:
         wanted = "another cluster was taken before it"
     else:
         wanted = "it is only taken by name"
-    return f"{wanted}, and no [cluster.ssh] says how to reach it"
+    return f"{wanted}, and no [cluster.ssh] defines its login"
 
 
 def _described(project: Project, cluster: Cluster, away: str) -> tuple[Cluster, str]:
@@ -278,7 +278,7 @@ def _described(project: Project, cluster: Cluster, away: str) -> tuple[Cluster, 
     except RowtuiError as error:
         return cluster, error.message
     asked = described.partitions and not cluster.partitions
-    return described, "as the cluster said of itself" if asked else ""
+    return described, "as the cluster reported" if asked else ""
 
 
 def _kinds(project: Project, cluster: Cluster, note: str) -> tuple[tuple[NodeType, ...], str]:
@@ -295,4 +295,4 @@ def _kinds(project: Project, cluster: Cluster, note: str) -> tuple[tuple[NodeTyp
     if found:
         sources = sorted({kind.source for kind in found.values()})
         return tuple(found.values()), f"from {', '.join(sources)}" if any(sources) else ""
-    return (), note or "nobody described them: n asks the cluster"
+    return (), note or "not configured: n asks the cluster"

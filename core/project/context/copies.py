@@ -295,7 +295,7 @@ def _refuse_partial(progress: TransferProgress, cluster: str) -> None:
     if progress.notices and progress.done_files < progress.files:
         raise RowtuiError(
             f"not everything could be copied to {cluster}: {progress.notices[0]}",
-            "nothing was sent; what was copied is kept, so trying again is quick",
+            "no job was submitted; copied files are kept, so that a retry is quick",
         )
 
 

@@ -144,8 +144,8 @@ class CopyByHand:
         view = await self.project.jobs.view()
         if view.error:
             raise RowtuiError(
-                f"whether jobs of this project are on {name} cannot be told: {view.error}",
-                "the copy stays until that is known",
+                f"the jobs of this project on {name} cannot be listed: {view.error}",
+                "the copy is kept until the jobs can be listed",
             )
         active = [it for it in self.project.jobs.records() if self._may_need_it(it)]
         if active:

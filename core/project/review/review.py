@@ -175,7 +175,7 @@ def _of_kinds(asked: int, kinds: int) -> str:
 def _finding(kind: DryCheckKind, answer: DryAnswer, now: float) -> PlanFinding:
     place = visible(str(kind.unit.jobs[0].destination))
     if answer.verdict is DryVerdict.REFUSES:
-        fix = "w says where else it could go; space leaves it out"
+        fix = "w shows other destinations; space leaves the job out"
         return PlanFinding(CheckState.FAILED, f"{place}: {visible(answer.reason)}", fix, kind.jobs)
     if answer.verdict is DryVerdict.NOT_TOLD:
         return PlanFinding(
@@ -258,7 +258,7 @@ def check_warnings(plan: Plan) -> PlanCheck:
     for at, job in enumerate(plan.jobs):
         for warning in job.warnings:
             about.setdefault(warning, []).append(at)
-    fix = "w says why; resources in workflow.toml, or mapping rules, change it"
+    fix = "w shows the reason; resources in workflow.toml, or mapping rules, change it"
     findings = [
         PlanFinding(CheckState.WARNING, text, fix, ranges_of(jobs)) for text, jobs in about.items()
     ]

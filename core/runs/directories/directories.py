@@ -100,7 +100,7 @@ def make_directories(
     except OSError as error:
         raise RowtuiError(
             f"cannot make directories in {visible(str(workspace))}: {error.strerror or error}",
-            "those that were made are whole; mend this, then do the same again",
+            "the directories made so far are complete; correct the error, then repeat the command",
         ) from None
     return made
 

@@ -205,9 +205,7 @@ class Autopilot:
                 fit = fit._replace(jobs=plan.jobs, breaches=())
             asked = tuple(it for it in fit.breaches if not it.passes)
             if asked or not (answer.send or answer.limits):
-                why = (
-                    "; ".join(it.sentence for it in asked) or "nobody confirmed what would be sent"
-                )
+                why = "; ".join(it.sentence for it in asked) or "the plan was not confirmed"
                 yield self._paused(why, plan)
                 return
         if fit.jobs and not self._stop.is_set():
@@ -387,5 +385,5 @@ def _told_apart(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterato
             raise
         raise ExecutionError(
             f"the execution plug-in '{visible(execution.name)}' failed with {type(error).__name__}",
-            "what was sent goes on; mend it, or choose another with --execution",
+            "submitted jobs continue; correct the plug-in, or choose another with --execution",
         ) from error

@@ -212,7 +212,7 @@ def over_text(running: OpenRun, lost: int) -> str:
     if cancelled:
         what.append(f"{plural(cancelled, 'job was', 'jobs were')} cancelled")
     return f"nothing is left to do: {', '.join(what)}" + (
-        f", and {more:,} that need their results cannot run" if more else ""
+        f", and {more:,} that depend on their results cannot run" if more else ""
     )
 
 

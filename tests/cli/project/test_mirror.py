@@ -204,7 +204,7 @@ def test_ctrl_c_while_copying_says_that_trying_again_goes_on(
     terminal.process.send_signal(signal.SIGINT)
     login.go_on()
     assert terminal.end() == 130
-    assert b"no job was sent" in terminal.seen
+    assert b"no job was submitted" in terminal.seen
     assert json.loads(copied("show", "jobs", "--json")[0])["jobs"] == []
     out, _ = copied("submit", "--yes")
     assert "Row submitted job" in out

@@ -95,7 +95,7 @@ def test_a_result_is_held_to_its_costs_and_to_what_it_says_of_the_unplaced() -> 
         == ()
     )
     silent = replace(result, unplaced=(missing._replace(missing=()),))
-    assert any("nothing is said" in line for line in complaints(silent))
+    assert any("no missing resource is listed" in line for line in complaints(silent))
     assert any(
         "class 8" in line
         for line in complaints(replace(result, unplaced=(missing._replace(demand=8),)))

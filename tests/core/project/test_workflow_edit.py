@@ -155,14 +155,14 @@ async def test_what_the_mapping_files_decide_is_left_out(place: Place) -> None:
     edit = await place.edit(mem=64, cores=8)
     assert edit.fields == ("cores",)
     assert "Its memory is 32 GB then, 64 GB in the what-if." not in edit.notes  # it stays a what-if
-    assert "mem stays as the mapping files say." in edit.notes
+    assert "mem stays as set by the mapping files." in edit.notes
     assert not any("memory" in line for line in edit.diff if line[0] in "+-")
     alone = await place.edit(mem=64)
     assert alone.refused == "mem is decided by the mapping files, whatever workflow.toml says"
 
 
 async def test_why_nothing_can_be_written_is_said(place: Place) -> None:
-    assert (await place.edit(cores=2)).refused == "workflow.toml says so already"
+    assert (await place.edit(cores=2)).refused == "workflow.toml already has these values"
     assert "7.5 cores" in (await place.edit(cores=7.5)).refused
     tags = WhatIfAsked(WhatIf(add_tags=(("x", "prefer"),)))
     edit = await place.engine.edit_workflow(EditAsked(0, ELIGIBLE, 0, tags))

@@ -191,8 +191,8 @@ class HostKeyScreen(LoginDialog):
             line((f"{'fingerprint':<13}", "dim"), (key.fingerprint, "key")),
             (),
             line(
-                "Compare the fingerprint with what the site publishes. If it is another one, "
-                "somebody may be listening in: reject."
+                "Compare the fingerprint with the one that the site publishes. If they differ, "
+                "the connection may be intercepted: reject."
             ),
             (),
             line(("Accepting writes the key to your known_hosts file.", "dim")),

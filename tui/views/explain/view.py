@@ -182,7 +182,7 @@ class ExplainView(ScreenView):
         if found is None:
             return self._error or ("Asking…" if self._about else "There is no action yet.")
         if found.decision is None and found.groups:
-            return "Nothing can be said about this job."
+            return "There is no decision for this job."
         if found.decision is None:
             word = self.session.filter.word
             return "No groups." if word == "all" else f"No directory is {word}; t shows others."

@@ -223,4 +223,4 @@ def what_if_parts(asked: WhatIfAsked, plain: Decision | None) -> list[str]:
 def banner(asked: WhatIfAsked, plain: Decision | None) -> Line:
     """Return the line that is shown above everything while a what-if is active."""
     words = " · ".join(what_if_parts(asked, plain))
-    return line((" WHAT IF ", "badge"), (" not what is submitted: ", "warning"), words)
+    return line((" WHAT IF ", "badge"), (" not part of the plan: ", "warning"), words)

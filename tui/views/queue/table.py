@@ -231,7 +231,7 @@ class QueueMarking:
         try:
             marked = await self._session.engine.queue_marked(keys)
         except Exception as error:
-            self._app.report("the marked jobs are not known", error)
+            self._app.report("the marked jobs cannot be listed", error)
             return
         there = {row.key: row for row in marked}
         for key in keys:

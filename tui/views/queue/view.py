@@ -252,7 +252,7 @@ class QueueView(QueueVerbs):
         if row.state in WAITS:
             title += " · why is it not running?"
         log = "Enter log · " if row.ours else ""
-        set_titles(panel, title, f"{log}w all that {row.cluster} says")
+        set_titles(panel, title, f"{log}w all details from {row.cluster}")
 
     def _take_row(self) -> None:
         """Store the row under the cursor, for the checks whether a command can be used."""

@@ -215,7 +215,7 @@ class SubmitSteps(ScreenView):
         try:
             before = await self.session.engine.script_before(asked)
         except Exception as error:
-            self.dashboard.report("the last script is not known", error)
+            self.dashboard.report("the last script cannot be read", error)
             before = None
         self.script_look.known[asked] = before
         self.script_look.asking = None
@@ -236,7 +236,7 @@ class SubmitSteps(ScreenView):
         try:
             page = await session.engine.groups(job.action_index, chosen.statuses, 0, 1, find=first)
         except Exception as error:
-            self.dashboard.report("the group of this job is not known", error)
+            self.dashboard.report("the group of this job cannot be found", error)
             return
         if page.found is None:
             text = f"No {word} group begins with {visible(first)} now."

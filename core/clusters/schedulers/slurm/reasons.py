@@ -61,12 +61,12 @@ WORDS = {
     ),
     "launch failed requeued held": _never(
         "It could not be started on its node, and is held.",
-        "Release it to try again, or cancel it and submit it again. If it fails again, tell the"
-        " administrators the node.",
+        "Release it to try again, or cancel it and submit it again. If it fails again, report"
+        " the node to the administrators.",
     ),
     "launch failure limit exceeded requeued held": _never(
         "It could not be started several times, and is held.",
-        "Tell the administrators; then release it, or cancel it and submit it again.",
+        "Report it to the administrators; then release it, or cancel it and submit it again.",
     ),
     "JobHoldMaxRequeue": _never(
         "It was put back into the queue too many times, and is held.",
