@@ -158,7 +158,7 @@ class ProjectsHere:
         project = Project.open(folder, cluster=self.name, environment=environment)
         if self.engine is not None:
             scheduler = GridEngineScheduler(self.name, self.engine.transport)
-            project.reach._schedulers[self.name] = scheduler
+            project.connections._schedulers[self.name] = scheduler
         return project
 
     def waiting(self) -> list[str]:

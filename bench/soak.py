@@ -29,7 +29,7 @@ from rowtui.core.project.queue.views import QueueAsked
 from rowtui.core.project.views.views import ListAsked
 
 from bench.__main__ import machine
-from bench.completions import private_memory, surroundings
+from bench.completions import bench_environment, private_memory
 from bench.tui import engine as bench_engine
 from bench.tui.terminal import cpu_of
 
@@ -247,7 +247,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory(prefix="rowtui-soak-") as temporary:
         folder = Path(temporary)
-        with surroundings(folder), contextlib.chdir(ROOT):
+        with bench_environment(folder), contextlib.chdir(ROOT):
             made = asyncio.create_subprocess_exec(
                 sys.executable, "-c",
                 "import sys; from pathlib import Path; from bench.tui.engine import make; "

@@ -123,7 +123,7 @@ def show_node_types(args: argparse.Namespace, out: Output) -> int:
     sit_before(around)
     out.problems(around.configured.problems)
     cluster = around.recognised.cluster
-    found = run_async(live_node_types(around.reach, cluster, around.environment))
+    found = run_async(live_node_types(around.connections, cluster, around.environment))
     for notice in found.notices:
         out.warn(notice)
     if not found.kinds:

@@ -79,7 +79,7 @@ async def make_past(project: DemoProject, jobs: int, clock: float) -> None:
     simulation, now = project.simulation, project.now
     project.synchronise()
     for name in simulation.clusters:  # otherwise the order of job numbers would vary
-        vars(project.reach.scheduler(name))["at_once"] = 1
+        vars(project.connections.scheduler(name))["at_once"] = 1
     equilibrate, sample, analyze, render, _ = project.workflow.actions
     stuck = await _sent(project, plan_submission(project, [sample], limit=max(1, jobs // 10)))
     begin = now()

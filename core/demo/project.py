@@ -341,7 +341,7 @@ class DemoProject(Project):
     kept: Kept
 
     @cached_property
-    def reach(self) -> Connections:
+    def connections(self) -> Connections:
         """Return the simulated clusters."""
         return DemoReach(self, self.simulation, self.now, self.kept)
 

@@ -157,7 +157,7 @@ class QueueWork:
         job = entry.view.record.key if entry.view is not None else JobKey(key.id, key.task)
         if not job.id:
             return JobDetail(key, self._clock(), problem="the job has no id yet")
-        reach = self._project.reach
+        reach = self._project.connections
         try:
             cluster, scheduler = reach.known(entry.cluster), reach.scheduler(entry.cluster)
             if cluster is None or scheduler is None:
@@ -223,7 +223,7 @@ class QueueWork:
 
     async def _ask_everybody(self, names: Sequence[str]) -> None:
         async def ask(name: str) -> None:
-            reach = self._project.reach
+            reach = self._project.connections
             try:
                 cluster, scheduler = reach.known(name), reach.scheduler(name)
                 if cluster is None or scheduler is None:

@@ -66,7 +66,7 @@ async def _taken_out(project: Project, tokens: Sequence[str]) -> tuple[list[str]
     for record in records:
         if record.token not in wanted:
             continue
-        access = await project.reach.access(record.cluster)
+        access = await project.connections.access(record.cluster)
         try:
             runner = await access.site.abandon(record.token) if access else "?"
         except OSError as error:
@@ -117,7 +117,7 @@ async def _tell(
             by_cluster.setdefault(record.cluster, {})[token] = record.key
     for name, keys in by_cluster.items():
         try:
-            scheduler = project.reach.scheduler(name)
+            scheduler = project.connections.scheduler(name)
         except RowtuiError as error:  # the other clusters are still asked
             answers += [JobAnswer(key, error.message) for key in keys.values()]
             continue

@@ -212,7 +212,7 @@ def scheduler_kinds(project: Project, plan: Plan) -> dict[str, str]:
     """Return the kind of scheduler of each cluster of a plan."""
     kinds = {plan.cluster: plan.scheduler}
     for name in {job.destination.cluster for job in plan.jobs} - {plan.cluster}:
-        cluster = project.reach.known(name) or project.configured.named(name)
+        cluster = project.connections.known(name) or project.configured.named(name)
         kinds[name] = plan.scheduler if cluster is None else cluster.scheduler
     return kinds
 
@@ -326,15 +326,19 @@ def _way(project: Project) -> Callable[[str], Scheduler | str]:
     def way(name: str) -> Scheduler | str:
         if why := _not_now(project, name):
             return why
-        scheduler = project.reach.scheduler(name)
+        scheduler = project.connections.scheduler(name)
         return scheduler or f"{visible(name)} cannot be asked from here"
 
     return way
 
 
 def _not_now(project: Project, name: str) -> str:
-    cluster = project.reach.known(name)
-    if cluster is None or not project.reach.is_remote(cluster) or project.reach.connected(name):
+    cluster = project.connections.known(name)
+    if (
+        cluster is None
+        or not project.connections.is_remote(cluster)
+        or project.connections.connected(name)
+    ):
         return ""
     return f"{visible(name)} is not connected: L logs in"
 
@@ -349,9 +353,11 @@ def _allocations(
             return f"{visible(name)} keeps no accounts"
         if why := _not_now(project, name):
             return why
-        cluster = project.reach.known(name)
+        cluster = project.connections.known(name)
         if cluster is None:
             return f"{visible(name)} cannot be asked from here"
-        return await scheduler_kind(kind).allocations(project.reach.transport(cluster), accounts)
+        return await scheduler_kind(kind).allocations(
+            project.connections.transport(cluster), accounts
+        )
 
     return ask

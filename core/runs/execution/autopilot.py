@@ -234,7 +234,7 @@ class Autopilot:
 
         Raises: RowtuiError, also if a third-party plug-in fails.
         """
-        with _told_apart(self.execution, RowtuiError):
+        with _separate_errors(self.execution, RowtuiError):
             return await self.execution.plan(work)
 
     async def _carry_out(
@@ -249,7 +249,7 @@ class Autopilot:
         failed = ""
         silent = False
         try:
-            with _told_apart(self.execution, RowtuiError):
+            with _separate_errors(self.execution, RowtuiError):
                 async with contextlib.aclosing(self.execution.carry_out(work, plan)) as steps:
                     async for step in steps:
                         if step.error and step.error not in errors:
@@ -353,7 +353,7 @@ class Autopilot:
     async def _give_back(self) -> None:
         """Release what the plug-in still holds. The run is over even if this fails."""
         try:
-            with _told_apart(self.execution, RowtuiError):
+            with _separate_errors(self.execution, RowtuiError):
                 await self.execution.over(RoundWork(self.running, self.turn))
         except (RowtuiError, OSError) as error:
             self.running.project.notice(str(error))
@@ -371,7 +371,7 @@ class _StoppedError(Exception):
 
 
 @contextlib.contextmanager
-def _told_apart(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterator[None]:
+def _separate_errors(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterator[None]:
     """Raise an unexpected error of a third-party plug-in as an `ExecutionError`.
 
     The message names only the type of the original error, not its text.

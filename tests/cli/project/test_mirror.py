@@ -318,7 +318,7 @@ async def _copy(tmp_path: Path) -> tuple[CopyByHand, Path, Path]:
     (here / "workflow.toml").write_text(WORKFLOW)
     project = Project.open(here, cluster="none")
     mirror = Mirror(here, "alpha", LocalTransport(), str(there))
-    project.reach.mirror = lambda cluster: mirror  # type: ignore[method-assign]
+    project.connections.mirror = lambda cluster: mirror  # type: ignore[method-assign]
     copy = CopyByHand(project, project.cluster)
     compared = await copy.compare(make=True)
     _ = [step async for step in copy.send_now(copy.to_send(compared))]

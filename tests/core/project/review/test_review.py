@@ -138,7 +138,7 @@ async def test_the_dry_check_asks_about_one_job_of_each_kind_and_not_about_too_m
         replace(plan.jobs[0], token=f"t{n}", cpus=1 if n < 3 else 1000 + n) for n in range(16)
     )
     asked: list[JobSpec] = []
-    scheduler = project.reach.scheduler("local")
+    scheduler = project.connections.scheduler("local")
     assert scheduler is not None
     really = scheduler.test_only
 
