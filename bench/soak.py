@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.groups.model import Status
-from rowtui.core.project.queue.views import QueueAsked
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.queue.views import QueueRequest
+from rowtui.core.project.views.views import ListRequest
 
 from bench.__main__ import machine
 from bench.completions import bench_environment, private_memory
@@ -90,7 +90,7 @@ class Soak:
         self.done[what] = self.done.get(what, 0) + 1
 
     async def _groups(self, action: int) -> None:
-        asked = ListAsked("", self.chance.choice(GROUP_SORTS), self.chance.random() < 0.5)
+        asked = ListRequest("", self.chance.choice(GROUP_SORTS), self.chance.random() < 0.5)
         statuses = self.chance.choice(STATUSES)
         page = await self.engine.groups(action, statuses, 0, 50, asked=asked)
         if page.total:
@@ -99,7 +99,7 @@ class Soak:
             await self.engine.group_directories(action, statuses, at, 0, 50)
 
     async def _directories(self, action: int) -> None:
-        asked = ListAsked(
+        asked = ListRequest(
             self.chance.choice(FILTERS), self.chance.choice(SORTS), self.chance.random() < 0.5
         )
         statuses = self.chance.choice(STATUSES)
@@ -109,7 +109,7 @@ class Soak:
             await self.engine.directories(action, statuses, at, 50, asked=asked)
 
     async def _queue(self, _: int) -> None:
-        asked = QueueAsked()
+        asked = QueueRequest()
         page = await self.engine.queue(asked, 0, 50)
         if page.total:
             await self.engine.queue(asked, self.chance.randrange(page.total), 50)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from rowtui.core.project.views.views import Edit, EditAsked
+from rowtui.core.project.views.views import Edit, EditRequest
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.workflow_edit import difference
 from rowtui.core.runs.model import RunStatus
@@ -42,7 +42,7 @@ name = "sample"
 class WritingEngine(SampleEngine):
     """Has a workflow.toml, and shows what would change there."""
 
-    async def edit_workflow(self, asked: EditAsked) -> Edit:
+    async def edit_workflow(self, asked: EditRequest) -> Edit:
         after = WORKFLOW.replace(b"= 16 ", b"= 8 ").replace(b"04:00", b"02:00")
         diff = difference(WORKFLOW, after)
         return Edit(

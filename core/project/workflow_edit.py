@@ -20,7 +20,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.groups.model import Status
 from rowtui.core.mapping.model.request import Amounts
 from rowtui.core.project.explaining import explain_group
-from rowtui.core.project.views.views import Edit, EditAsked, WhatIfAsked
+from rowtui.core.project.views.views import Edit, EditRequest, WhatIfRequest
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError, Settings, Totals, settings_for
@@ -46,7 +46,9 @@ _TOKEN = 32  # hexadecimal digits
 _LONG = "that is more than a person would read: change it in an editor"
 
 
-def edit_for_what_if(project: Project, action: Action, groups: GroupCut, asked: EditAsked) -> Edit:
+def edit_for_what_if(
+    project: Project, action: Action, groups: GroupCut, asked: EditRequest
+) -> Edit:
     """Return the change that realises the what-if; exactly a confirmed change is written.
 
     Raises: RowtuiError if the change cannot be written, or is not the confirmed one.
@@ -90,7 +92,7 @@ def last_written(project: Project) -> str:
         return ""
 
 
-def edit_back(project: Project, asked: EditAsked) -> Edit:
+def edit_back(project: Project, asked: EditRequest) -> Edit:
     """Undo the last change, if the file has not changed since. Raises: as `edit_for_what_if`."""
     try:
         now = _content(project)
@@ -110,7 +112,7 @@ def edit_back(project: Project, asked: EditAsked) -> Edit:
     )
 
 
-def _refused(error: EditRefusedError, asked: EditAsked) -> Edit:
+def _refused(error: EditRefusedError, asked: EditRequest) -> Edit:
     if asked.confirmed:
         raise error
     return Edit(refused=error.message)
@@ -171,7 +173,9 @@ class _Made(NamedTuple):
 class _Wish:
     """The amounts that the user tried in a what-if about the job of one group."""
 
-    def __init__(self, project: Project, action: Action, group: Group, asked: WhatIfAsked) -> None:
+    def __init__(
+        self, project: Project, action: Action, group: Group, asked: WhatIfRequest
+    ) -> None:
         self.project = project
         self.action = action
         self.group = group
@@ -204,11 +208,11 @@ class _Wish:
             "workflow.toml says"
         )
 
-    def _decision(self, action: Action, asked: WhatIfAsked) -> Decision | None:
+    def _decision(self, action: Action, asked: WhatIfRequest) -> Decision | None:
         group = self.group._replace(action=action)
         return explain_group(self.project, action, (group,), 0, what_if=asked).decision
 
-    def _without(self, fields: Collection[str]) -> WhatIfAsked:
+    def _without(self, fields: Collection[str]) -> WhatIfRequest:
         """Return the what-if without these fields."""
         change = self.asked.change
         amounts = {

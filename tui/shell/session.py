@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         JobView,
         PlacementExplanation,
         Played,
-        WhatIfAsked,
+        WhatIfRequest,
     )
     from rowtui.tui.views.status.needs import NeedItem
     from rowtui.tui.views.submit.plan import Sending
@@ -126,7 +126,7 @@ class Session:
     chosen_group: tuple[int, Filter, int] | None = None  # Action index, filter, group from 0.
     explanation: PlacementExplanation | None = None  # The latest answer.
     destination: str = ""  # The destination of the explanation that is under the cursor.
-    what_if: WhatIfAsked | None = None
+    what_if: WhatIfRequest | None = None
     # The token of the last write to workflow.toml, until an undo is no longer possible.
     written: str = ""
     packing: PackingState = field(default_factory=PackingState)

@@ -15,7 +15,7 @@ from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.jobs import JobRequests
 from rowtui.core.engine.api.network import NetworkRequests
 from rowtui.core.engine.api.plans import PlanRequests
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
@@ -162,7 +162,7 @@ class Engine(PlanRequests, JobRequests, NetworkRequests, Protocol):
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> GroupsPage:
         """Return a page of the groups formed from an action's directories with these statuses.
@@ -181,7 +181,7 @@ class Engine(PlanRequests, JobRequests, NetworkRequests, Protocol):
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
     ) -> DirectoriesPage:
         """Return a page of the directories of group `group` (from 0), or of all groups in order."""
         ...
@@ -193,7 +193,7 @@ class Engine(PlanRequests, JobRequests, NetworkRequests, Protocol):
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> DirectoriesPage:
         """Return a page of all directories of an action with these statuses, by name.

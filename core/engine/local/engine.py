@@ -32,9 +32,9 @@ from rowtui.core.project.views.needs import ProjectNeeds
 from rowtui.core.project.views.views import (
     AS_IS,
     Edit,
-    EditAsked,
+    EditRequest,
     JobsView,
-    ListAsked,
+    ListRequest,
     LogTail,
     TransferView,
 )
@@ -167,7 +167,7 @@ class InProcessEngine:
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> GroupsPage:
         """Return a page of groups; with a `problem` if there are no groups. Raises: RowtuiError."""
@@ -187,7 +187,7 @@ class InProcessEngine:
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
     ) -> DirectoriesPage:
         """Return a page of a group's directories, or of all groups' in order.
 
@@ -205,7 +205,7 @@ class InProcessEngine:
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> DirectoriesPage:
         """Return a page of all directories of an action. Raises: RowtuiError."""
@@ -214,7 +214,7 @@ class InProcessEngine:
             page = partial(self._pages.directories_page, which, start, length, find)
             return await asyncio.to_thread(page)
 
-    async def edit_workflow(self, asked: EditAsked) -> Edit:
+    async def edit_workflow(self, asked: EditRequest) -> Edit:
         """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""
         return await self._plans.edit_workflow(asked, partial(self._synchronise, False, ()))
 

@@ -25,8 +25,8 @@ from rowtui.core.project.review.review import review, scheduler_kinds
 from rowtui.core.project.review.views import (
     ExportedFiles,
     PlanCheck,
-    ScriptAsked,
     ScriptBefore,
+    ScriptRequest,
     ScriptsBefore,
 )
 from rowtui.core.project.review.without import export_plan, without
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.next_attempt import AmountChange
     from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import Edit, EditAsked, FailedJob, WhatIfAsked
+    from rowtui.core.project.views.views import Edit, EditRequest, FailedJob, WhatIfRequest
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.workflow.model import Action
 
@@ -66,7 +66,7 @@ class PlanWork:
         action_index: int,
         statuses: Sequence[Status],
         group: int,
-        what_if: WhatIfAsked | None = None,
+        what_if: WhatIfRequest | None = None,
     ) -> PlacementExplanation:
         """Explain where a group's job would go; with a `problem` if this cannot be determined."""
         project = self._project
@@ -97,7 +97,7 @@ class PlanWork:
                 what_if=what_if,
             )
 
-    async def edit_workflow(self, asked: EditAsked, synchronise: Callable[[], None]) -> Edit:
+    async def edit_workflow(self, asked: EditRequest, synchronise: Callable[[], None]) -> Edit:
         """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""
         async with self._turn:
             if asked.undo:
@@ -185,7 +185,7 @@ class PlanWork:
             async for check in checks:
                 yield check
 
-    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
+    async def script_before(self, asked: ScriptRequest) -> ScriptBefore | None:
         """See `Engine.script_before`."""
         async with self._turn:
             if self._before is None:

@@ -14,7 +14,7 @@ from rowtui.core.groups.model import Status
 from rowtui.core.mapping.files.trust import TrustStore, user_places
 from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.project import Project
-from rowtui.core.project.views.views import Edit, EditAsked, WhatIfAsked
+from rowtui.core.project.views.views import Edit, EditRequest, WhatIfRequest
 
 WORKFLOW = """\
 [[action]]  # ä
@@ -59,8 +59,8 @@ class Place:
     async def edit(
         self, *, walltime: int | None = None, confirmed: str = "", undo: str = "", **amounts: Any
     ) -> Edit:
-        what_if = WhatIfAsked(WhatIf(Amounts(**amounts), walltime))
-        asked = EditAsked(0, ELIGIBLE, 0, None if undo else what_if, undo, confirmed)
+        what_if = WhatIfRequest(WhatIf(Amounts(**amounts), walltime))
+        asked = EditRequest(0, ELIGIBLE, 0, None if undo else what_if, undo, confirmed)
         return await self.engine.edit_workflow(asked)
 
 
@@ -164,10 +164,10 @@ async def test_what_the_mapping_files_decide_is_left_out(place: Place) -> None:
 async def test_why_nothing_can_be_written_is_said(place: Place) -> None:
     assert (await place.edit(cores=2)).refused == "workflow.toml already has these values"
     assert "7.5 cores" in (await place.edit(cores=7.5)).refused
-    tags = WhatIfAsked(WhatIf(add_tags=(("x", "prefer"),)))
-    edit = await place.engine.edit_workflow(EditAsked(0, ELIGIBLE, 0, tags))
+    tags = WhatIfRequest(WhatIf(add_tags=(("x", "prefer"),)))
+    edit = await place.engine.edit_workflow(EditRequest(0, ELIGIBLE, 0, tags))
     assert "tags" in edit.refused
-    edit = await place.engine.edit_workflow(EditAsked(0, ELIGIBLE, 99, tags))
+    edit = await place.engine.edit_workflow(EditRequest(0, ELIGIBLE, 99, tags))
     assert edit.refused == "there is no such job now"
     os.link(place.file, place.root / "other.toml")
     assert "hard links" in (await place.edit(cores=6)).refused

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.json.directories import explanation_of
 from rowtui.core.mapping.model.decision import Decision
-from rowtui.core.project.views.views import Edit, EditAsked, PlacementExplanation, WhatIfAsked
+from rowtui.core.project.views.views import Edit, EditRequest, PlacementExplanation, WhatIfRequest
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import Dialog, PageScreen, difference_line, field_keys
@@ -117,7 +117,7 @@ def explanation_text(
     return "\n".join(text.rstrip() for text in lines) + "\n"
 
 
-def lines_to_add(asked: WhatIfAsked, action: str, decision: Decision | None) -> list[str]:
+def lines_to_add(asked: WhatIfRequest, action: str, decision: Decision | None) -> list[str]:
     """Return the lines, with their files, that make a what-if permanent; this function writes
     nothing.
     """
@@ -238,7 +238,7 @@ def write_what_if(view: ExplainView, plain: Decision | None) -> None:
     def refused(why: str) -> None:
         show_lines(view, plain, f"Nothing can be written: {why}")
 
-    asked = EditAsked(action.index, session.filter.statuses, session.group, what_if)
+    asked = EditRequest(action.index, session.filter.statuses, session.group, what_if)
     title = f"Write to workflow.toml for {action.name}?"
     start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
 
@@ -256,7 +256,7 @@ def take_back(view: ExplainView) -> None:
         view.dashboard.warn(f"It cannot be taken back: {why}.")
         view.show_bottom()
 
-    asked = EditAsked(undo=session.written)
+    asked = EditRequest(undo=session.written)
     title = "Take the last write to workflow.toml back?"
     start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
 
@@ -270,7 +270,7 @@ async def _forget_if_changed(view: ExplainView) -> None:
     session = view.session
     token = session.written
     with contextlib.suppress(Exception):  # A later undo reports the error.
-        edit = await session.engine.edit_workflow(EditAsked(undo=token))
+        edit = await session.engine.edit_workflow(EditRequest(undo=token))
         if edit.refused and session.written == token:
             session.written = ""
             view.show_bottom()
@@ -278,7 +278,7 @@ async def _forget_if_changed(view: ExplainView) -> None:
 
 async def _ask(
     view: ExplainView,
-    asked: EditAsked,
+    asked: EditRequest,
     title: str,
     done: Callable[[Edit], None],
     refused: Callable[[str], None],
@@ -302,7 +302,7 @@ async def _ask(
     view.app.push_screen(WriteScreen(title, edit), answered)
 
 
-async def _write(view: ExplainView, asked: EditAsked, done: Callable[[Edit], None]) -> None:
+async def _write(view: ExplainView, asked: EditRequest, done: Callable[[Edit], None]) -> None:
     try:
         edit = await view.session.engine.edit_workflow(asked)
     except Exception as error:

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.mapping.model.decision import Decision
-from rowtui.core.project.views.views import PlacementExplanation, WhatIfAsked
+from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import NewestAnswer, start
@@ -51,7 +51,7 @@ class ExplainQuestion(NamedTuple):
     action: int
     filter: Filter
     group: int
-    what_if: WhatIfAsked | None
+    what_if: WhatIfRequest | None
 
 
 class ExplainView(ScreenView):

@@ -20,7 +20,7 @@ from rowtui.core.engine.api.engine import (
     GroupSummary,
 )
 from rowtui.core.groups.model import Status
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import ListRequest
 from rowtui.tui.widgets.cells import (
     Cell,
     FirstThatFits,
@@ -163,7 +163,7 @@ def rows_of_groups(
 ) -> EngineRows[GroupSummary]:
     """Return the groups; `took` is called with every page."""
 
-    async def ask(asked: ListAsked, start: int, length: int, find: str) -> RowPage[GroupSummary]:
+    async def ask(asked: ListRequest, start: int, length: int, find: str) -> RowPage[GroupSummary]:
         page = await about.engine.groups(
             about.action, about.statuses, start, length, asked=asked, find=find
         )
@@ -200,13 +200,15 @@ class DirectoryRows(EngineRows[DirectoryRow]):
         )
 
     async def _ask_engine(
-        self, asked: ListAsked, start: int, length: int, find: str
+        self, asked: ListRequest, start: int, length: int, find: str
     ) -> RowPage[DirectoryRow]:
         page = await self._page(asked, start, length, find)
         self.pointers = page.pointers
         return RowPage(page.total, page.rows, page.of, page.found)
 
-    async def _page(self, asked: ListAsked, start: int, length: int, find: str) -> DirectoriesPage:
+    async def _page(
+        self, asked: ListRequest, start: int, length: int, find: str
+    ) -> DirectoriesPage:
         engine, action, statuses = self._about
         if self._group is None:
             return await engine.directories(action, statuses, start, length, asked=asked, find=find)
