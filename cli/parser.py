@@ -143,7 +143,7 @@ _PARTS = (
         {
             "plan": "show the jobs to be submitted, their destinations, reasons and cost",
             "submit": "submit eligible groups to the scheduler, after asking",
-            "pack": "show how jobs would share nodes, what that costs and saves",
+            "pack": "show how jobs would share nodes, with cost and savings",
         },
     ),
     _Part(
@@ -151,7 +151,7 @@ _PARTS = (
         "add_job_commands",
         {
             "queue": "show all your jobs on all clusters, also outside of a project",
-            "logs": "show what a job has written",
+            "logs": "show the output of a job",
             "cancel": "cancel jobs of this project, after asking",
             "hold": "keep waiting jobs of this project from starting",
             "release": "let held jobs of this project start",

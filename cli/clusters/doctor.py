@@ -146,7 +146,7 @@ def _say_where(cluster: Cluster, file: Path, out: Output) -> None:
         name = visible(cluster.name)
         where = f"{name} has node types already: these may replace them in {place}."
     else:
-        where = f"This may stand at the end of {place}; --write puts it there."
+        where = f"These lines can be added to {place}; --write puts it there."
     out.note(where)
     if all(kind.price is None for kind in cluster.node_types):
         out.note("If its nodes cost something, give each type a `price_per_hour`.")

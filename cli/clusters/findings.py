@@ -263,7 +263,7 @@ def _way(name: str, remote: Remote) -> Iterator[DoctorFinding]:
 
 def _facts(hop: Hop, prefix: str, transport: str) -> Iterator[str]:
     keys = ", ".join(_short(file) for file in hop.identities)
-    yield prefix + (f"keys: {keys}" if keys else "no key file is there")
+    yield prefix + (f"keys: {keys}" if keys else "no key file exists")
     if hop.agent_keys is None:
         yield prefix + "no agent"
     else:

@@ -181,7 +181,7 @@ async def _get(args: argparse.Namespace, out: Output) -> int:
     for failure in lookup.failures:
         out.warn(str(failure))
     if args.show:
-        out.warn("what follows is the password itself: mind who looks on, and where it is kept")
+        out.warn("the password is printed next: check who can see or store the output")
     if args.json:
         shown = {"password": found.secret.reveal()} if args.show else {}
         _print_json(out, machine=args.machine, user=user, provider=found.provider, **shown)

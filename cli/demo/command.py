@@ -335,7 +335,7 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
     out.print(
         "Three parameters and replicas are simulated, averaged, fitted and drawn in one plot:"
     )
-    out.print("24 + 12 + 4 + 1 jobs, each begun as soon as what it needs is there.")
+    out.print("24 + 12 + 4 + 1 jobs, each begun as soon as its inputs exist.")
     return _run_as_text(root, cluster, out)
 
 

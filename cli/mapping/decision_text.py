@@ -101,7 +101,7 @@ def _place_in_order(decision: Decision, found: Candidate) -> str:
     if decision.ranked_by != "score":
         return f"{after} by the rank function of {decision.ranked_by}"
     if first.score == found.score:
-        return f"{after}, which has the same score {found.score} and stands before it"
+        return f"{after}, which has the same score {found.score} and precedes it"
     return f"{after} by score ({found.score} against {first.score})"
 
 
@@ -162,7 +162,7 @@ def _memory(amount: Any) -> str:
 
 def _matched(decision: Decision) -> Iterator[str]:
     for each in decision.matched:
-        how = f"matches {visible(each.subject)}" if each.pattern else "what all others inherit"
+        how = f"matches {visible(each.subject)}" if each.pattern else "inherited by all others"
         yield f"{each.origin}: {how}"
 
 

@@ -180,7 +180,7 @@ def _lint_options(parser: Any) -> None:
         "--ignore", type=_codes, action="append", default=[], metavar="CODES", help="T102,M403"
     )
     parser.add_argument("--strict", action="store_true", help="warnings give exit code 1 as well")
-    parser.add_argument("--codes", action="store_true", help="list all codes and what they mean")
+    parser.add_argument("--codes", action="store_true", help="list all codes and their meanings")
     json_option(parser)
 
 
@@ -189,7 +189,7 @@ def _format_options(parser: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="- is standard input")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--check", action="store_true", help="only list the files that would change")
-    which.add_argument("--diff", action="store_true", help="only show what would change")
+    which.add_argument("--diff", action="store_true", help="only show the changes")
     which.add_argument("--write", action="store_true", help="replace the files")
     json_option(parser)
 
@@ -229,7 +229,7 @@ def _trust_options(parser: Any) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="a mapping file or URL, with all that it includes"
     )
-    parser.add_argument("--list", action="store_true", help="list what you trusted")
+    parser.add_argument("--list", action="store_true", help="list the trusted files")
     parser.add_argument("--revoke", metavar="FILE", help="trust it no more; a file or a digest")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     json_option(parser)

@@ -166,7 +166,7 @@ def _entity_lines(entity: EffectiveEntity, out: Output) -> Iterator[str]:
     if not entity.matched:
         yield f"  no entity matches; {entity.hint or 'the mapping files have no entry for it'}"
     for each in entity.matched:
-        how = f"matches {visible(each.subject)}" if each.pattern else "what all others inherit"
+        how = f"matches {visible(each.subject)}" if each.pattern else "inherited by all others"
         yield f"  {each.origin}: {how}"
     if entity.values:
         yield ""

@@ -125,7 +125,7 @@ def redo(args: argparse.Namespace, out: Output) -> int:
         jobs = [it.job for it in networks.stale(args.run)]
     if not jobs:
         out.print(
-            "Every result was made from what there is now."
+            "Every result was made from the present samples."
             if args.node is None
             else f"Nothing of node {visible(args.node)} is completed."
         )
@@ -134,7 +134,7 @@ def redo(args: argparse.Namespace, out: Output) -> int:
     nodes = Counter(running.growth.where(job).node for job in every)
     names = ", ".join(f"{visible(name)} {many:,}" for name, many in nodes.items())
     out.print(f"{plural(len(every), 'job')} would run again: {names}.")
-    out.print("What they made goes to the trash.")
+    out.print("Their results go to the trash.")
     if not (args.yes or ask("Proceed?", out)):
         out.warn("Nothing was put away.")
         return 1

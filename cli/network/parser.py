@@ -367,7 +367,7 @@ def _retire_options(parser: Any) -> None:
 
 def _restore_options(parser: Any) -> None:
     parser.add_argument(
-        "trash", nargs="?", metavar="ID", help="this trash [default: list what there is]"
+        "trash", nargs="?", metavar="ID", help="this trash [default: list the trash]"
     )
 
 

@@ -30,7 +30,7 @@ def add_pack(commands: Any, add: Any, selection: Callable[..., None], text: str)
     pack.set_defaults(pack=True)
     look = pack.add_mutually_exclusive_group()
     look.add_argument(
-        "--compare", action="store_true", help="pack by every packer, and compare what they do"
+        "--compare", action="store_true", help="pack by every packer, and compare the results"
     )
     look.add_argument(
         "--simulate",

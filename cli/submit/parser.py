@@ -18,7 +18,7 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
         "submit.submit:plan",
         about["plan"],
         "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --pack\n"
-        "  rowtui plan --diff                  what changed since the last submission\n"
+        "  rowtui plan --diff                  changes since the last submission\n"
         "  rowtui plan --json > plan.json",
     )
     _selection(plan)

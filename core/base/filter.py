@@ -86,7 +86,7 @@ def _read_term(text: str, start: int) -> tuple[Term, int]:
     while text[at : at + 1] == "!":
         negated, at = not negated, at + 1
     if at >= len(text) or text[at].isspace():
-        raise FilterError("after ! comes what the rows must not have", at=start + 1)
+        raise FilterError("! needs a condition that the rows must not meet", at=start + 1)
     field, operator = "", CONTAINS
     found = _FIELD.match(text, at)
     if text[at] == "~":

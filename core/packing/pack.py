@@ -93,7 +93,7 @@ def _strangers(bundle: Bundle, problem: PackingProblem) -> str:
     if not 0 <= bundle.node_type < len(problem.node_types):
         return f"there is no node type {bundle.node_type}"
     if bundle.times < 1:
-        return f"it is there {bundle.times} times"
+        return f"it occurs {bundle.times} times"
     if not bundle.lanes or not all(lane.runs for lane in bundle.lanes):
         return "nothing is in it, or in one of its lanes"
     for lane in bundle.lanes:

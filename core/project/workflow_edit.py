@@ -100,7 +100,7 @@ def edit_back(project: Project, asked: EditRequest) -> Edit:
         try:
             before = read_bounded(kept, LARGEST_FILE)
         except OSError:
-            raise EditRefusedError("what workflow.toml was before is not kept any more") from None
+            raise EditRefusedError("the previous workflow.toml is not kept any more") from None
         if _token(before, now) != asked.undo:
             raise EditRefusedError("workflow.toml has changed since")
         diff = difference(now, before)
@@ -318,7 +318,7 @@ def _carried_out(project: Project, edit: Edit, before: bytes, after: bytes, conf
         return edit
     if confirmed != edit.token:
         raise RowtuiError(
-            "what would change is not what you saw: workflow.toml or the job changed meanwhile",
+            "the change differs from the one shown: workflow.toml or the job changed meanwhile",
             "nothing was written; look at it again",
         )
     _write(project, before, after)

@@ -101,7 +101,7 @@ def redo(running: OpenRun, jobs: Sequence[int]) -> Redone:
             raise RowtuiError(
                 f"'{visible(node)}' of {visible(directory)} is {state}: only completed jobs can "
                 "be made again",
-                "'rowtui network retry' is for what failed",
+                "'rowtui network retry' is for failed jobs",
             )
         spec = growth.flow.network.node(node)
         assert spec is not None

@@ -100,7 +100,7 @@ class RunStore:
         except OSError as error:
             raise RowtuiError(
                 f"cannot make a run in {visible(str(self.folder))}: {error.strerror or error}",
-                "free some space or mend the permissions, then try again",
+                "free some space or correct the permissions, then try again",
             ) from None
 
     def load(self, run_id: str) -> Run:
@@ -231,7 +231,7 @@ class RunStore:
         except OSError as error:
             raise RowtuiError(
                 f"cannot read the runs in {visible(str(self.folder))}: {error.strerror or error}",
-                "mend the folder or its permissions, then try again",
+                "repair the folder or its permissions, then try again",
             ) from None
 
     @staticmethod

@@ -333,7 +333,7 @@ def test_a_directory_with_another_value_is_told_and_left_alone(
     for words in (("make", "--dry-run"), ("make",)):
         done = here("network", *words)
         assert done.code == 1
-        assert "s,x=2: it is there already, with another value" in done.err
+        assert "s,x=2: it exists already, with another value" in done.err
     assert (small / "workspace" / "s,x=2" / "value.json").read_text() == "{}"
 
 

@@ -66,7 +66,7 @@ async def test_candidates_refused_ones_reasons_and_the_story_are_there_at_any_si
         await hand.pilot.resize_terminal(120, 36)
         await hand.sees("chosen, number 2 of 3", "max_accepted_cores  asked cores 16, offered at")
         await hand.press("k")
-        await hand.sees("What happened when it was tried", "highmem takes jobs of 500 GB and more")
+        await hand.sees("Result of the attempt", "highmem takes jobs of 500 GB and more")
         await hand.press("G")
         await hand.sees("old-cluster ─", "refused: ", "✗ tag offline  the job rejects it")
         await hand.sees("no single change would suffice")

@@ -121,7 +121,7 @@ async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root
         await hand.press("y")
         assert "1. here" in hand.app.clipboard
         await hand.press("enter")
-        await hand.sees("What decided about here", "max_accepted", "mapping.yml:")
+        await hand.sees("Values that decided about here", "max_accepted", "mapping.yml:")
         await hand.press("escape", "z")
         await hand.sees("1 refused, folded: z")
         await hand.press("z", "j")

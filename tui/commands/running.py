@@ -313,7 +313,7 @@ def may_redo(session: Session) -> str:
     if run.holder and not run.here:
         return f"the run is driven by {run.holder}"
     if look.marked and "completed" not in look.marked.values():
-        return "no marked sample is completed: R is for what failed"
+        return "no marked sample is completed: R is for failed samples"
     return ""
 
 
@@ -337,7 +337,7 @@ NETWORK: tuple[Command, ...] = (
             enabled=may_mark_sample),
     Command("network.filter", "t", "state", "samples in the next state: all, failed, ...",
             "network", 8, enabled=with_network, twin="network show --state"),
-    Command("network.waits", "b", "blocked by", "what this sample waits for, or was lost for",
+    Command("network.waits", "b", "blocked by", "the jobs that this sample waits for",
             "network", 10, enabled=may_ask_what_it_waits_for),
     Command("network.redo", "d", "redo…",
             "make the marked samples again, or all results made from other members than now",

@@ -85,7 +85,7 @@ def _head(view: NetworkView, out: Output, room: int) -> None:
     if run.why:
         out.lines(_wrapped(f"  why: {visible(run.why)}", room, "       "))
     if view.changed:
-        out.print("  network.toml or a source is not what this run was made from.")
+        out.print("  network.toml or a source has changed since this run was made.")
     if limits := describe(run.limits):
         out.lines(_wrapped(f"  limits:  {', '.join(limits)}", room, "           "))
     out.lines(_wrapped(f"  charged: {spent_text(run.spent)}{used_text(run)}", room, "           "))

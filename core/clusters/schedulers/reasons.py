@@ -296,7 +296,7 @@ ENDINGS = Reasons(
     {
         "DependencyNeverSatisfied": ReasonExplanation(
             "It was cancelled since a job that it had to wait for did not end well.",
-            "Submit again what failed, and then this.",
+            "Submit the failed job again, then this one.",
         ),
         "OutOfMemory": _STATES[JobState.OUT_OF_MEMORY],
         "preempted": ReasonExplanation(
@@ -333,7 +333,7 @@ ENDINGS = Reasons(
             lambda match: ReasonExplanation(
                 f"It was cancelled since job {match[1]}, which it had to wait for, did not end"
                 " well.",
-                "Submit again what failed, and then this.",
+                "Submit the failed job again, then this one.",
             ),
         ),
     ),

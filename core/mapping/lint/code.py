@@ -244,7 +244,7 @@ def _imported(piece: CodeSnippet) -> Iterator[LintFinding]:
         if root in _OF_TPV:
             if not has_in_module(each.module, each.name):
                 message = f"{where} imports {shortened(missing)}, which rowtui does not have"
-                hint = "docs/mapping.md lists what can be imported from TPV and Galaxy"
+                hint = "docs/mapping.md lists the possible imports from TPV and Galaxy"
                 yield LintFinding("M508", piece.place_of(each.at), message, hint, severity)
         elif not _is_installed(root):
             message = f"{where} imports {shortened(root)}, which is not installed"

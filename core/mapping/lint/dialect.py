@@ -68,10 +68,10 @@ def _words_of_tpv3(file: MappingFile) -> Iterator[LintFinding]:
     if any("accepted" in word for word in words):
         hint += ", and cores, mem, gpus of a destination are its capacity as well"
     hint += (
-        ". For what TPV 3 does write `dialect: tpv3` under `global:`; to stay with this, write "
-        "`dialect: seed` there"
+        ". For the behaviour of TPV 3, write `dialect: tpv3` under `global:`; to keep the "
+        "present behaviour, write `dialect: seed` there"
         if file.dialect is None
-        else ". For what TPV 3 does write `dialect: tpv3` under `global:`"
+        else ". For the behaviour of TPV 3, write `dialect: tpv3` under `global:`"
     )
     yield LintFinding(
         "M101",

@@ -219,7 +219,7 @@ def _without_effect(kind: str, entity: Entity) -> Iterator[LintFinding]:
                     "M305",
                     rule.whence(field).place,
                     f"`{field}` of {whose(rule.origin)} has no effect",
-                    "Only whole entities inherit; a rule changes the entity that it stands in",
+                    "Only whole entities inherit; a rule changes the entity that contains it",
                 )
         fields = [field for field in rule.said if field.startswith("tags.")]
         if kind == "destinations" and fields:

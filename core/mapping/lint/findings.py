@@ -43,7 +43,7 @@ CODES: Mapping[str, str] = {
     "M302": "rules after one that always fails",
     "M303": "every job fails",
     "M304": "a rule that overrides another without changing anything",
-    "M305": "a property that has no effect where it stands",
+    "M305": "a property that has no effect at its place",
     "M401": "a destination without a runner",
     "M402": "a destination that requires a tag which no job can have",
     "M403": "a tag that looks like a misspelt one",

@@ -210,7 +210,7 @@ class _Reader:
         self.problems.append(Problem(*place, message, hint))
         if len(self.problems) >= _MOST_PROBLEMS:
             message = f"reading stopped after {_MOST_PROBLEMS:,} problems"
-            self.problems.append(Problem(*place, message, "Mend these first."))
+            self.problems.append(Problem(*place, message, "Correct these errors first."))
             raise _LimitReached
 
     def _limit(self, mark: Any, message: str, hint: str) -> _LimitReached:

@@ -316,7 +316,7 @@ async def _read_staged(
         or result.truncated
         or (result.stdout and lines[-2:] != ["done", ""])
     ):
-        raise RowtuiError(f"what jobs reported cannot be read: {visible(result.complaint)}")
+        raise RowtuiError(f"the reports of jobs cannot be read: {visible(result.complaint)}")
     found: dict[str, tuple[bytes, Mapping[str, Sequence[bytes]]]] = {}
     for line in lines[:-2]:
         name, _, text = line.partition(" ")

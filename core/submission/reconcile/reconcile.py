@@ -189,7 +189,9 @@ class _PlanSettling:
                 it.traces = {**it.traces, **await self.access.site.traces(lost)}
         except OSError as error:
             why = error.strerror or str(error)
-            it.tell("", JobStep.UNKNOWN, f"what jobs left on {it.cluster} cannot be read: {why}")
+            it.tell(
+                "", JobStep.UNKNOWN, f"the reports of jobs on {it.cluster} cannot be read: {why}"
+            )
             return
         for token, entry in work.items():
             await self.settle_token(token, entry, found)

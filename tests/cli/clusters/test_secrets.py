@@ -235,7 +235,7 @@ def test_get_says_who_has_it_and_shows_it_only_when_told(here: Here) -> None:
     assert PLANTED not in quiet.stderr
     shown = here("secrets", "get", *WHOSE, "--show")
     assert shown.stdout == f"{PLANTED}\n"
-    assert "what follows is the password itself" in shown.stderr
+    assert "the password is printed next" in shown.stderr
 
 
 def test_json_has_the_password_only_with_show(here: Here) -> None:

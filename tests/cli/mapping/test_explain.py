@@ -95,7 +95,7 @@ def test_it_says_where_the_first_group_goes_and_who_said_every_value(here: Here)
     assert job.startswith("  16 CPUs, 64 GB, no GPUs, walltime 00:10:00")
     matched = [line.strip() for line in lines if line.startswith("  tool ")]
     assert matched == [
-        "tool default in mapping.yml:3: what all others inherit",
+        "tool default in mapping.yml:3: inherited by all others",
         "tool sam.* in mapping.yml:12: matches sample",
     ]
     at = lines.index("  cores = 16, set by rule many of tool default in mapping.yml:10")

@@ -115,7 +115,7 @@ def test_results_made_from_fewer_samples_than_now_are_made_again(
     here: OnClusters, small: Path
 ) -> None:
     assert here("network", "run", "--yes").code == 0
-    assert "Every result was made from what there is now." in here("network", "redo").out
+    assert "Every result was made from the present samples." in here("network", "redo").out
     network = small / "network.toml"
     network.write_text(network.read_text().replace("[1, 2, 3]", "[1, 2, 3, 4]"))
     assert here("network", "run", "--yes").code == 0

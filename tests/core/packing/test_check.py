@@ -54,7 +54,7 @@ def test_there_is_nothing_wrong_with_a_packing_that_is_right() -> None:
         ((Bundle(7, (ONE,)),), "there is no node type 7"),
         ((Bundle(-1, (ONE,)),), "there is no node type -1"),
         ((Bundle(0, (Lane((RequestRun(9, 1),)),)),), "there is no class 9"),
-        ((Bundle(0, (ONE,), 0),), "it is there 0 times"),
+        ((Bundle(0, (ONE,), 0),), "it occurs 0 times"),
         ((Bundle(0, ()),), "nothing is in it"),
         ((Bundle(0, (Lane(()),)),), "nothing is in it"),
         ((Bundle(0, (Lane((RequestRun(0, -1),)),)),), "less than once"),

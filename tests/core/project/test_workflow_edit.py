@@ -116,7 +116,7 @@ async def test_what_was_shown_is_written_and_taken_back_to_the_byte(place: Place
 async def test_another_content_than_the_one_that_was_shown_is_not_written(place: Place) -> None:
     shown = await place.edit(cores=6)
     place.file.write_text("# new\n" + WORKFLOW)
-    with pytest.raises(RowtuiError, match="not what you saw"):
+    with pytest.raises(RowtuiError, match="differs from the one shown"):
         await place.edit(cores=6, confirmed=shown.token)
     place.file.write_text(WORKFLOW.replace("= 1000", "= 2000"))
     assert "changed meanwhile" in (await place.edit(cores=6)).refused

@@ -271,7 +271,7 @@ def test_a_list_that_is_gone_before_it_was_read_never_came(here: Path) -> None:
     last = asyncio.run(driven.to_the_end())
     assert not last.success
     (failed,) = (it for it in driven.run.events() if isinstance(it, JobFailed))
-    assert "never came" in failed.reason
+    assert "the list is missing" in failed.reason
 
 
 def test_a_list_whose_samples_would_be_one_directory_stops_nothing_else(here: Path) -> None:

@@ -185,7 +185,7 @@ class HostKeyScreen(LoginDialog):
         """Compose the key, a hint for its comparison, and the two answers."""
         key = self._key
         told = [
-            line((visible(key.host), "title"), " was never seen before. It shows this key:"),
+            line((visible(key.host), "title"), " is unknown. Its host key is:"),
             (),
             line((f"{'kind':<13}", "dim"), key.kind),
             line((f"{'fingerprint':<13}", "dim"), (key.fingerprint, "key")),

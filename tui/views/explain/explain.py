@@ -243,7 +243,7 @@ def destination_lines(row: DestinationRow, decision: Decision, keys: str, width:
     else:
         lines += where
         if row.of.tried:
-            lines += section("What happened when it was tried")
+            lines += section("Result of the attempt")
             lines += wrapped(line("  ", (row.of.tried, "warning")), width, 2)
         lines += _score(row.of, decision, width)
     passed = [check for check in row.of.checks if check.passed]

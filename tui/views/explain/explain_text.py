@@ -58,7 +58,7 @@ def show_sources(view: ExplainView, row: DestinationRow | None) -> None:
     if found is None or found.decision is None or snapshot is None:
         return
     name = visible(row.name) if row is not None else "this job"
-    title = f"What decided about {name}, and where it is written"
+    title = f"Values that decided about {name}, and their places"
     view.app.push_screen(SourcesScreen(title, source_rows(row, found.decision), snapshot.root))
 
 
@@ -78,7 +78,7 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
         "",
         *lines_to_add(asked, action.name, plain),
     ]
-    view.app.push_screen(PageScreen(f"What would make it so for {action.name}", lines))
+    view.app.push_screen(PageScreen(f"Text that realises the what-if for {action.name}", lines))
 
 
 def copy_json(view: ExplainView) -> None:

@@ -305,7 +305,7 @@ def why_lines(group: GroupSummary, width: int) -> list[Line]:
     return [
         *lines,
         (),
-        line(("x", "key"), f"  why {what}, and what would change that"),
+        line(("x", "key"), f"  why {what}, and changes that would help"),
         line(("4", "key"), "  pack its job with others"),
     ]
 

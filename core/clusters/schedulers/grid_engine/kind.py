@@ -164,7 +164,7 @@ def read_lines(text: str) -> tuple[tuple[str, str], ...]:
 # Explanations of the reasons that `parse` reads from the letters of Grid Engine's states.
 
 _WAIT = "Nothing needs to be done."
-_CLEAR = "Mend the cause and have the error cleared (`qmod -cj`), or cancel it and submit again."
+_CLEAR = "Correct the cause and have the error cleared (`qmod -cj`), or cancel it and submit again."
 
 
 def _in_error(match: re.Match[str]) -> ReasonExplanation:

@@ -50,7 +50,7 @@ WORDS = {
     "Dependency": ReasonExplanation("It waits for other jobs to end.", _WAIT),
     "DependencyNeverSatisfied": _never(
         "A job that it has to wait for did not end as it must: this one never starts.",
-        "Cancel it, and submit again what failed.",
+        "Cancel it, and submit the failed job again.",
     ),
     "JobHeldUser": HELD,
     "JobHeldAdmin": _never(
@@ -90,7 +90,7 @@ WORDS = {
         "Cancel it, and ask for another number of nodes or use another partition.",
     ),
     "PartitionConfig": _never(
-        "The partition is not meant for such a job: it can never give what this one asks for.",
+        "The partition is not meant for such a job: its limits exclude the request.",
         _LESS,
     ),
     "PartitionDown": _CLOSED,

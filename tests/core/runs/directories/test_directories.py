@@ -108,7 +108,7 @@ def test_what_is_there_with_another_value_is_never_overwritten(
     assert [it.name for it in made.conflicts] == ["a", "b", "c", "e", "f"]
     first = made.conflicts[0]
     assert first == DirectoryConflict(
-        "a", wanted, {"t": 1}, "it is there already, with another value"
+        "a", wanted, {"t": 1}, "it exists already, with another value"
     )  # fmt: skip
     assert all(it.why for it in made.conflicts)
     assert (workspace / "a" / "value.json").read_text() == '{"t": 1}'
