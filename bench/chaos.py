@@ -358,7 +358,7 @@ class Seed:
 
     async def is_busy(self) -> bool:
         """Whether any job is in the queue, or that cannot be asked."""
-        scheduler = self.watcher.reach.scheduler(self.watcher.cluster.name)
+        scheduler = self.watcher.connections.scheduler(self.watcher.cluster.name)
         assert scheduler is not None
         snapshot = await scheduler.queue()
         return bool(snapshot.error) or any(job.state.active for job in snapshot.jobs)

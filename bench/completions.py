@@ -70,7 +70,7 @@ def with_records(root: Path, state: State) -> None:
 
 
 @contextlib.contextmanager
-def surroundings(home: Path) -> Iterator[None]:
+def bench_environment(home: Path) -> Iterator[None]:
     """Nobody's own configuration and queue."""
     kept = dict(os.environ)
     os.environ.update(HOME=str(home), ROWTUI_LOCAL_DIR=str(home / "queue"))
@@ -254,7 +254,7 @@ def measure(
 ) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="rowtui-completions-") as temporary:
         folder = Path(temporary)
-        with surroundings(folder):
+        with bench_environment(folder):
             root = make_in_another_process(folder / "project", directories, made)
             told = asyncio.run(events(root, many, profile))
             lines = rows_of(told, directories)

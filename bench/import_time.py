@@ -46,7 +46,7 @@ COMMANDS = (
 
 def measure(words: Sequence[str], program: Path, project: Path, rounds: int) -> Measured:
     """One command: its best and median run."""
-    environment = surroundings(project)
+    environment = bench_environment(project)
     log = project.parent / "stderr.log"
     run([program, *words], project, environment, log)
     runs = [run([program, *words], project, environment, log) for _ in range(rounds)]
@@ -69,14 +69,14 @@ def loaded(words: Sequence[str], project: Path) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", _COUNT, *words],
         cwd=project,
-        env=surroundings(project),
+        env=bench_environment(project),
         capture_output=True,
         text=True,
     )
     return set(done.stderr.rstrip("\n").rpartition("\n")[2].split())
 
 
-def surroundings(project: Path) -> dict[str, str]:
+def bench_environment(project: Path) -> dict[str, str]:
     """Nobody's own configuration."""
     home = str(project.parent)
     return {"PATH": os.environ.get("PATH", ""), "HOME": home, "LC_ALL": "C.UTF-8"}
@@ -99,7 +99,7 @@ def main() -> None:
         print("| command | CPU ms | wall ms | MB | modules | heavy ones |")
         print("|---|--:|--:|--:|--:|---|")
         python = [sys.executable, "-c", "pass"]
-        runs = [run(python, project, surroundings(project), log) for _ in range(given.rounds)]
+        runs = [run(python, project, bench_environment(project), log) for _ in range(given.rounds)]
         rows.append(in_ms(of_runs("interpreter", 0, "floor", runs)))
         print(f"| `python -c pass` | {figures(rows[-1])} | | |")
         for words in COMMANDS:

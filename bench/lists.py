@@ -21,7 +21,7 @@ from rowtui.core.engine.local.cuts import RequestedList
 from rowtui.core.engine.local.pages import ListPages
 from rowtui.core.groups.model import Status
 from rowtui.core.project.project import Project
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import ListRequest
 from rowtui.core.state.merge import build_directories
 from rowtui.core.state.model import State, bit_set
 
@@ -32,28 +32,28 @@ from bench.measured import Measured, write
 ACTION = 3  # sorted by two values, split, at most 100 in a group
 EVERYTHING = tuple(Status)
 DIRECTORIES = (
-    ("as it is", ListAsked()),
-    ("status", ListAsked("status=eligible")),
-    ("part of a name", ListAsked("beef")),
-    ("part of a name, in nearly all", ListAsked("0")),
-    ("pattern of a name", ListAsked("name~^00.*f$")),
-    ("a stored value", ListAsked("temperature<1.5")),
-    ("a stored value, a name, a status", ListAsked("temperature<1.5 ab !status=completed")),
-    ("a value that is not stored", ListAsked("seed>10")),
-    ("the same value again, another number", ListAsked("seed>11")),
-    ("by name, descending", ListAsked("", "name", True)),
-    ("by status", ListAsked("", "status")),
-    ("by a value", ListAsked("", "/temperature")),
-    ("by a value, filtered, descending", ListAsked("status!=completed", "/temperature", True)),
+    ("as it is", ListRequest()),
+    ("status", ListRequest("status=eligible")),
+    ("part of a name", ListRequest("beef")),
+    ("part of a name, in nearly all", ListRequest("0")),
+    ("pattern of a name", ListRequest("name~^00.*f$")),
+    ("a stored value", ListRequest("temperature<1.5")),
+    ("a stored value, a name, a status", ListRequest("temperature<1.5 ab !status=completed")),
+    ("a value that is not stored", ListRequest("seed>10")),
+    ("the same value again, another number", ListRequest("seed>11")),
+    ("by name, descending", ListRequest("", "name", True)),
+    ("by status", ListRequest("", "status")),
+    ("by a value", ListRequest("", "/temperature")),
+    ("by a value, filtered, descending", ListRequest("status!=completed", "/temperature", True)),
 )
 GROUPS = (
-    ("as they are", ListAsked()),
-    ("size", ListAsked("size<100")),
-    ("first directory", ListAsked("name~^00")),
-    ("text anywhere", ListAsked("2.5")),
-    ("a stored value, by first directory", ListAsked("temperature<1.5", "first")),
-    ("by size, descending", ListAsked("", "size", True)),
-    ("by sort key", ListAsked("", "sort_key", True)),
+    ("as they are", ListRequest()),
+    ("size", ListRequest("size<100")),
+    ("first directory", ListRequest("name~^00")),
+    ("text anywhere", ListRequest("2.5")),
+    ("a stored value, by first directory", ListRequest("temperature<1.5", "first")),
+    ("by size, descending", ListRequest("", "size", True)),
+    ("by sort key", ListRequest("", "sort_key", True)),
 )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 from rowtui.core.project.queue.book import QueueBook
-from rowtui.core.project.queue.views import MINE, QueueAsked
+from rowtui.core.project.queue.views import MINE, QueueRequest
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
 from rowtui.core.submission.plan.model import JobRecord, JobStep
 
@@ -70,7 +70,7 @@ def least(work: Callable[[], object], runs: int = RUNS) -> float:
 def measure(jobs: int) -> list[tuple[str, str]]:
     """What and how long, as text."""
     view = look(jobs)
-    mine = QueueAsked(whose=MINE)
+    mine = QueueRequest(whose=MINE)
 
     def fresh() -> QueueBook:
         book = QueueBook()
@@ -78,7 +78,7 @@ def measure(jobs: int) -> list[tuple[str, str]]:
         book.page(mine, 0, PAGE)
         return book
 
-    def first(asked: QueueAsked) -> float:
+    def first(asked: QueueRequest) -> float:
         """On a list that has not been asked for it."""
         books = [fresh() for _ in range(2)]
         return least(lambda: books.pop().page(asked, 0, PAGE), 2)

@@ -107,7 +107,7 @@ class RemoteProjects:
         """The project as one more process would have it open: with a connection of its own."""
         environment = dict(os.environ)
         environment["XDG_CONFIG_HOME"] = str(folder / "config")
-        environment[POLL_VARIABLE] = "0"  # asked whenever somebody wants to know
+        environment[POLL_VARIABLE] = "0"  # asked on request
         return Project.open(folder, cluster=NAME, environment=environment)
 
     def waiting(self) -> list[str]:
@@ -158,7 +158,7 @@ class ProjectsHere:
         project = Project.open(folder, cluster=self.name, environment=environment)
         if self.engine is not None:
             scheduler = GridEngineScheduler(self.name, self.engine.transport)
-            project.reach._schedulers[self.name] = scheduler
+            project.connections._schedulers[self.name] = scheduler
         return project
 
     def waiting(self) -> list[str]:

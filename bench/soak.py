@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.groups.model import Status
-from rowtui.core.project.queue.views import QueueAsked
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.queue.views import QueueRequest
+from rowtui.core.project.views.views import ListRequest
 
 from bench.__main__ import machine
-from bench.completions import private_memory, surroundings
+from bench.completions import bench_environment, private_memory
 from bench.tui import engine as bench_engine
 from bench.tui.terminal import cpu_of
 
@@ -90,7 +90,7 @@ class Soak:
         self.done[what] = self.done.get(what, 0) + 1
 
     async def _groups(self, action: int) -> None:
-        asked = ListAsked("", self.chance.choice(GROUP_SORTS), self.chance.random() < 0.5)
+        asked = ListRequest("", self.chance.choice(GROUP_SORTS), self.chance.random() < 0.5)
         statuses = self.chance.choice(STATUSES)
         page = await self.engine.groups.page(action, statuses, 0, 50, asked=asked)
         if page.total:
@@ -99,7 +99,7 @@ class Soak:
             await self.engine.groups.members(action, statuses, at, 0, 50)
 
     async def _directories(self, action: int) -> None:
-        asked = ListAsked(
+        asked = ListRequest(
             self.chance.choice(FILTERS), self.chance.choice(SORTS), self.chance.random() < 0.5
         )
         statuses = self.chance.choice(STATUSES)
@@ -109,7 +109,7 @@ class Soak:
             await self.engine.groups.directories(action, statuses, at, 50, asked=asked)
 
     async def _queue(self, _: int) -> None:
-        asked = QueueAsked()
+        asked = QueueRequest()
         page = await self.engine.queue.page(asked, 0, 50)
         if page.total:
             await self.engine.queue.page(asked, self.chance.randrange(page.total), 50)
@@ -247,7 +247,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory(prefix="rowtui-soak-") as temporary:
         folder = Path(temporary)
-        with surroundings(folder), contextlib.chdir(ROOT):
+        with bench_environment(folder), contextlib.chdir(ROOT):
             made = asyncio.create_subprocess_exec(
                 sys.executable, "-c",
                 "import sys; from pathlib import Path; from bench.tui.engine import make; "

@@ -81,7 +81,7 @@ async def measured(here: RemoteProjects, name: str, jobs: int, *, arrays: bool) 
     for turn in range(TURNS):
         project = here.open(here.make(f"{name}-{turn}", jobs, arrays=arrays))
         project.synchronise()
-        await project.reach.connect(NAME)
+        await project.connections.connect(NAME)
         turns.append(await submit(project, jobs, int(arrays)))
         await project.let_go()
         here.cluster.run(f"scancel -u {here.cluster.user}", check=False)
@@ -105,8 +105,8 @@ async def floors(here: RemoteProjects, jobs: int) -> list[Measured]:
     """What the same jobs cost without us: sbatch over the connection, and sbatch alone."""
     project = here.open(here.make("floors", 1))
     project.synchronise()
-    await project.reach.connect(NAME)
-    cluster, scheduler = project.reach.known(NAME), project.reach.scheduler(NAME)
+    await project.connections.connect(NAME)
+    cluster, scheduler = project.connections.known(NAME), project.connections.scheduler(NAME)
     assert cluster is not None
     assert scheduler is not None
     (job,) = plan_submission(project, project.workflow.actions).jobs
@@ -124,7 +124,7 @@ async def floors(here: RemoteProjects, jobs: int) -> list[Measured]:
     (project.root / "script").write_text(job.script)
     words = f"seq {jobs} | xargs -P {scheduler.at_once} -n 1 sbatch --parsable --hold -J"
     began = time.perf_counter()
-    await project.reach.transport(cluster).run(
+    await project.connections.transport(cluster).run(
         ["sh", "-c", f"{words} x script"], timeout=600, cwd=project.root
     )
     alone = time.perf_counter() - began
@@ -146,10 +146,10 @@ async def learn_limits(here: RemoteProjects) -> None:
     """Ask how long arrays may be: nobody asks a cluster whose partitions are configured."""
     os.environ["XDG_CACHE_HOME"] = str(here.cluster.work / "cache")
     project = here.open(here.make("limits", 1))
-    await project.reach.connect(NAME)
-    cluster = project.reach.known(NAME)
+    await project.connections.connect(NAME)
+    cluster = project.connections.known(NAME)
     assert cluster is not None
-    described = await describe_over(project.reach.transport(cluster))
+    described = await describe_over(project.connections.transport(cluster))
     assert described is not None
     remember_description(cluster, described)
     await project.let_go()

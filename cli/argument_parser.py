@@ -60,7 +60,7 @@ def watch_option(parser: Any, seconds: int = 5) -> None:
         type=positive,
         const=seconds,
         metavar="SECONDS",
-        help=f"then tell only what changes, a line each, until Ctrl-C [every {seconds} seconds]",
+        help=f"then print only the changes, a line each, until Ctrl-C [every {seconds} seconds]",
     )
 
 
@@ -233,6 +233,6 @@ def common_options() -> argparse.ArgumentParser:
     )
     group.add_argument("--no-progress", action="store_true", help="no progress bars")
     group.add_argument("--clear-progress", action="store_true", help="wipe finished bars")
-    group.add_argument("-v", "--verbose", action="count", help="say more (repeat for more)")
-    group.add_argument("-q", "--quiet", action="count", help="say less (repeat for less)")
+    group.add_argument("-v", "--verbose", action="count", help="print more (repeat for more)")
+    group.add_argument("-q", "--quiet", action="count", help="print less (repeat for less)")
     return common

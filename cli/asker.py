@@ -53,7 +53,7 @@ class TerminalAsker:
     async def host_key(self, question: UnknownHostKey) -> bool:
         """See `Asker`. Only the word yes accepts."""
         text = self._named(
-            f"{visible(question.host)} was never seen before. It shows this key:\n"
+            f"{visible(question.host)} is unknown. Its host key is:\n"
             f"  {visible(question.kind)} {visible(question.fingerprint)}\n"
             "Compare it with what the site publishes. Type yes to believe it from now on: "
         )

@@ -105,7 +105,7 @@ def _as_text(out: Output) -> int:
     code = show_status.run(wanted, out)
     out.note(
         "The dashboard needs a terminal that can be drawn on. As text: `rowtui show status --watch`"
-        " tells what changes; `rowtui --help` says what else there is."
+        " prints changes; `rowtui --help` lists all commands."
     )
     return code
 

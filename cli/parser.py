@@ -58,7 +58,9 @@ LEAST, MOST = 2_000, 1_000_000  # directories of the large demo
 def add_recording(parser: Any) -> None:
     """Add `--record`, `--replay` and `--hash-actions`."""
     parser.add_argument(
-        "--record", metavar="FILE", help="write what the dashboard is told, with all names hashed"
+        "--record",
+        metavar="FILE",
+        help="record the data of the dashboard in FILE, with all names hashed",
     )
     parser.add_argument("--replay", metavar="FILE", help="show a recording in the dashboard")
     parser.add_argument(
@@ -79,7 +81,7 @@ def add_demo(commands: Any, add: Any, text: str) -> None:
     demo.add_argument(
         "scenario", nargs="?", default="small", metavar="SCENARIO", help="small, network or large"
     )
-    demo.add_argument("--list", action="store_true", help="say which scenarios there are")
+    demo.add_argument("--list", action="store_true", help="list the scenarios")
     demo.add_argument("--headless", action="store_true", help="text only; runs to the end")
     demo.add_argument("--keep", metavar="FOLDER", help="make it here and keep it")
     demo.add_argument(
@@ -94,7 +96,7 @@ def add_demo(commands: Any, add: Any, text: str) -> None:
 _EPILOG = """\
 Examples:
   rowtui                          open the dashboard on the project of this folder
-  rowtui show status              what is completed, submitted, eligible and waiting
+  rowtui show status              directories by state
   rowtui submit -a equilibrate    submit one action's eligible groups, after asking
   rowtui plan --json              what would be submitted, where, why and at what cost
   rowtui explain equilibrate      where the jobs of an action go, and why not elsewhere
@@ -130,7 +132,7 @@ _PARTS = (
             "scan": "look at the directories again: completed actions, lost products, "
             "edited values",
             "clean": "remove cached state; everything is found again, but job ids are lost",
-            "doctor": "say which cluster this is and why, and what is missing or wrong",
+            "doctor": "identify the local cluster, and list missing or wrong settings",
             "demo": "make a project to try things out on, and open the dashboard on it",
             "completion": "print a script that completes rowtui's commands in your shell",
         },
@@ -139,9 +141,9 @@ _PARTS = (
         "pack.parser",
         "add_submit_commands",
         {
-            "plan": "show what would be submitted, where and why, and what it may cost",
+            "plan": "show the jobs to be submitted, their destinations, reasons and cost",
             "submit": "submit eligible groups to the scheduler, after asking",
-            "pack": "show how jobs would share nodes, what that costs and saves",
+            "pack": "show how jobs would share nodes, with cost and savings",
         },
     ),
     _Part(
@@ -149,7 +151,7 @@ _PARTS = (
         "add_job_commands",
         {
             "queue": "show all your jobs on all clusters, also outside of a project",
-            "logs": "show what a job has written",
+            "logs": "show the output of a job",
             "cancel": "cancel jobs of this project, after asking",
             "hold": "keep waiting jobs of this project from starting",
             "release": "let held jobs of this project start",
@@ -174,7 +176,7 @@ _PARTS = (
         "mapping.parser",
         "add_mapping_commands",
         {
-            "explain": "say where the jobs of an action would go, why there, and why not elsewhere",
+            "explain": "explain where the jobs of an action would go, and why",
             "mapping": "check, format, test, show and trust mapping files",
         },
     ),
@@ -197,7 +199,7 @@ _PARTS = (
     _Part(
         "clusters.parser",
         "add_secrets",
-        {"secrets": "store passwords of clusters, and say which are known"},
+        {"secrets": "store passwords of clusters, and list the stored ones"},
     ),
     _Part(
         "parser",

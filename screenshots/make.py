@@ -16,8 +16,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from collections.abc import Awaitable
+from collections.abc import Callable
+from dataclasses import dataclass
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -278,7 +281,7 @@ SCENES: dict[str, Scene] = {
     ),
     "network-list": Scene(keys("8", "m"), "m graph", BOTH, engine=with_network),
     "network-waits": Scene(keys("8", "l", "enter", "b"), "waits for itself", engine=with_network),
-    "network-redo": Scene(keys("8", "d"), "goes to the trash", engine=with_network),
+    "network-redo": Scene(keys("8", "d"), "go to the trash", engine=with_network),
     "network-samples": Scene(
         keys("8", "enter", "space", "space"), "2 of 60", BOTH, engine=with_network
     ),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-
-from rowtui.core.project.views.views import Edit, EditAsked
+from rowtui.core.project.views.views import Edit
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.workflow_edit import difference
 from rowtui.core.runs.model import RunStatus
-
 from tests.tui.hand import Hand
 from tests.tui.sample import SampleEngine
-from tests.tui.sample_network import CHAIN, with_network
+from tests.tui.sample_network import CHAIN
+from tests.tui.sample_network import with_network
+from rowtui.core.project.views.views import EditRequest
 
 
 async def wondering(hand: Hand[SampleEngine]) -> None:
@@ -42,7 +42,7 @@ name = "sample"
 class WritingEngine(SampleEngine):
     """Has a workflow.toml, and shows what would change there."""
 
-    async def mapping_edit_workflow(self, asked: EditAsked) -> Edit:
+    async def mapping_edit_workflow(self, asked: EditRequest) -> Edit:
         after = WORKFLOW.replace(b"= 16 ", b"= 8 ").replace(b"04:00", b"02:00")
         diff = difference(WORKFLOW, after)
         return Edit(

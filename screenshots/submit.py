@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-
-from rowtui.core.project.review.views import Budget, PlanCheck, CheckState, PlanFinding, ScriptBefore
+from rowtui.core.project.review.views import Budget
+from rowtui.core.project.review.views import PlanCheck
+from rowtui.core.project.review.views import CheckState
+from rowtui.core.project.review.views import PlanFinding
+from rowtui.core.project.review.views import ScriptBefore
 from rowtui.core.submission.sending.release_held import SendingProgress
-from rowtui.core.submission.plan.model import Plan, JobStep
-
+from rowtui.core.submission.plan.model import Plan
+from rowtui.core.submission.plan.model import JobStep
 from tests.tui.hand import Hand
 from tests.tui.sample import SampleEngine
 
@@ -52,7 +55,7 @@ class OverEngine(ReviewedEngine):
         )
         refused = PlanFinding(
             FAILED, "anvil/shared: Requested time limit is invalid",
-            "w says where else it could go; space leaves it out", ((7, 8),),
+            "w shows other destinations; space leaves the job out", ((7, 8),),
         )  # fmt: skip
         self.checks["dry check"] = PlanCheck("dry check", FAILED, "", findings=(refused,))
 
@@ -70,7 +73,7 @@ class FaultyEngine(ReviewedEngine):
             if number == 1:
                 yield replace(step, became=JobStep.ACCEPTED)
             elif number == 2:
-                why = "whether equilibrate was submitted is not known after 180 s: no answer"
+                why = "the submission of equilibrate is unconfirmed after 180 s: no answer"
                 yield SendingProgress(2, step.total, step.token, "", why, JobStep.UNKNOWN)
                 return
 

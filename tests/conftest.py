@@ -31,7 +31,7 @@ if os.access(MEMORY, os.W_OK):
     if room.f_bavail * room.f_frsize > MEMORY_NEEDED and not room.f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
-# Queues are asked whenever somebody wants to know: the tests' clusters are nobody else's.
+# Queues are asked on request: the tests' clusters are nobody else's.
 os.environ["ROWTUI_POLL"] = "0"
 
 # Started in the background, a shell ignores interrupts (and below nohup hang-ups), and so would

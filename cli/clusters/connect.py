@@ -33,7 +33,7 @@ from rowtui.core.clusters.transports.shared.folder import plain_name, shared_soc
 from rowtui.core.clusters.transports.shared.protocol import LoginState, SharedLogin
 from rowtui.core.clusters.transports.shared.server import Shared, serve
 from rowtui.core.clusters.transports.shared.user import UserQuestions
-from rowtui.core.project.context.credentials import Door
+from rowtui.core.project.context.credentials import LoginCredentials
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -47,10 +47,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
         asyncio.run(_keep(name, remote, args.seconds, idle, out))
         return 0
     person = TerminalAsker(name)
-    door = Door(remote, lambda: person)  # a stored password is tried before the user is asked
+    # A stored password is tried before the user is asked.
+    credentials = LoginCredentials(remote, lambda: person)
     try:
         login = asyncio.run(
-            open_shared(name, remote, door, seconds=args.seconds, idle_seconds=idle)
+            open_shared(name, remote, credentials, seconds=args.seconds, idle_seconds=idle)
         )
     except LoginError as error:
         if person.complaint:
@@ -90,7 +91,7 @@ def _remote(name: str, out: Output) -> Remote:
     known = [visible(c.name) for c in configured.clusters if c.remote is not None]
     raise RowtuiError(
         f"there is no cluster '{visible(name)}'",
-        f"these are reached over SSH: {', '.join(known)}"
+        f"the clusters with SSH access are {', '.join(known)}"
         if known
         else "describe it in rowtui's clusters.toml, with [cluster.ssh]",
     )
@@ -145,7 +146,7 @@ async def _keep(name: str, remote: Remote, seconds: float, idle: float, out: Out
     """Log in here and share the login from this process. Raises: LoginError, SharedError."""
     target = ssh_target(remote)
     person = TerminalAsker(name)
-    questions = UserQuestions(Door(remote, lambda: person))
+    questions = UserQuestions(LoginCredentials(remote, lambda: person))
     transport = own_transport(remote.transport, target, questions)
     path = shared_socket(name, target)
     if await look_at(path) is not None:

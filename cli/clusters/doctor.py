@@ -123,7 +123,7 @@ def show_node_types(args: argparse.Namespace, out: Output) -> int:
     sit_before(around)
     out.problems(around.configured.problems)
     cluster = around.recognised.cluster
-    found = run_async(live_node_types(around.reach, cluster, around.environment))
+    found = run_async(live_node_types(around.connections, cluster, around.environment))
     for notice in found.notices:
         out.warn(notice)
     if not found.kinds:
@@ -146,7 +146,7 @@ def _say_where(cluster: Cluster, file: Path, out: Output) -> None:
         name = visible(cluster.name)
         where = f"{name} has node types already: these may replace them in {place}."
     else:
-        where = f"This may stand at the end of {place}; --write puts it there."
+        where = f"These lines can be added to {place}; --write puts it there."
     out.note(where)
     if all(kind.price is None for kind in cluster.node_types):
         out.note("If its nodes cost something, give each type a `price_per_hour`.")

@@ -25,12 +25,12 @@ from rowtui.core.clusters.model import Cluster, Identified, Partition, Remote
 from rowtui.core.clusters.polling.description_cache import remember_description
 from rowtui.core.clusters.polling.probe import Visit, visit
 from rowtui.core.clusters.schedulers.slurm.describe import why_no_slurm
-from rowtui.core.clusters.transports.reach import transport_for
+from rowtui.core.clusters.transports.cluster_transport import transport_for
 from rowtui.core.clusters.transports.ssh_config import Hop, missing_files, route_to
 from rowtui.core.engine.api.json.values import bad_of
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.project.context.connections import scheduler_of
-from rowtui.core.project.context.credentials import Door
+from rowtui.core.project.context.credentials import LoginCredentials
 from rowtui.core.project.planning.plan_submission import project_problems
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.project.project import Project
@@ -102,15 +102,16 @@ def problem_findings(project: Project) -> Iterator[DoctorFinding]:
     """Yield the problems of workflow.toml and clusters.toml that are known without a login."""
     try:
         cluster = project.recognised.cluster
-        if project.reach.is_remote(cluster):
+        if project.connections.is_remote(cluster):
             try:
-                project.reach.described(cluster, ask=False)
+                project.connections.described(cluster, ask=False)
             except RowtuiError as error:
                 yield from map(
                     problem_finding, (*project.configured.problems, *project.workflow.problems)
                 )
-                text = f"{error.message}: whether jobs fit there is not known"
-                hint = f"'rowtui doctor --cluster {visible(cluster.name)} --connect' asks"
+                text = f"{error.message}: job sizes cannot be checked"
+                name = visible(cluster.name)
+                hint = f"'rowtui doctor --cluster {name} --connect' queries the cluster"
                 yield DoctorFinding("partitions", WARNING, text, hint)
                 return
         problems = project_problems(project)
@@ -262,7 +263,7 @@ def _way(name: str, remote: Remote) -> Iterator[DoctorFinding]:
 
 def _facts(hop: Hop, prefix: str, transport: str) -> Iterator[str]:
     keys = ", ".join(_short(file) for file in hop.identities)
-    yield prefix + (f"keys: {keys}" if keys else "no key file is there")
+    yield prefix + (f"keys: {keys}" if keys else "no key file exists")
     if hop.agent_keys is None:
         yield prefix + "no agent"
     else:
@@ -277,7 +278,7 @@ def _facts(hop: Hop, prefix: str, transport: str) -> Iterator[str]:
         yield prefix + "the host key is vouched for by an authority"
     else:
         then = "the first login asks" if transport == "asyncssh" else "log in once with ssh"
-        yield prefix + f"the host key is not known: {then}"
+        yield prefix + f"the host key is unknown: {then}"
 
 
 def _look(cluster: Cluster, remote: Remote) -> Iterator[DoctorFinding]:
@@ -329,8 +330,9 @@ def _slurm(cluster: Cluster, described: Cluster, version: str) -> Iterator[Docto
 async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str]:
     """Return the findings, and what the user can do if there are none."""
     person = TerminalAsker(cluster.name)
-    door = Door(remote, lambda: person)  # a stored password is tried before the user is asked
-    transport = transport_for(remote, door, cluster=cluster.name)
+    # A stored password is tried before the user is asked.
+    credentials = LoginCredentials(remote, lambda: person)
+    transport = transport_for(remote, credentials, cluster=cluster.name)
     try:
         seen = await visit(cluster, transport)
         hint = "" if transport.error is None else transport.error.hint

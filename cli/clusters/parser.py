@@ -84,7 +84,7 @@ def in_words(seconds: float) -> str:
 
 
 SET_EXAMPLES = """\
-  rowtui secrets set login.example.org          asks twice, without showing what is typed
+  rowtui secrets set login.example.org          asks twice, without showing the password
   rowtui secrets set login.example.org jane
   pass show hpc | rowtui secrets set login.example.org jane --stdin"""
 
@@ -101,9 +101,9 @@ LIST_EXAMPLES = """\
 
 _VERBS = (
     ("set", "store a password in your key ring", SET_EXAMPLES),
-    ("get", "say whether a password is known, and by whom", GET_EXAMPLES),
+    ("get", "report whether a password is stored, and by which provider", GET_EXAMPLES),
     ("delete", "remove a password from your key ring", DELETE_EXAMPLES),
-    ("list", "list whose passwords are known, and by whom", LIST_EXAMPLES),
+    ("list", "list the stored passwords: machine, user and provider", LIST_EXAMPLES),
 )
 
 

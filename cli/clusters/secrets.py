@@ -41,7 +41,7 @@ async def answer_on_terminal(prompt: str, echo: bool) -> Secret | None:
         os.write(fd, shown.encode("utf-8", "replace"))
         await readable(fd)
         typed = os.read(fd, LINE)
-        return _secret_in(typed, "what was typed") or (Secret("") if typed else None)
+        return _secret_in(typed, "the typed password") or (Secret("") if typed else None)
 
 
 def secret_from_stdin() -> Secret | None:
@@ -181,7 +181,7 @@ async def _get(args: argparse.Namespace, out: Output) -> int:
     for failure in lookup.failures:
         out.warn(str(failure))
     if args.show:
-        out.warn("what follows is the password itself: mind who looks on, and where it is kept")
+        out.warn("the password is printed next: check who can see or store the output")
     if args.json:
         shown = {"password": found.secret.reveal()} if args.show else {}
         _print_json(out, machine=args.machine, user=user, provider=found.provider, **shown)
@@ -233,7 +233,7 @@ async def _list(args: argparse.Namespace, out: Output) -> int:
         ]
         out.lines(table_lines(columns, rows_shown, out))
     else:
-        out.note("No password is known.")
+        out.note("No password is stored.")
     return 1 if listing.failures else 0
 
 

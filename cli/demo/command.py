@@ -240,7 +240,7 @@ def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
         out.note("The study goes on in the background.")
     else:
         _show_results(read_thresholds(root), out)
-    out.note(f"The project is in {root}; go on with: cd {root} && rowtui")
+    out.note(f"The project is in {root}; to continue: cd {root} && rowtui")
     return code
 
 
@@ -330,12 +330,12 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
         settings = settings_of(args) or {}
         options = EngineOptions(str(root), cluster)
         code = show(options, out, args, played=RealDemo("network"), **settings)
-        out.note(f"The project is in {root}; go on with: cd {root} && rowtui")
+        out.note(f"The project is in {root}; to continue: cd {root} && rowtui")
         return code
     out.print(
         "Three parameters and replicas are simulated, averaged, fitted and drawn in one plot:"
     )
-    out.print("24 + 12 + 4 + 1 jobs, each begun as soon as what it needs is there.")
+    out.print("24 + 12 + 4 + 1 jobs, each begun as soon as its inputs exist.")
     return _run_as_text(root, cluster, out)
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _QUEUE = """\
   rowtui queue                       this machine, and all clusters of clusters.toml
   rowtui queue --cluster alpha --cluster beta
-  rowtui queue --ended               also what has ended
-  rowtui queue --watch 30            and then what changes, every 30 seconds, until Ctrl-C
-  rowtui queue --json --no-login     for programs, which nobody answers"""
+  rowtui queue --ended               ended jobs as well
+  rowtui queue --watch 30            then the changes, every 30 seconds, until Ctrl-C
+  rowtui queue --json --no-login     for programs: no password prompts"""
 _LOGS = """\
   rowtui logs 12
   rowtui logs -f 12_3                the third task of an array, as it goes on
@@ -51,14 +51,16 @@ def _add_queue(queue: Any) -> None:
     # The default behaviour of a typed command; scripts may still pass the option.
     queue.add_argument("--now", action="store_true", help=argparse.SUPPRESS)
     watch_option(queue, 30)
-    queue.add_argument("--no-login", action="store_true", help="ask nobody for passwords and codes")
+    queue.add_argument(
+        "--no-login", action="store_true", help="do not prompt for passwords and codes"
+    )
     json_option(queue)
 
 
 def _add_logs(logs: Any) -> None:
     logs.add_argument("job", metavar="JOB", help="a job id, or a directory's last job")
     logs.add_argument("-a", "--action", metavar="NAME", help="the directory's job for this action")
-    logs.add_argument("-f", "--follow", action="store_true", help="go on as it grows")
+    logs.add_argument("-f", "--follow", action="store_true", help="follow the log as it grows")
     logs.add_argument(
         "-n", "--lines", type=count, default=0, metavar="N", help="the last N lines [default: all]"
     )
@@ -101,7 +103,10 @@ def add_retry(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     parser.add_argument("-n", type=count, metavar="N", help="at most N jobs")
     change = parser.add_argument_group("Changes, for a whole job")
     change.add_argument(
-        "--memory", type=_memory, metavar="2x|64G", help="so many times what it had, or so much"
+        "--memory",
+        type=_memory,
+        metavar="2x|64G",
+        help="a multiple of the failed job's memory, or an amount",
     )
     change.add_argument("--time", type=_walltime, metavar="2x|04:00:00", help="the time limit")
     change.add_argument("--cpus", type=_cpus, metavar="2x|8", help="the CPUs")

@@ -17,7 +17,7 @@ from rowtui.cli.environment import cluster_name
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.queue_text import queue_lines, terminal_width
 from rowtui.cli.output.output import Output
-from rowtui.cli.output.watch import Told, changes, told_of_queue
+from rowtui.cli.output.watch import Reported, changes, reported_queue
 from rowtui.cli.project.open import open_project, say_notices, sit_before
 from rowtui.core.base.errors import InvalidFileError, NoProjectError, RowtuiError
 from rowtui.core.base.json import VERSION
@@ -106,7 +106,7 @@ def _outside(args: argparse.Namespace) -> ClusterContext:
 
 
 def _refuse_unknown(around: ClusterContext, name: str) -> None:
-    if around.reach.known(name) is not None:
+    if around.connections.known(name) is not None:
         return
     if around.failure:
         raise RowtuiError(around.failure)
@@ -115,7 +115,7 @@ def _refuse_unknown(around: ClusterContext, name: str) -> None:
     known = sorted(looks.all_names() | ({here.name} if here is not None else set()))
     raise RowtuiError(
         f"cluster '{visible(name)}' cannot be asked from here",
-        f"these can: {', '.join(map(visible, known))}",
+        f"the clusters with a queue are {', '.join(map(visible, known))}",
     )
 
 
@@ -129,7 +129,7 @@ async def _show(
     looks = Looks(around)
     now = True  # the user has just typed the command; later polls keep the site's interval
     said: set[str] = set()
-    before: Told | None = None
+    before: Reported | None = None
     while True:
         if project is not None:
             view = await project.jobs.view(everywhere=True, among=names, now=now)
@@ -156,15 +156,15 @@ async def _show(
 
 
 def _tell(
-    before: Told | None,
+    before: Reported | None,
     clusters: Sequence[ClusterView],
     rows: dict[str, list[JoinedJob]],
     known: JobRecords | None,
     out: Output,
-) -> Told:
+) -> Reported:
     """Print the changes since `before`, and return the new state."""
     now = time.time()
-    after = told_of_queue(queue_json(clusters, rows, known, now))
+    after = reported_queue(queue_json(clusters, rows, known, now))
     out.lines(changes(before, after, time.strftime("%H:%M:%S", time.localtime(now))))
     return after
 
@@ -208,7 +208,7 @@ def _failures(
 ) -> Iterator[str]:
     """Yield notes on facts that are missing in the clusters' lines."""
     if around.failure:
-        yield f"Which cluster this is cannot be told: {around.failure}"
+        yield f"The local cluster cannot be identified: {around.failure}"
     if project is None:
         return
     shown = {cluster.name: cluster.error for cluster in clusters}

@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.queue_text import read_job_name
 from rowtui.cli.output.output import Output
-from rowtui.cli.project.open import (
-    ask,
-    open_project,
-    say_notices,
-)
+from rowtui.cli.project.open import ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
@@ -117,7 +113,7 @@ def refuse_several_clusters(text: str, records: Iterable[JobRecord]) -> None:
     if len(clusters) > 1:
         raise RowtuiError(
             f"there is a job {visible(text)} on {', '.join(clusters[:-1])} and {clusters[-1]}",
-            "say which with --cluster",
+            "choose one with --cluster",
         )
 
 

@@ -241,7 +241,7 @@ def _lint_summary(counts: Mapping[str, int], files: int) -> str:
         return "There are no mapping files."
     said = [plural(number, name) for name, number in counts.items() if number]
     where = f" in {plural(files, 'file')}" if files else ""
-    return f"{', '.join(said) or 'Nothing to say'}{where}."
+    return f"{', '.join(said) or 'No findings'}{where}."
 
 
 # `rowtui mapping test`: run test cases in YAML through the mapper, to check mapping files.

@@ -59,7 +59,7 @@ def destination_lines(
     yield (
         f"  written in {offer.entity.origin.place}"
         if offer.entity.place.file
-        else ("  known from the cluster itself")
+        else ("  reported by the cluster")
     )
     if found is None:
         return
@@ -101,7 +101,7 @@ def _place_in_order(decision: Decision, found: Candidate) -> str:
     if decision.ranked_by != "score":
         return f"{after} by the rank function of {decision.ranked_by}"
     if first.score == found.score:
-        return f"{after}, which has the same score {found.score} and stands before it"
+        return f"{after}, which has the same score {found.score} and precedes it"
     return f"{after} by score ({found.score} against {first.score})"
 
 
@@ -162,7 +162,7 @@ def _memory(amount: Any) -> str:
 
 def _matched(decision: Decision) -> Iterator[str]:
     for each in decision.matched:
-        how = f"matches {visible(each.subject)}" if each.pattern else "what all others inherit"
+        how = f"matches {visible(each.subject)}" if each.pattern else "inherited by all others"
         yield f"{each.origin}: {how}"
 
 
@@ -179,14 +179,14 @@ def _values(decision: Decision) -> Iterator[str]:
         text = f"{visible(each.field)} = {_value(each.value)}"
         if each.written != each.value:
             text += f", written {_value(each.written)}"
-        yield f"{text}, says {_who(each.origin)}"
+        yield f"{text}, set by {_who(each.origin)}"
         for written, origin in each.replaced:
-            yield f"    instead of {_value(written)}, said by {_who(origin)}"
+            yield f"    instead of {_value(written)}, set by {_who(origin)}"
 
 
 def _tags(decision: Decision) -> Iterator[str]:
     for strength, tag, origin in decision.tags:
-        yield f"{strength}s {visible(tag)}, says {_who(origin)}"
+        yield f"{strength}s {visible(tag)}, set by {_who(origin)}"
 
 
 def _who(origin: Origin) -> str:
@@ -236,7 +236,7 @@ def _check(check: ConstraintCheck) -> str:
     if check.hint:
         text += f" ({visible(check.hint)})"
     if check.origin is not None and check.origin.place.file:
-        text += f", says {_who(check.origin)}"
+        text += f", set by {_who(check.origin)}"
     return text
 
 

@@ -34,7 +34,7 @@ from rowtui.core.mapping.model.request import Amounts, Person, WhatIf
 from rowtui.core.project.context.credentials import person_named, this_person
 from rowtui.core.project.planning.plan_submission import counted_on, project_problems
 from rowtui.core.project.project import Project
-from rowtui.core.project.views.views import EditAsked, WhatIfAsked
+from rowtui.core.project.views.views import EditRequest, WhatIfRequest
 from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if, last_written
 from rowtui.core.workflow.toml_file import did_you_mean
 
@@ -275,12 +275,12 @@ def change_workflow(
     if not (args.write or args.undo):
         raise RowtuiError("--yes belongs to --write and --undo", "add one of them, or leave it out")
 
-    change: Callable[[EditAsked], Edit]
+    change: Callable[[EditRequest], Edit]
     if args.undo:
         token = last_written(project)
         if not token:
             raise RowtuiError("nothing was written to workflow.toml by rowtui")
-        asked, change = EditAsked(undo=token), partial(edit_back, project)
+        asked, change = EditRequest(undo=token), partial(edit_back, project)
     else:
         asked, change = _what_if_asked(args, project, what_if, out)
     edit = change(asked)
@@ -313,10 +313,12 @@ def change_workflow(
 
 def _what_if_asked(
     args: argparse.Namespace, project: Project, what_if: WhatIf | None, out: Output
-) -> tuple[EditAsked, Callable[[EditAsked], Edit]]:
+) -> tuple[EditRequest, Callable[[EditRequest], Edit]]:
     """Return the what-if about the first group of `explain`. Raises: RowtuiError."""
     if what_if is None:
-        raise RowtuiError("what is to be written?", "add --cpus, --mem, --gpus or --time")
+        raise RowtuiError(
+            "--write needs a change of resources", "add --cpus, --mem, --gpus or --time"
+        )
     among = chosen_positions(project, args.directories, out)
     every = tuple(Status)
     for statuses in (every,) if among is not None else ((Status.ELIGIBLE,), every):
@@ -324,9 +326,9 @@ def _what_if_asked(
             groups = project.cut(action, statuses, among)
             if len(groups):
                 run_async(project.mapping.ask_loads())
-                asked = WhatIfAsked(what_if, args.user, args.roles)
+                asked = WhatIfRequest(what_if, args.user, args.roles)
                 change = partial(edit_for_what_if, project, action, groups)
-                return EditAsked(action.index, statuses, 0, asked), change
+                return EditRequest(action.index, statuses, 0, asked), change
     raise RowtuiError(f"action '{args.action}' has no directories")
 
 
@@ -339,5 +341,5 @@ def _confirmed(args: argparse.Namespace, edit: Edit, out: Output) -> bool:
     if args.yes:
         return True
     if not is_interactive():
-        raise RowtuiError("nobody can be asked whether to change workflow.toml", "add --yes")
+        raise RowtuiError("--write cannot ask for confirmation without a terminal", "add --yes")
     return ask("Write to workflow.toml?", out)

@@ -26,10 +26,10 @@ EXPLAIN_EXAMPLES = """\
   rowtui explain sample >/dev/null || echo nowhere to go"""
 
 LINT_EXAMPLES = """\
-  rowtui mapping lint                          the files that count here
-  rowtui mapping lint site/*.yml --strict      these instead; warnings fail as well
+  rowtui mapping lint                          the project's mapping files
+  rowtui mapping lint site/*.yml --strict      other files; warnings fail as well
   rowtui mapping lint --ignore T102,M403
-  rowtui mapping lint --codes                  every code and what it means"""
+  rowtui mapping lint --codes                  all codes and their meanings"""
 
 FORMAT_EXAMPLES = """\
   rowtui mapping format mapping.yml            print it formatted
@@ -43,8 +43,8 @@ TEST_EXAMPLES = """\
   rowtui mapping test cases.yml --file mapping.yml --trust-these    in CI"""
 
 SHOW_EXAMPLES = """\
-  rowtui mapping show                          which files count, and whether they are trusted
-  rowtui mapping show sample                   what an action is after inheritance, and who says so
+  rowtui mapping show                          the mapping files in use, and their trust
+  rowtui mapping show sample                   an action after inheritance, with origins
   rowtui mapping show --yaml > merged.yml      all files as one"""
 
 TRUST_EXAMPLES = """\
@@ -63,7 +63,7 @@ _VERBS = (
     ("lint", "check mapping files without running them", LINT_EXAMPLES),
     ("format", "lay mapping files out in the usual way", FORMAT_EXAMPLES),
     ("test", "check where jobs would go, by cases written in YAML", TEST_EXAMPLES),
-    ("show", "show which mapping files count, and what they say of an action", SHOW_EXAMPLES),
+    ("show", "show the mapping files in use, and their entries for an action", SHOW_EXAMPLES),
     ("trust", "show the code of a mapping file and, if you agree, let it run", TRUST_EXAMPLES),
     ("schema", "print the JSON schema of mapping files, for editors", SCHEMA_EXAMPLES),
 )
@@ -135,7 +135,7 @@ def _explain_options(parser: Any) -> None:
         dest="cores",
         type=_amount,
         metavar="N",
-        help="the job had N CPUs, whatever files and bounds say",
+        help="set N CPUs for the job, regardless of mapping files and bounds",
     )
     what_if.add_argument("--mem", type=_amount, metavar="GB", help="... so much memory")
     what_if.add_argument("--gpus", type=_amount, metavar="N", help="... N GPUs")
@@ -174,13 +174,13 @@ def _lint_options(parser: Any) -> None:
         nargs="*",
         metavar="FILE",
         help="files, folders or https URLs, merged in this order and checked by themselves "
-        "[default: the files that count here, with the clusters of this machine]",
+        "[default: the project's mapping files, with the clusters of this machine]",
     )
     parser.add_argument(
         "--ignore", type=_codes, action="append", default=[], metavar="CODES", help="T102,M403"
     )
     parser.add_argument("--strict", action="store_true", help="warnings give exit code 1 as well")
-    parser.add_argument("--codes", action="store_true", help="list all codes and what they mean")
+    parser.add_argument("--codes", action="store_true", help="list all codes and their meanings")
     json_option(parser)
 
 
@@ -188,8 +188,8 @@ def _format_options(parser: Any) -> None:
     """Add the options of `mapping format`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="- is standard input")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--check", action="store_true", help="only say which ones would change")
-    which.add_argument("--diff", action="store_true", help="only show what would change")
+    which.add_argument("--check", action="store_true", help="only list the files that would change")
+    which.add_argument("--diff", action="store_true", help="only show the changes")
     which.add_argument("--write", action="store_true", help="replace the files")
     json_option(parser)
 
@@ -208,8 +208,8 @@ def _test_options(parser: Any) -> None:
     parser.add_argument(
         "--trust-these",
         action="store_true",
-        help="let the code of all files given with --file run, this once: for CI, where what is "
-        "tested is what was checked out",
+        help="run the code of all files given with --file, for this command only: for CI, "
+        "which tests the files of its own checkout",
     )
     json_option(parser)
 
@@ -217,7 +217,7 @@ def _test_options(parser: Any) -> None:
 def _show_options(parser: Any) -> None:
     """Add the options of `mapping show`."""
     parser.add_argument(
-        "action", nargs="?", metavar="ACTION", help="an action [default: the files that count]"
+        "action", nargs="?", metavar="ACTION", help="an action [default: the mapping files in use]"
     )
     parser.add_argument("--user", metavar="NAME", help="for this user [default: you]")
     parser.add_argument("--yaml", action="store_true", help="as YAML that can be loaded again")
@@ -229,7 +229,7 @@ def _trust_options(parser: Any) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="a mapping file or URL, with all that it includes"
     )
-    parser.add_argument("--list", action="store_true", help="list what you trusted")
+    parser.add_argument("--list", action="store_true", help="list the trusted files")
     parser.add_argument("--revoke", metavar="FILE", help="trust it no more; a file or a digest")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     json_option(parser)

@@ -164,9 +164,9 @@ def _entity_lines(entity: EffectiveEntity, out: Output) -> Iterator[str]:
         where = f" ({entity.stop_origin})" if entity.stop_origin is not None else ""
         yield out.style(f"  cannot be mapped: {visible(entity.stop)}{where}", "red")
     if not entity.matched:
-        yield f"  no entity matches; {entity.hint or 'nothing is said about it'}"
+        yield f"  no entity matches; {entity.hint or 'the mapping files have no entry for it'}"
     for each in entity.matched:
-        how = f"matches {visible(each.subject)}" if each.pattern else "what all others inherit"
+        how = f"matches {visible(each.subject)}" if each.pattern else "inherited by all others"
         yield f"  {each.origin}: {how}"
     if entity.values:
         yield ""
@@ -182,9 +182,9 @@ def _entity_lines(entity: EffectiveEntity, out: Output) -> Iterator[str]:
 
 
 def _value_lines(value: Value, indent: str) -> Iterator[str]:
-    yield f"{indent}{visible(value.field)} = {_text(value.value)}, says {value.origin}"
+    yield f"{indent}{visible(value.field)} = {_text(value.value)}, set by {value.origin}"
     for written, origin in value.replaced:
-        yield f"{indent}    instead of {_text(written)}, said by {origin}"
+        yield f"{indent}    instead of {_text(written)}, set by {origin}"
     if value.note:
         yield f"{indent}    {visible(value.note)}"
 

@@ -116,7 +116,7 @@ def review_lines(source: MappingSource, store: TrustStore) -> Iterator[str]:
     before = store.last_trusted(source.place)
     if before is not None:
         changed = difference(before, source.data, source.name, MOST_DIFFERENCE)
-        yield "  What changed since you trusted it:"
+        yield "  Changes since you trusted it:"
         yield from (f"  {line}" for line in changed)
         if not any(_CUT in line for line in changed):
             return
@@ -145,7 +145,7 @@ SHORTEST_DIGEST = 8  # characters that identify a content
 def run(args: argparse.Namespace, out: Output) -> int:
     """Show and trust, list, or revoke; 1 if a file remains untrusted."""
     if sum((args.file is not None, args.list, args.revoke is not None)) != 1:
-        out.error("trust what?\n'rowtui mapping trust FILE', or --list, or --revoke FILE")
+        out.error("no file is named\n'rowtui mapping trust FILE', or --list, or --revoke FILE")
         return 2
     store = TrustStore(user_places(os.environ).trust)
     if args.list:
@@ -222,7 +222,7 @@ def _print_trusted(
 def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
     objection = store.objection()
     if objection:
-        raise RowtuiError(f"nothing is trusted: {objection}", "look at what is in that folder")
+        raise RowtuiError(f"nothing is trusted: {objection}", "inspect the files in that folder")
     records = store.listing()
     if args.json:
         data = [

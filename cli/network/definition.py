@@ -85,8 +85,8 @@ _HEAD = """\
 # The network of this project: samples come from sources, pass nodes (actions of workflow.toml)
 # and end in sinks. docs/network.md of rowtui has it all.
 #
-#   rowtui network check     what is wrong here
-#   rowtui network show      what it comes to
+#   rowtui network check     check this file
+#   rowtui network show      count its samples and jobs
 #   rowtui network run       makes the directories and runs everything
 """
 _VALUES = """\
@@ -229,7 +229,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if has_network(root) and not args.force:
         raise RowtuiError(
             f"there is a {NETWORK_FILE} in {visible(str(root))}",
-            "'rowtui network check' says what is wrong with it; --force replaces it",
+            "'rowtui network check' lists the errors of the file; --force replaces the file",
         )
     workflow = load_workflow(root)
     out.problems(it for it in workflow.problems if it.severity == "error")

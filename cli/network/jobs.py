@@ -90,7 +90,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if trial.graph.state(job) is GraphJobState.COMPLETED:
             raise RowtuiError(
                 f"{visible(trial.growth.directory(job))} is completed already",
-                "only what is still to do can be cancelled",
+                "only jobs that have not run can be cancelled",
             )
     active = sum(trial.graph.state(job) is GraphJobState.SUBMITTED for job in jobs)
     lost = set(trial.graph.cancel(jobs, WHY).cancelled) - set(jobs)
@@ -106,9 +106,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     networks.project.close()
     more = len(set(change.cancelled) - set(jobs))
     said = f"Cancelled {plural(len(jobs), 'job')}"
-    out.print(f"{said}, and {more:,} that need their results." if more else f"{said}.")
+    out.print(f"{said}, and {more:,} that depend on their results." if more else f"{said}.")
     if active:
-        out.note("What is with a scheduler goes on; 'rowtui cancel JOB' ends it.")
+        out.note("Jobs that a scheduler already has continue; 'rowtui cancel JOB' ends one.")
     return 0
 
 
@@ -125,7 +125,7 @@ def redo(args: argparse.Namespace, out: Output) -> int:
         jobs = [it.job for it in networks.stale(args.run)]
     if not jobs:
         out.print(
-            "Every result was made from what there is now."
+            "Every result was made from the present samples."
             if args.node is None
             else f"Nothing of node {visible(args.node)} is completed."
         )
@@ -134,7 +134,7 @@ def redo(args: argparse.Namespace, out: Output) -> int:
     nodes = Counter(running.growth.where(job).node for job in every)
     names = ", ".join(f"{visible(name)} {many:,}" for name, many in nodes.items())
     out.print(f"{plural(len(every), 'job')} would run again: {names}.")
-    out.print("What they made goes to the trash.")
+    out.print("Their results go to the trash.")
     if not (args.yes or ask("Proceed?", out)):
         out.warn("Nothing was put away.")
         return 1
@@ -145,8 +145,8 @@ def redo(args: argparse.Namespace, out: Output) -> int:
     for refused in done.refused:
         out.error(f"{visible(refused.name)} stays: {refused.why}")
     if done.trash:
-        out.note(f"'rowtui network restore {done.trash}' brings back what they had made.")
-    out.note("'rowtui network run' goes on with the run.")
+        out.note(f"'rowtui network restore {done.trash}' brings back their results.")
+    out.note("'rowtui network run' continues the run.")
     return 1 if done.refused else 0
 
 
@@ -154,7 +154,7 @@ def retry(args: argparse.Namespace, out: Output) -> int:
     """Record that the jobs are to be retried; `run` retries them."""
     if args.all == (args.node is not None):
         raise RowtuiError(
-            "say which jobs are to be tried again",
+            "no jobs are named for the retry",
             "name a node, with or without directories of it, or give --all",
         )
     networks = open_network(args, out)
@@ -179,7 +179,7 @@ def retry(args: argparse.Namespace, out: Output) -> int:
     back = len(set(change.back) - set(jobs))
     more = f", and {plural(back, 'job')} that wait for them" if back else ""
     out.print(f"{plural(len(jobs), 'job')} will be tried again{more}.")
-    out.note("'rowtui network run' goes on with the run.")
+    out.note("'rowtui network run' continues the run.")
     return 0
 
 
@@ -193,7 +193,7 @@ def _refuse_what_did_not_fail(running: OpenRun, jobs: Sequence[int]) -> None:
             first = running.growth.where(causes[0]).node if causes else ""
             raise RowtuiError(
                 f"the job of {name} is {state}: it did not fail by itself",
-                f"retry what it was lost with, in node {visible(first)}: "
+                f"retry the failed jobs that it depends on, in node {visible(first)}: "
                 f"{', '.join(visible(running.growth.directory(it)) for it in causes[:3])}"
                 if causes
                 else "",

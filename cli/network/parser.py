@@ -27,7 +27,7 @@ _VERBS = (
     ),
     (
         "check",
-        "say everything that is wrong with network.toml, its sources and workflow.toml",
+        "list all errors in network.toml, its sources and workflow.toml",
         "  rowtui network check\n  rowtui network check --json",
     ),
     (
@@ -52,12 +52,12 @@ _VERBS = (
     ),
     (
         "stop",
-        "stop the process that drives a run; jobs that were sent go on",
+        "stop the process that drives a run; submitted jobs continue",
         "  rowtui network stop\n  rowtui network stop --run 2026-11-21T18-30-00",
     ),
     (
         "limits",
-        "show the limits of a run and what it has spent, or change the limits, after asking",
+        "show the limits and the spending of a run, or change the limits after confirmation",
         "  rowtui network limits\n  rowtui network limits --json\n"
         "  rowtui network limits --max-jobs 50 --until 18:00",
     ),
@@ -75,7 +75,7 @@ _VERBS = (
     (
         "redo",
         "have completed jobs run again, with all that was made from their results, after asking",
-        "  rowtui network redo                   what was made from other members than now\n"
+        "  rowtui network redo                   all results whose members have changed since\n"
         "  rowtui network redo average\n"
         "  rowtui network redo average average,temperature=1.0",
     ),
@@ -163,7 +163,7 @@ def _show_options(parser: Any) -> None:
     which = parser.add_mutually_exclusive_group()
     _run_option(which)
     which.add_argument(
-        "--now", action="store_true", help="the network as network.toml says it now, without a run"
+        "--now", action="store_true", help="the network of the present network.toml, without a run"
     )
     parser.add_argument(
         "--state",
@@ -187,7 +187,9 @@ def _show_options(parser: Any) -> None:
 
 
 def _make_options(parser: Any) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="say what would be made")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="only list the directories to be made"
+    )
 
 
 def _run_options(parser: Any) -> None:
@@ -195,7 +197,7 @@ def _run_options(parser: Any) -> None:
     which.add_argument(
         "--new", action="store_true", help="begin a new run, also if another is not over"
     )
-    which.add_argument("--run", metavar="ID", help="go on with this run")
+    which.add_argument("--run", metavar="ID", help="continue this run")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--step", action="store_true", help="show every plan, and ask before it is sent"
@@ -264,7 +266,7 @@ def _amounts(parser: Any) -> None:
 
 
 def _new_run_options(parser: Any) -> None:
-    chosen = parser.add_argument_group("For a new run, instead of what network.toml says")
+    chosen = parser.add_argument_group("For a new run, in place of the settings in network.toml")
     chosen.add_argument(
         "--priority",
         metavar="P",
@@ -275,7 +277,7 @@ def _new_run_options(parser: Any) -> None:
     simulation.add_argument(
         "--simulate",
         action="store_true",
-        help="run nothing: compare how long each order of jobs would take, and what it would cost",
+        help="run no job: compare run time and cost of each order of jobs",
     )
     simulation_options(simulation)
 
@@ -307,7 +309,7 @@ def simulation_options(group: Any) -> None:
         type=share,
         default=0.0,
         metavar="SHARE",
-        help="the share of attempts that fail and are begun anew, from 0 to 0.99 [default: 0]",
+        help="the share of attempts that fail and are repeated, from 0 to 0.99 [default: 0]",
     )
     group.add_argument(
         "--seed", type=int, default=1, metavar="N", help="another course of chance [default: 1]"
@@ -365,7 +367,7 @@ def _retire_options(parser: Any) -> None:
 
 def _restore_options(parser: Any) -> None:
     parser.add_argument(
-        "trash", nargs="?", metavar="ID", help="this trash [default: list what there is]"
+        "trash", nargs="?", metavar="ID", help="this trash [default: list the trash]"
     )
 
 

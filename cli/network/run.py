@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     chosen = args.execution if had is None else had.about.plug_ins.get("execution")
     execution = chosen or network.schedule.execution
     if execution == "pilot" and network.schedule.pilot is None:
-        raise RowtuiError("nothing says what a pilot holds", PILOT_HINT)
+        raise RowtuiError("the pilot has no size", PILOT_HINT)
     work = networks.left(
         None if had is None else had.id,
         frozen=had is not None,
@@ -117,7 +117,7 @@ def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
         )
     if args.step and (args.json or not is_interactive()):
         raise RowtuiError(
-            "--step asks before each plan, and nobody can be asked here",
+            "--step asks before each plan, which needs a terminal",
             "run it on a terminal without --json, or take --yes in its place",
         )
 
@@ -254,14 +254,16 @@ def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output)
     finally:
         networks.project.close()
     if driving.interrupted and not (last is not None and last.kind is MessageKind.OVER):
-        out.note("Let go of it: jobs that were sent go on, and nothing new is sent.")
-        out.note(f"'rowtui network run --run {ours.id}' goes on with it.")
+        out.note(
+            "The autopilot has stopped: submitted jobs continue, and no further jobs are submitted."
+        )
+        out.note(f"'rowtui network run --run {ours.id}' continues the run.")
         return INTERRUPTED
     if last is not None and last.kind is MessageKind.OVER:
         return _over(args, last, out)
     if last is not None and last.kind is MessageKind.PAUSED and not args.json:
         out.error(f"Paused: {last.sentence}.")
-        out.note(f"Jobs that were sent go on. To go on: rowtui network run --run {ours.id}")
+        out.note(f"Submitted jobs continue. To continue: rowtui network run --run {ours.id}")
         out.note("--max-cpu-hours, --max-failures and others give it new limits.")
     return 1
 

@@ -129,7 +129,7 @@ def limits(args: argparse.Namespace, out: Output) -> int:
         _show(running, limits if changed else None, out)
     if changed and not args.yes:
         if args.json or not is_interactive():
-            raise RowtuiError("nobody can be asked whether to change the limits", "add --yes")
+            raise RowtuiError("the limits cannot be confirmed without a terminal", "add --yes")
         if not ask("Proceed?", out):
             out.warn("The limits are as they were.")
             return 1
@@ -174,9 +174,7 @@ def stop(args: argparse.Namespace, out: Output) -> int:
     run = chosen_run(networks, args.run)
     holder = run.holder()
     if holder is None:
-        raise RowtuiError(
-            f"no process drives run {run.id}", "'rowtui network run' goes on with a run"
-        )
+        raise RowtuiError(f"no process drives run {run.id}", "'rowtui network run' continues a run")
     run.append(Stopped(time.time(), "stopped from the command line"))
     deadline = time.monotonic() + WAIT_SECONDS
     while run.holder() == holder and time.monotonic() < deadline:
@@ -187,9 +185,9 @@ def stop(args: argparse.Namespace, out: Output) -> int:
         fields = {"version": 1, "run": run.id, "holder": str(holder), "stopped": ended}
         out.json(fields)
     elif ended:
-        out.print(f"Run {run.id} is stopped; jobs that were sent go on.")
+        out.print(f"Run {run.id} is stopped; submitted jobs continue.")
     if not ended:
-        out.warn(f"Run {run.id} stops once {holder} has sent what it is sending.")
+        out.warn(f"Run {run.id} stops once {holder} has finished its present submission.")
     if not args.json:
-        out.note(f"'rowtui network run --run {run.id}' goes on with the run.")
+        out.note(f"'rowtui network run --run {run.id}' continues the run.")
     return 0

@@ -103,8 +103,8 @@ class CopyingLine:
                 sys.stderr.write("\n")
             self._text = ""
             self._out.note(
-                "Interrupted while copying: no job was sent. What was copied is kept; "
-                "the same command goes on from there."
+                "Interrupted while copying: no job was submitted. Copied files are kept; "
+                "the same command copies the rest."
             )
 
     def _draw(self) -> None:

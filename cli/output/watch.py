@@ -20,7 +20,7 @@ from rowtui.core.base.text import visible
 if TYPE_CHECKING:
     import argparse
 
-Told = dict[str, dict[str, object]]
+Reported = dict[str, dict[str, object]]
 """The reported values: item -> word -> value."""
 
 
@@ -28,7 +28,7 @@ def watch(
     args: argparse.Namespace,
     out: Output,
     run: Callable[[argparse.Namespace, Output], int],
-    told: Callable[[dict[str, Any]], Told],
+    reported: Callable[[dict[str, Any]], Reported],
 ) -> int:
     """Run the command once normally, then repeatedly for changes. Never returns 0."""
     seconds, args.watch = args.watch, None
@@ -54,7 +54,7 @@ def watch(
         if as_json and now != document:
             out.print(json.dumps(now))
         elif not as_json:
-            out.lines(changes(told(document), told(now), _clock()))
+            out.lines(changes(reported(document), reported(now), _clock()))
         document = now
 
 
@@ -69,7 +69,7 @@ def _look(
     return document
 
 
-def changes(before: Told | None, after: Told, clock: str) -> Iterator[str]:
+def changes(before: Reported | None, after: Reported, clock: str) -> Iterator[str]:
     """Yield a line for each new, changed or removed item; none for the first poll."""
     if before is None:
         return
@@ -89,33 +89,33 @@ def changes(before: Told | None, after: Told, clock: str) -> Iterator[str]:
             yield visible(f"{clock} {name}: gone")
 
 
-def told_of_status(document: dict[str, Any]) -> Told:
+def reported_status(document: dict[str, Any]) -> Reported:
     """Return the counts of each action from `show status --json`."""
     words = ("completed", "submitted", "eligible", "waiting", "failed", "not_reached", "cancelled")
-    told: Told = {
+    reported: Reported = {
         action["name"]: {word.replace("_", " "): action.get(word) for word in (*words, "problem")}
         for action in document["actions"]
     }
-    return {"workspace": {"directories": document["directories"]}, **told}
+    return {"workspace": {"directories": document["directories"]}, **reported}
 
 
-def told_of_jobs(document: dict[str, Any]) -> Told:
+def reported_jobs(document: dict[str, Any]) -> Reported:
     """Return the state of each job from `show jobs --json`."""
     return {"scheduler": {"error": document["error"]}} | {
         _job_name(job): {"state": job["state"], "reason": job["reason"]} for job in document["jobs"]
     }
 
 
-def told_of_queue(document: Mapping[str, Any]) -> Told:
+def reported_queue(document: Mapping[str, Any]) -> Reported:
     """Return each cluster and its jobs from `queue --json`."""
-    told: Told = {}
+    reported: Reported = {}
     for cluster in document["clusters"]:
         name = cluster["name"]
-        told[name] = {"error": cluster["error"], "login": cluster["login"]}
+        reported[name] = {"error": cluster["error"], "login": cluster["login"]}
         for job in cluster["jobs"]:
             words = {"state": job["state"], "reason": job["reason"]}
-            told[f"{name} {_job_name(job)}"] = words
-    return told
+            reported[f"{name} {_job_name(job)}"] = words
+    return reported
 
 
 def _job_name(job: Mapping[str, Any]) -> str:

@@ -152,7 +152,7 @@ def _print(place_: DestinationResults, out: Output, width: int | None) -> None:
             TextColumn("Above least", right=True),
             TextColumn("Longest", right=True),
             TextColumn("Took", right=True),
-            TextColumn("What it does", style="dim"),
+            TextColumn("Description", style="dim"),
         ]
         rows: list[Cells] = [_row(one, place_) for one in place_.done]
         out.lines(table_lines(columns, cut_last(columns, rows, width), out))

@@ -30,12 +30,12 @@ def add_pack(commands: Any, add: Any, selection: Callable[..., None], text: str)
     pack.set_defaults(pack=True)
     look = pack.add_mutually_exclusive_group()
     look.add_argument(
-        "--compare", action="store_true", help="pack by every packer, and compare what they do"
+        "--compare", action="store_true", help="pack by every packer, and compare the results"
     )
     look.add_argument(
         "--simulate",
         action="store_true",
-        help="let the jobs arrive one by one, and compare policies that know no run times",
+        help="simulate jobs that arrive one by one, and compare policies without run times",
     )
     simulation = pack.add_argument_group("Options of --simulate")
     simulation.add_argument(
@@ -71,12 +71,13 @@ def packing_options(parser: Any, *, switch: bool) -> None:
         group.add_argument(
             "--pack",
             action=argparse.BooleanOptionalAction,
-            help="let jobs share nodes, see 'rowtui pack' [default: as clusters.toml says]",
+            help="let jobs share nodes, see 'rowtui pack' [default: as in clusters.toml]",
         )
     group.add_argument(
         "--packer",
         metavar="NAME",
-        help="who packs, see 'rowtui pack --compare' [default: as clusters.toml says, or best]",
+        help="the packing solver, see 'rowtui pack --compare' "
+        "[default: as in clusters.toml, or best]",
     )
     group.add_argument("--largest", type=positive, metavar="N", help="at most N jobs in a bundle")
     group.add_argument(
@@ -157,7 +158,7 @@ def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
     if not wanted and all(it is None for it in given):
         return wanted
     if wanted is False:
-        raise RowtuiError("--no-pack packs nothing", "leave out the options that say how to pack")
+        raise RowtuiError("--no-pack packs nothing", "omit the packing options")
 
     if args.packer:
         _refuse_unknown(args.packer)
@@ -176,7 +177,7 @@ def _refuse_unknown(packer: str) -> None:
 
     known = [name for name, _ in packers(installed_packers().packers)]
     if packer not in known:
-        there_are = f"there are {', '.join(map(visible, known))}"
+        there_are = f"the solvers are {', '.join(map(visible, known))}"
         meant = did_you_mean(packer, known)
         hint = f"{meant} {there_are}" if meant else there_are
         raise RowtuiError(f"there is no packer '{visible(packer)}'", hint)
@@ -193,7 +194,7 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
         "submit.sending:plan",
         about["plan"],
         "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --pack\n"
-        "  rowtui plan --diff                  what changed since the last submission\n"
+        "  rowtui plan --diff                  changes since the last submission\n"
         "  rowtui plan --json > plan.json",
     )
     _selection(plan)

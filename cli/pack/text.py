@@ -66,7 +66,7 @@ def quality(cost: float, bound: float, *, proven: bool = False) -> str:
     if proven or not cost:
         return "the best possible, proven"
     if bound <= 0:
-        return "how much better it could be is not known"
+        return "the distance from the optimum is unknown"
     return f"within {above(cost, bound)} of the best possible"
 
 

@@ -103,8 +103,8 @@ def print_compared(compared: CopyComparison, out: Output, *, all_of_them: bool) 
     command = f"rowtui mirror {name}"
     advice = [
         (f"{command} --keep here|there FILE...", "decides conflicts", transfer.conflicts),
-        (f"{command} --send", "copies there what is newer here", transfer.send),
-        (f"{command} --fetch", "copies here what is newer there", transfer.fetch),
+        (f"{command} --send", "copies newer local files to the cluster", transfer.send),
+        (f"{command} --fetch", "copies newer files of the cluster here", transfer.fetch),
     ]
     width = max((len(words) for words, _, wanted in advice if wanted), default=0)
     for words, what, wanted in advice:
@@ -320,7 +320,7 @@ def _carry_out(
         last = run_async(_followed(steps, bar))
     except KeyboardInterrupt:
         bar.close()
-        out.note("Interrupted. What was copied is kept; the same command goes on from there.")
+        out.note("Interrupted. Copied files are kept; the same command copies the rest.")
         raise
     finally:
         bar.close()

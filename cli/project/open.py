@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN_BAD = 5  # directories that are named individually
 LONGEST_ANSWER = 1 << 12  # a terminal gives no longer lines
-ADD_YES = "add --yes to go on without a question"
+ADD_YES = "add --yes to proceed without a question"
 
 
 def open_project(

@@ -105,10 +105,10 @@ def add_mirror(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         "--compare", nargs="*", metavar="DIRECTORY", help="look at these only [default: all]"
     )
     verbs.add_argument(
-        "--send", nargs="*", metavar="DIRECTORY", help="copy there what is newer here"
+        "--send", nargs="*", metavar="DIRECTORY", help="copy newer local files to the cluster"
     )
     verbs.add_argument(
-        "--fetch", nargs="*", metavar="DIRECTORY", help="copy here what is newer there"
+        "--fetch", nargs="*", metavar="DIRECTORY", help="copy newer files of the cluster here"
     )
     verbs.add_argument(
         "--keep",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.queue_text import clock, state_cell
 from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
-from rowtui.cli.output.watch import told_of_jobs, watch
+from rowtui.cli.output.watch import reported_jobs, watch
 from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices
 from rowtui.core.base.text import count, plural
 from rowtui.core.engine.api.json.jobs import (
@@ -32,7 +32,7 @@ _NAMED = 10  # jobs of one reason that are named below the table
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the table, ids, or JSON."""
     if getattr(args, "watch", None) is not None:
-        return watch(args, out, run, told_of_jobs)
+        return watch(args, out, run, reported_jobs)
     project = open_project(args, out, ask_queue=not (args.long or args.json))
     names = given_names(args.directories)
     if args.long or args.json:

@@ -29,9 +29,9 @@ ENDED = {"failed": "red bold", "not_reached": "yellow", "cancelled": "yellow"}
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the status table, or JSON."""
     if getattr(args, "watch", None) is not None:
-        from rowtui.cli.output.watch import told_of_status, watch
+        from rowtui.cli.output.watch import reported_status, watch
 
-        return watch(args, out, run, told_of_status)
+        return watch(args, out, run, reported_status)
     project = open_project(args, out)
     say_configuration_problems(project, out)
     among = chosen_positions(project, args.directories, out)

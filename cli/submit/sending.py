@@ -181,7 +181,7 @@ def _scheduler(project: Project, plan: Plan, job: PlannedJob) -> str:
     name = job.destination.cluster
     if name == plan.cluster:
         return plan.scheduler
-    cluster = project.reach.known(name) or project.configured.named(name)
+    cluster = project.connections.known(name) or project.configured.named(name)
     return plan.scheduler if cluster is None else cluster.scheduler
 
 

@@ -86,7 +86,7 @@ def _read_term(text: str, start: int) -> tuple[Term, int]:
     while text[at : at + 1] == "!":
         negated, at = not negated, at + 1
     if at >= len(text) or text[at].isspace():
-        raise FilterError("after ! comes what the rows must not have", at=start + 1)
+        raise FilterError("! needs a condition that the rows must not meet", at=start + 1)
     field, operator = "", CONTAINS
     found = _FIELD.match(text, at)
     if text[at] == "~":
@@ -123,7 +123,7 @@ def _read_word(text: str, at: int) -> tuple[str, int]:
 def _term(field: str, operator: str, word: str, negated: bool, at: int) -> Term:
     number = number_of(word)
     if operator in _ORDERED and number is None:
-        what = f"'{visible(word)}' is not one" if word else "there is none"
+        what = f"'{visible(word)}' is not a number" if word else "the number is missing"
         raise FilterError(f"{operator} compares with a number: {what}", at=at)
     if operator == PATTERN:
         refuse_bad_pattern(word, at)
@@ -170,7 +170,7 @@ def refuse_bad_pattern(pattern: str, at: int, most_steps: int = MOST_STEPS) -> N
         re.compile(pattern)
     except re.error as error:
         where = at + (error.pos or 0)
-        raise FilterError(f"the pattern is not one: {error.msg}", at=where) from None
+        raise FilterError(f"the pattern is invalid: {error.msg}", at=where) from None
     except (OverflowError, RecursionError):
         raise FilterError("the pattern is too deep or too long", at=at) from None
     if steps > most_steps:

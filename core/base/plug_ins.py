@@ -124,7 +124,7 @@ class PlugIns(NamedTuple):
 
 
 def _origin(point: EntryPoint) -> str:
-    return f"it comes from {visible(point.value)}; mend it or uninstall it"
+    return f"it comes from {visible(point.value)}; correct or uninstall it"
 
 
 def has_texts(made: object, *methods: str) -> bool:

@@ -83,7 +83,7 @@ class CommandLog:
 
     def note_cut_off(self, where: str, argv: Sequence[str], seconds: float) -> None:
         """Add a command whose caller was cancelled: its exit status remains unknown."""
-        self._add(where, argv, seconds, None, "nobody waited for it any more")
+        self._add(where, argv, seconds, None, "the caller was cancelled")
 
     def note_login(self, where: str, target: str, seconds: float, error: str = "") -> None:
         """Add a login; `error` is the reason if it failed."""

@@ -40,9 +40,7 @@ from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.sending.release_held import SendingProgress
 
 if TYPE_CHECKING:
-    from rowtui.core.demo.project import DemoProject
     from rowtui.core.engine.api.plans import PlansService
-    from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.journal import Journal
 
 
@@ -82,7 +80,7 @@ async def make_past(project: DemoProject, jobs: int, clock: float) -> None:
     simulation, now = project.simulation, project.now
     project.synchronise()
     for name in simulation.clusters:  # otherwise the order of job numbers would vary
-        vars(project.reach.scheduler(name))["at_once"] = 1
+        vars(project.connections.scheduler(name))["at_once"] = 1
     equilibrate, sample, analyze, render, _ = project.workflow.actions
     stuck = await _sent(project, plan_submission(project, [sample], limit=max(1, jobs // 10)))
     begin = now()

@@ -123,7 +123,7 @@ price_per_hour = {price}
 """
 
 MAPPING = """\
-# Where the jobs of the demo may go. Press 3 to see what is made of it.
+# Where the jobs of the demo may go. Press 3 to see the resulting decisions.
 tools:
   default:
     abstract: true
@@ -304,7 +304,7 @@ class DemoReach(Connections):
         try:
             prompt = Prompt("This is a demo. Password (any):", machine=f"you@{name}.example.org")
             if await self._person(name).ask([prompt]) is None:
-                raise RowtuiError(f"nobody logged in to {name}")
+                raise RowtuiError(f"the login to {name} was cancelled")
         finally:
             self._wanted[name] -= 1
         there.logged_in = True
@@ -341,7 +341,7 @@ class DemoProject(Project):
     kept: Kept
 
     @cached_property
-    def reach(self) -> Connections:
+    def connections(self) -> Connections:
         """Return the simulated clusters."""
         return DemoReach(self, self.simulation, self.now, self.kept)
 

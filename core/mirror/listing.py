@@ -128,7 +128,7 @@ def list_here(root: Path, wanted: WantedFiles) -> FileListing:
         if facts is not None and facts.kind == FOLDER:
             _go_through(root, base, wanted, found)
         elif facts is not None and facts.kind == LINK:
-            found.notice(f"{visible(base)} is a link: what it leads to is not copied")
+            found.notice(f"{visible(base)} is a link: its target is not copied")
     return found.listing()
 
 

@@ -65,8 +65,8 @@ def read_manifest(path: Path) -> Manifest:
         return _parsed(json.loads(data))
     except _LaterVersionError as error:
         raise RowtuiError(
-            f"{visible(str(path))} has version {error}, this rowtui knows {VERSION}",
-            "use the newer rowtui, or remove the file: both sides are then compared anew",
+            f"{visible(str(path))} has version {error}, this rowtui supports {VERSION}",
+            "use the newer rowtui, or remove the file: both sides are then compared again",
         ) from None
     except (ValueError, TypeError, KeyError, RecursionError):
         with contextlib.suppress(OSError):
@@ -96,7 +96,7 @@ def save_manifest(
     except OSError as error:
         raise RowtuiError(
             f"cannot write {visible(str(path))}: {error.strerror}",
-            "what was copied is compared again the next time",
+            "the copied files are compared again the next time",
         ) from None
     return manifest
 

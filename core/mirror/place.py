@@ -126,7 +126,7 @@ async def resolve(
         found_marker = json.loads(text)
         host, of, found_id = (str(found_marker[key]) for key in ("host", "path", "id"))
     except (ValueError, TypeError, KeyError):
-        raise _taken(os.fsdecode(path), where, f"has a {MARKER} that nobody can read") from None
+        raise _taken(os.fsdecode(path), where, f"has a {MARKER} that cannot be read") from None
     if found_id != copy_id and {"host": host, "path": of} != ours:
         raise _taken(os.fsdecode(path), where, f"is the copy of {visible(of)} of {visible(host)}")
     return Resolved(os.fsdecode(path), found_id)

@@ -93,7 +93,7 @@ def _strangers(bundle: Bundle, problem: PackingProblem) -> str:
     if not 0 <= bundle.node_type < len(problem.node_types):
         return f"there is no node type {bundle.node_type}"
     if bundle.times < 1:
-        return f"it is there {bundle.times} times"
+        return f"it occurs {bundle.times} times"
     if not bundle.lanes or not all(lane.runs for lane in bundle.lanes):
         return "nothing is in it, or in one of its lanes"
     for lane in bundle.lanes:
@@ -119,7 +119,7 @@ def _bundle_complaints(problem: PackingProblem, bundle: Bundle, timed: bool) -> 
     if timed and longest is not None and seconds > longest:
         yield f"takes {seconds} s, on a {name} it may take {longest} s"
     if not timed and any(_in_lane(lane.runs) > 1 for lane in bundle.lanes):
-        yield "has requests one after another, though it is not known how long they take"
+        yield "has requests one after another, though their run times are unknown"
     requests = bundle_requests(bundle)
     if problem.largest_bundle is not None and requests > problem.largest_bundle:
         yield f"has {requests} requests, at most {problem.largest_bundle} are allowed"
@@ -140,10 +140,10 @@ def _count_complaints(
     left = [0] * len(problem.demands)
     for one in unplaced:
         if not 0 <= one.demand < len(left) or one.requests < 1:
-            yield f"{one.requests} requests of class {one.demand} are said to be unplaced"
+            yield f"{one.requests} requests of class {one.demand} are listed as unplaced"
             continue
         if not one.missing:
-            yield f"nothing is said to be missing for the unplaced of class {one.demand}"
+            yield f"no missing resource is listed for the unplaced requests of class {one.demand}"
         left[one.demand] += one.requests
     for demand, there in enumerate(problem.counts):
         if placed[demand] + left[demand] != there:

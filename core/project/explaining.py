@@ -10,7 +10,7 @@ from rowtui.core.groups.form import job_requests
 from rowtui.core.mapping.model.request import Person, WhatIf
 from rowtui.core.project.context.credentials import person_named
 from rowtui.core.project.planning.plan_submission import counted_on
-from rowtui.core.project.views.views import PlacementExplanation, WhatIfAsked
+from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def explain_group(
     number: int,
     *,
     generation: int = 0,
-    what_if: WhatIfAsked | None = None,
+    what_if: WhatIfRequest | None = None,
 ) -> PlacementExplanation:
     """Return the explanation for group `number` (from 0) of `groups`, or one with a `problem`."""
     found = PlacementExplanation(generation, action.index, number + 1, len(groups), 0, "", None)
@@ -41,7 +41,7 @@ def explain_group(
         mapping = project.mapping
         mapping.read()
         (job,) = counted_on(project, job_requests((group,)))
-        asked = what_if or WhatIfAsked()
+        asked = what_if or WhatIfRequest()
         decision = mapping.decide(
             job,
             what_if=None if asked.change == _NOTHING else asked.change,
@@ -74,7 +74,7 @@ def _loads_of(decision: Decision, loads: Loads) -> Loads:
     return {place: loads[place] for place in places if place in loads}
 
 
-def _person(usual: Person, asked: WhatIfAsked) -> Person:
+def _person(usual: Person, asked: WhatIfRequest) -> Person:
     person = usual
     if asked.user is not None and asked.user != usual.name:
         person = person_named(asked.user)

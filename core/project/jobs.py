@@ -80,7 +80,7 @@ class Jobs:
         await self.entered(await self.queues.ask(now=now, may_send=may_send))
         for name, why in self.queues.unanswered.items():
             said = f"{visible(name)} could not be asked: {visible(why)}"
-            self.project.notice(f"{said}; what was known before is shown")
+            self.project.notice(f"{said}; its earlier jobs are shown")
 
     async def entered(self, answers: Answers) -> None:
         """Fetch the results of ended jobs, and update the records."""
@@ -88,7 +88,7 @@ class Jobs:
 
     async def fetched(self, answers: Answers) -> Answers:
         """Fetch the results of ended jobs; return the answers without unfetched jobs."""
-        if answers.any_ended and self.project.reach.remote():
+        if answers.any_ended and self.project.connections.remote():
             settled = await self.project.copies.fetched(answers.settled)
             answers = replace(answers, settled=settled)
         return answers
@@ -134,7 +134,7 @@ class Jobs:
             said = f"comparing with the copy on {visible(cluster.name)}"
             yield SendingProgress(0, len(plan.jobs), "", said)
         for name in dict.fromkeys(job.destination.cluster for job in plan.jobs):
-            there = await project.reach.access(name)
+            there = await project.connections.access(name)
             if there is None:
                 raise RowtuiError(
                     f"the plan is for cluster '{visible(name)}', which cannot be reached from here"
@@ -147,7 +147,7 @@ class Jobs:
             reservations=StoredReservations(project.store),
             root=project.root,
             # The submission does not wait for clusters that need a login first.
-            stop=lambda: any(project.reach.login_needed(name) for name in access),
+            stop=lambda: any(project.connections.login_needed(name) for name in access),
             search=lambda: self._search_after_loss(access),
         )
         if project.network is not None:
@@ -243,7 +243,7 @@ class Jobs:
             job.record.cluster
             for job in jobs
             if job.record.step is JobStep.ACCEPTED
-            and self.project.reach.known(job.record.cluster) is None
+            and self.project.connections.known(job.record.cluster) is None
         }
         errors = dict(self.queues.unanswered)
         for name in unreachable:
@@ -286,18 +286,18 @@ class Jobs:
 
         Raises: RowtuiError if the copy cannot be determined.
         """
-        reach = self.project.reach
-        cluster = reach.known(record.cluster)
+        connections = self.project.connections
+        cluster = connections.known(record.cluster)
         path = self.log_path(record)
-        if cluster is None or not reach.is_copied(cluster):
+        if cluster is None or not connections.is_copied(cluster):
             return LocalLog(path)
         # While a job runs, a log here is an earlier fetch of the cluster's log.
         if record.step is not JobStep.ACCEPTED and path.exists():
             return LocalLog(path)
-        with reach.explained(cluster.name):
-            copy = await reach.mirror(cluster).resolve()
+        with connections.explained(cluster.name):
+            copy = await connections.mirror(cluster).resolve()
         where = PurePosixPath(copy, record.log_path)
-        return RemoteLog(reach.transport(cluster), where, cluster.name)
+        return RemoteLog(connections.transport(cluster), where, cluster.name)
 
     def log_path(self, record: JobRecord) -> Path:
         """Return the path of a job's log on this machine, whether or not the log exists yet."""

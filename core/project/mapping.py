@@ -190,11 +190,11 @@ class ProjectMapping:
 
         These are the default cluster of jobs and all clusters that are reached over SSH.
         """
-        reach = self.project.reach
+        connections = self.project.connections
         found = {}
-        for each in reach.remote():
+        for each in connections.remote():
             try:
-                found[each.name] = reach.described(each, ask=False)
+                found[each.name] = connections.described(each, ask=False)
             except RowtuiError:
                 # its partitions are not known: mapping files may define them
                 found[each.name] = each
@@ -232,7 +232,7 @@ class ProjectMapping:
 
         The cluster's login never prompts the user.
         """
-        with self.project.reach.asking_nobody(cluster.name):
+        with self.project.connections.asking_nobody(cluster.name):
             try:
                 async with asyncio.timeout(_LOAD_SECONDS):
                     return await self._load(cluster)
@@ -240,7 +240,7 @@ class ProjectMapping:
                 return None
 
     async def _load(self, cluster: Cluster) -> ClusterLoad | None:
-        transport = self.project.reach.transport(cluster)
+        transport = self.project.connections.transport(cluster)
         return await cluster.kind.load(transport, cluster.name, _LOAD_SECONDS)
 
     def ask_loads_if_read(self) -> None:

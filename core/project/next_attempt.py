@@ -214,8 +214,8 @@ def amount_asked(
         amount = change.of(had)
         if amount is None:
             raise RowtuiError(
-                f"how much {what} it had is not known, so it cannot be multiplied",
-                "say how much it is to get",
+                f"the earlier {what} of the job is unknown, and cannot be multiplied",
+                "give an amount",
             )
     if amount is None:
         return None
@@ -271,7 +271,7 @@ def _differences(failed: FailedGroup, place: PlacedRequest) -> list[str]:
     """Return how the next attempt differs from the previous one."""
     before = failed.planned
     if before is None:
-        return ["what it had is no longer on record"]
+        return ["the earlier request is no longer on record"]
     had, request = had_before(failed), place.request
     found = []
     memory = job_memory_mb(request, place.partition if place.cluster.has_partitions else None)

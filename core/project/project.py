@@ -327,7 +327,7 @@ class Project(ClusterContext):
         return Jobs(self)
 
     @cached_property
-    def reach(self) -> Connections:
+    def connections(self) -> Connections:
         """Return the clusters of the project, and the connections to them."""
         from rowtui.core.project.context.connections import Connections
 

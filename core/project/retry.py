@@ -218,8 +218,8 @@ class _Resubmitter:
         if not name:
             return None
         if name not in self.clusters:
-            reach = self.project.reach
-            known = reach.known(name)
+            connections = self.project.connections
+            known = connections.known(name)
             if known is None:
                 raise RowtuiError(
                     f"{visible(name)}, where it failed, cannot be reached from here"
@@ -227,7 +227,7 @@ class _Resubmitter:
                     else f"{visible(name)} cannot be reached from here",
                     "another cluster can be named with --cluster",
                 )
-            self.clusters[name] = reach.described(known)
+            self.clusters[name] = connections.described(known)
         return self.clusters[name]
 
     def rule(self, failed: FailedGroup, plain: JobRequest) -> Resubmission | None:

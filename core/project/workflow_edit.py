@@ -20,7 +20,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.groups.model import Status
 from rowtui.core.mapping.model.request import Amounts
 from rowtui.core.project.explaining import explain_group
-from rowtui.core.project.views.views import Edit, EditAsked, WhatIfAsked
+from rowtui.core.project.views.views import Edit, EditRequest, WhatIfRequest
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError, Settings, Totals, settings_for
@@ -46,7 +46,9 @@ _TOKEN = 32  # hexadecimal digits
 _LONG = "that is more than a person would read: change it in an editor"
 
 
-def edit_for_what_if(project: Project, action: Action, groups: GroupCut, asked: EditAsked) -> Edit:
+def edit_for_what_if(
+    project: Project, action: Action, groups: GroupCut, asked: EditRequest
+) -> Edit:
     """Return the change that realises the what-if; exactly a confirmed change is written.
 
     Raises: RowtuiError if the change cannot be written, or is not the confirmed one.
@@ -60,7 +62,7 @@ def edit_for_what_if(project: Project, action: Action, groups: GroupCut, asked: 
         made = wish.made()
         after = edit_resources(before, action.index, made.settings)
         if after == before:
-            raise EditRefusedError("workflow.toml says so already")
+            raise EditRefusedError("workflow.toml already has these values")
         diff = difference(before, after)
         _may_write(project)
     except EditRefusedError as error:
@@ -90,7 +92,7 @@ def last_written(project: Project) -> str:
         return ""
 
 
-def edit_back(project: Project, asked: EditAsked) -> Edit:
+def edit_back(project: Project, asked: EditRequest) -> Edit:
     """Undo the last change, if the file has not changed since. Raises: as `edit_for_what_if`."""
     try:
         now = _content(project)
@@ -98,7 +100,7 @@ def edit_back(project: Project, asked: EditAsked) -> Edit:
         try:
             before = read_bounded(kept, LARGEST_FILE)
         except OSError:
-            raise EditRefusedError("what workflow.toml was before is not kept any more") from None
+            raise EditRefusedError("the previous workflow.toml is not kept any more") from None
         if _token(before, now) != asked.undo:
             raise EditRefusedError("workflow.toml has changed since")
         diff = difference(now, before)
@@ -110,7 +112,7 @@ def edit_back(project: Project, asked: EditAsked) -> Edit:
     )
 
 
-def _refused(error: EditRefusedError, asked: EditAsked) -> Edit:
+def _refused(error: EditRefusedError, asked: EditRequest) -> Edit:
     if asked.confirmed:
         raise error
     return Edit(refused=error.message)
@@ -171,7 +173,9 @@ class _Made(NamedTuple):
 class _Wish:
     """The amounts that the user tried in a what-if about the job of one group."""
 
-    def __init__(self, project: Project, action: Action, group: Group, asked: WhatIfAsked) -> None:
+    def __init__(
+        self, project: Project, action: Action, group: Group, asked: WhatIfRequest
+    ) -> None:
         self.project = project
         self.action = action
         self.group = group
@@ -204,11 +208,11 @@ class _Wish:
             "workflow.toml says"
         )
 
-    def _decision(self, action: Action, asked: WhatIfAsked) -> Decision | None:
+    def _decision(self, action: Action, asked: WhatIfRequest) -> Decision | None:
         group = self.group._replace(action=action)
         return explain_group(self.project, action, (group,), 0, what_if=asked).decision
 
-    def _without(self, fields: Collection[str]) -> WhatIfAsked:
+    def _without(self, fields: Collection[str]) -> WhatIfRequest:
         """Return the what-if without these fields."""
         change = self.asked.change
         amounts = {
@@ -245,7 +249,7 @@ class _Wish:
         if now != before:
             notes.append(f"It runs {plural(now, 'process', 'processes')} then, not {before:,}.")
         if tried is None or then is None or not _was_matched(tried):
-            return (*notes, "Whether it goes where it did in the what-if cannot be told.")
+            return (*notes, "Its destination may differ from the what-if's.")
         for name in Amounts._fields:
             was, will = getattr(tried.job, name), getattr(then.job, name)
             if not _near(will, was, 0.0):
@@ -259,7 +263,7 @@ class _Wish:
         rest = [name for name in self.values if name not in fields]
         if rest:
             verb = "stays" if len(rest) == 1 else "stay"
-            notes.append(f"{' and '.join(rest)} {verb} as the mapping files say.")
+            notes.append(f"{' and '.join(rest)} {verb} as set by the mapping files.")
         return tuple(notes)
 
 
@@ -314,7 +318,7 @@ def _carried_out(project: Project, edit: Edit, before: bytes, after: bytes, conf
         return edit
     if confirmed != edit.token:
         raise RowtuiError(
-            "what would change is not what you saw: workflow.toml or the job changed meanwhile",
+            "the change differs from the one shown: workflow.toml or the job changed meanwhile",
             "nothing was written; look at it again",
         )
     _write(project, before, after)

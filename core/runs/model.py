@@ -242,17 +242,17 @@ def about_of(data: bytes) -> RunHeader:
         fields = json.loads(data)
         version = fields.pop("version", None)
     except (ValueError, AttributeError, RecursionError):
-        raise RowtuiError("its run.json makes no sense", "it was damaged or edited") from None
+        raise RowtuiError("its run.json is invalid", "it was damaged or edited") from None
     if version != VERSION:
         raise RowtuiError(
-            f"its run.json has version {json.dumps(version)}, and this rowtui knows {VERSION}",
+            f"its run.json has version {json.dumps(version)}, rowtui supports {VERSION}",
             "use the version of rowtui that began the run",
         )
     try:
         fields["limits"] = limits_of(fields["limits"])
         return RunHeader(**fields)
     except (KeyError, TypeError, ValueError):
-        raise RowtuiError("its run.json makes no sense", "it was damaged or edited") from None
+        raise RowtuiError("its run.json is invalid", "it was damaged or edited") from None
 
 
 def line_of(event: Event) -> bytes:
@@ -283,8 +283,8 @@ def event_of(line: bytes) -> Event | None:
         return kind(**_typed(fields))
     except (KeyError, TypeError, ValueError):
         raise RowtuiError(
-            f"its journal has a line that makes no sense: {line[:80].decode('ascii', 'replace')}",
-            "the file was damaged or edited; begin a new run, which finds what is done already",
+            f"its journal has an invalid line: {line[:80].decode('ascii', 'replace')}",
+            "the file was damaged or edited; begin a new run, which keeps completed work",
         ) from None
 
 

@@ -14,7 +14,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import Network, TableSource
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.names import escaped
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.runs.directories.materialise import Unstarted
 from rowtui.core.runs.directories.trash import retired
 from rowtui.core.runs.execution.autopilot import Autopilot
@@ -208,7 +208,7 @@ class NetworkQueries:
         name: str | None = None,
         *,
         frozen: bool = True,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
         go_on: Callable[[], bool] = lambda: True,
     ) -> SamplesPage:

@@ -99,9 +99,9 @@ def redo(running: OpenRun, jobs: Sequence[int]) -> Redone:
         if running.graph.state(job) is not GraphJobState.COMPLETED:
             state = running.graph.state(job).name.lower()
             raise RowtuiError(
-                f"'{visible(node)}' of {visible(directory)} is {state}: only what is completed can "
+                f"'{visible(node)}' of {visible(directory)} is {state}: only completed jobs can "
                 "be made again",
-                "'rowtui network retry' is for what failed",
+                "'rowtui network retry' is for failed jobs",
             )
         spec = growth.flow.network.node(node)
         assert spec is not None

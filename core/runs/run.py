@@ -281,8 +281,8 @@ class Run:
         return RowtuiError(
             f"cannot write the journal of run {self.id} in {visible(str(self.folder))}: "
             f"{error.strerror or error}",
-            "nothing is done that could not be written down; free some space or mend the "
-            "permissions, then try again",
+            "the run waits for a writable journal; free some space or correct the permissions, "
+            "then try again",
         )
 
     @contextlib.contextmanager

@@ -19,7 +19,7 @@ from rowtui.core.base.filter import EQUALS, RowFilter, parse_filter, with_known_
 from rowtui.core.groups.listing import Coded, Rows, chosen_rows, sorted_rows
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import OLD_WORDS, GraphJobState
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.runs.views import SamplesPage, SampleView
 from rowtui.core.state.model import Directories
 from rowtui.core.state.names import NameTable
@@ -57,7 +57,7 @@ class RequestedSamples(NamedTuple):
 
     node: str
     states: tuple[GraphJobState, ...] = ()
-    asked: ListAsked = AS_IS
+    asked: ListRequest = AS_IS
     go_on: Callable[[], bool] = lambda: True
 
     @property

@@ -81,13 +81,13 @@ def read_frozen(data: bytes) -> tuple[Network, tuple[SourceRows, ...]]:
     version = fields.get("version") if isinstance(fields, dict) else None
     if version not in _READ:
         raise RowtuiError(
-            f"its network.json has version {json.dumps(version)}, and this rowtui knows {VERSION}",
+            f"its network.json has version {json.dumps(version)}, rowtui supports {VERSION}",
             "use the version of rowtui that began the run",
         )
     try:
         return _network(fields["network"]), tuple(map(_rows, fields["rows"]))
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
-        raise RowtuiError(f"its network.json makes no sense: {error!r}") from None
+        raise RowtuiError(f"its network.json is invalid: {error!r}") from None
 
 
 def _fields(value: Any) -> Any:

@@ -100,7 +100,7 @@ class RunStore:
         except OSError as error:
             raise RowtuiError(
                 f"cannot make a run in {visible(str(self.folder))}: {error.strerror or error}",
-                "free some space or mend the permissions, then try again",
+                "free some space or correct the permissions, then try again",
             ) from None
 
     def load(self, run_id: str) -> Run:
@@ -123,7 +123,7 @@ class RunStore:
             missing = os.path.basename(error.filename or "")
             raise RowtuiError(
                 f"run {run_id} cannot be used: its {visible(missing)} is missing",
-                "begin a new run, which finds what is done already",
+                "begin a new run, which keeps completed work",
             ) from None
         except OSError as error:
             raise RowtuiError(f"run {run_id} cannot be read: {error.strerror or error}") from None
@@ -231,7 +231,7 @@ class RunStore:
         except OSError as error:
             raise RowtuiError(
                 f"cannot read the runs in {visible(str(self.folder))}: {error.strerror or error}",
-                "mend the folder or its permissions, then try again",
+                "repair the folder or its permissions, then try again",
             ) from None
 
     @staticmethod

@@ -213,7 +213,7 @@ def _read(path: Path) -> _Content:
         if not stat.S_ISREG(status.st_mode):
             return _Content(fault=f"{shown} is not a regular file")
         if status.st_uid != os.geteuid():
-            return _Content(fault=f"{shown} belongs to somebody else", hint="make one of your own")
+            return _Content(fault=f"{shown} belongs to another user", hint="make one of your own")
         if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             mode = f"{stat.S_IMODE(status.st_mode):04o}"
             return _Content(

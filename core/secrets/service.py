@@ -54,11 +54,11 @@ class PromptProvider:
 
     async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> None:
         """Raises: NotSupportedByProvider."""
-        raise NotSupportedByProvider(machine, user, self.name, "what is typed is not kept")
+        raise NotSupportedByProvider(machine, user, self.name, "typed passwords are not stored")
 
     async def del_password_for_user(self, machine: str, user: str) -> None:
         """Raises: NotSupportedByProvider."""
-        raise NotSupportedByProvider(machine, user, self.name, "what is typed is not kept")
+        raise NotSupportedByProvider(machine, user, self.name, "typed passwords are not stored")
 
     async def names(self) -> tuple[SecretName, ...]:
         """Return no names, because the user is not asked for a list of their secrets."""
@@ -73,7 +73,7 @@ class PromptProvider:
 
 
 PREFIX = SECRET_PREFIX
-HINT = f"the environment of rowtui is set by whoever starts it: {PREFIX}<MACHINE>_<USER>"
+HINT = f"set the password in the environment of rowtui: {PREFIX}<MACHINE>_<USER>"
 
 
 def variable_name(machine: str, user: str) -> str:
@@ -211,7 +211,7 @@ class SecretService:
                 continue
             if not isinstance(answer, SecretError):  # a plug-in is not type-checked
                 answer = CouldNotRetrieveCredentials(  # type: ignore[unreachable]
-                    *of, "what it gave is no Secret"
+                    *of, "its return value is no Secret"
                 )
             failures.append(answer)
         return SecretLookup(None, tuple(failures))

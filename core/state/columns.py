@@ -107,7 +107,7 @@ class RankColumn:
         distinct = _unpacked(str(header.get("form")), body[:size])
         codes = _from_little(code, body[size:])
         if not _all_at_most(codes, len(distinct)):
-            raise ValueError("a column with codes that stand for nothing")
+            raise ValueError("a column with codes without a value")
         mixed, uniform = bool(header.get("mixed")), bool(header.get("uniform"))
         return cls(str(header.get("pointer")), codes, distinct, mixed, uniform)
 

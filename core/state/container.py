@@ -136,7 +136,7 @@ class Container:
             raise self._corrupt("it does not begin like a cache file")
         if version > VERSION:
             raise NewerCacheError(
-                f"{self.path} has format version {version}; this rowtui knows {VERSION}",
+                f"{self.path} has format version {version}; this rowtui supports {VERSION}",
                 "update rowtui; it was written by a newer one",
             )
         if version < VERSION:

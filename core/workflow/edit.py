@@ -256,7 +256,7 @@ def _check(data: bytes, before: Workflow, after: bytes, action: int, settings: S
         raise EditRefusedError(f"{names} {verb} resources from this action, and would change too")
     if not _same(now.actions[action].resources, settings.resources):
         raise EditRefusedError(
-            "what it has now is inherited, and workflow.toml cannot say here that there is none"
+            "the present value is inherited, and workflow.toml cannot remove an inherited value"
             if None in settings.keys.values()
             else _ODD
         )

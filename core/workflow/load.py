@@ -188,7 +188,7 @@ class _Check:
     def text(self, item: Inherited) -> None:
         """Check for control characters, which would break a line of the script's header in two."""
         if not item.action.name:
-            self.note(item, ("name",), "the name is empty", "name the action by what it does")
+            self.note(item, ("name",), "the name is empty", "give the action a descriptive name")
         if _has_control(item.action.name):
             self.note(item, ("name",), "the name has control characters")
         if "\0" in item.action.command:

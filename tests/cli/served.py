@@ -33,6 +33,7 @@ PROGRAM = "rowtui.cli.main"
 # Loaded here, these would be threads or minutes; whoever needs them imports them.
 NOT_LOADED = ("rowtui.cli.main", "rowtui.core.packing.optimal.exact")
 STARTS_WITH = ("PYTHON", "LC_", "LANG", "MALLOC", "LD_", "OPENBLAS", "OMP_")
+IDLE_MS = 2 * 60 * 60 * 1000  # without a request; a server outlives no test run
 MOST = 1 << 20  # bytes of one request
 
 
@@ -203,8 +204,8 @@ def _serve(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     running: dict[int, tuple[int, socket.socket]] = {}  # by pidfd
     waiting = select.poll()
     waiting.register(asked, select.POLLIN)
-    while True:
-        for ready, _ in waiting.poll():
+    while requests := waiting.poll(IDLE_MS):
+        for ready, _ in requests:
             if ready in running:
                 pid, whoever = running.pop(ready)
                 waiting.unregister(ready)
@@ -235,6 +236,7 @@ def _serve(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
             pidfd = os.pidfd_open(pid)
             running[pidfd] = (pid, whoever)
             waiting.register(pidfd, select.POLLIN)
+    return None
 
 
 def _tell(whoever: socket.socket, number: int) -> None:
@@ -280,6 +282,7 @@ def _become(what: dict[str, Any], streams: Sequence[int]) -> None:
 def _run() -> int:
     """Run it and do what Python does at the end, but free what the server had loaded."""
     code: object = None
+    sys.modules.pop(PROGRAM, None)  # `runpy` warns on stderr of a module that was imported before
     try:
         runpy.run_module(PROGRAM, run_name="__main__", alter_sys=True)
     except SystemExit as stop:

@@ -106,5 +106,5 @@ def test_a_host_key_is_shown_and_wants_a_yes(
     terminal.answer(b"from now on: ", f"{typed}\n".encode())
 
     assert outcome(terminal) == [[believed], ""]
-    assert b"[alpha] h\\x1b[2J was never seen before" in terminal.seen
+    assert b"[alpha] h\\x1b[2J is unknown" in terminal.seen
     assert b"ssh-rsa SHA256:x\r\n" in terminal.seen

@@ -100,7 +100,7 @@ def test_a_queue_that_fails_is_said_and_jobs_stay_submitted(
     for words in (("show", "status"), ("show", "directories", "-a", "one"), ("show", "jobs")):
         done = on_slurm(*words, cluster=None, PATH=path)
         assert done.returncode == 0
-        said = f"{slurm.name} could not be asked: {SILENCE}; what was known before is shown"
+        said = f"{slurm.name} could not be asked: {SILENCE}; its earlier jobs are shown"
         assert done.stderr == f"[WARN  rowtui] {said}\n"
     assert counts(on_slurm, PATH=path) == known
 
@@ -115,7 +115,7 @@ def test_a_queue_that_fails_is_said_and_jobs_stay_submitted(
     # What cannot be checked is not cancelled: the id may be another job's by now.
     done = on_slurm("cancel", "--all", "--yes", cluster=None, PATH=path)
     assert done.returncode == 1
-    assert done.stderr.count("cannot be asked") == 2
+    assert done.stderr.count("cannot be checked") == 2
 
     assert row_records.submitted(on_slurm.folder) == before
     assert counts(on_slurm) == known
@@ -153,7 +153,7 @@ def test_a_controller_that_is_gone_hides_nothing_that_is_known(
         done = on_slurm("show", "status", cluster=None)
         assert done.returncode == 0, done.stderr
         assert f"{slurm.name} could not be asked: " in done.stderr
-        assert "what was known before is shown" in done.stderr
+        assert "its earlier jobs are shown" in done.stderr
         assert "Traceback" not in done.stderr
         assert done.stdout.splitlines()[1].split()[:5] == ["one", "0", "2", "1", "0"]
         done = on_slurm("show", "jobs", "--short", cluster=None)

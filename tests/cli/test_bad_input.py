@@ -185,9 +185,10 @@ def test_directories_that_vanish_while_they_are_read_stop_nothing(empty_folder: 
     for path in workspace.iterdir():
         (path / "v.json").write_text("1")
     ended = threading.Event()
+    deadline = time.monotonic() + 50
 
     def come_and_go() -> None:
-        while not ended.is_set():
+        while not ended.is_set() and time.monotonic() < deadline:
             for number in range(200):
                 path = workspace / f"goes{number}"
                 path.mkdir()

@@ -10,7 +10,7 @@ import pytest
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.joined import rows_of
-from rowtui.core.project.queue.views import PROJECT, QueueAsked
+from rowtui.core.project.queue.views import PROJECT, QueueRequest
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
 from rowtui.core.submission.plan.model import JobRecord, JobStep
 from rowtui.core.submission.reconcile.ending import state_of
@@ -118,7 +118,7 @@ def test_every_list_has_each_job_once_in_the_same_state() -> None:
     book = QueueBook()
     told = book.take(JobsView(1, 2.0, JOBS, clusters=(cluster,)))
     assert told.states == listed
-    page = book.page(QueueAsked(whose=PROJECT, folding=False), 0, 100)
+    page = book.page(QueueRequest(whose=PROJECT, folding=False), 0, 100)
     assert Counter(row.state for row in page.rows if not row.key.folded) == listed
     # and what has not ended is what `queue` shows without --ended
     shown = rows_of(cluster, JOBS, ended=False)

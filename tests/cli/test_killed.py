@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.rig.slurm import SlurmCluster
 
 NAMES = ["a", "b c"]
+MOST_ROUNDS = 100  # each kills a submission at `AT_ONCE` further steps
 AT_ONCE = 4  # projects: most of the time they wait for their jobs
 WORKFLOW = """\
 [[action]]
@@ -65,8 +66,8 @@ class Killed:
         self.folders: list[Path] = []
 
     def kill_at_every_step(self) -> None:
-        """Until a step was never reached."""
-        while True:
+        """Until a step was never reached. Raises: AssertionError after `MOST_ROUNDS` rounds."""
+        for _ in range(MOST_ROUNDS):
             begun = len(self.folders)
             for number in range(begun + 1, begun + AT_ONCE + 1):
                 folder = make_project(self.shell.folder / str(number), self.more)
@@ -74,6 +75,7 @@ class Killed:
             runs = [self.begin(it, at) for at, it in enumerate(self.folders[begun:], begun + 1)]
             if not all(tuple(run.killed() for run in runs)):  # each is waited for
                 return
+        raise AssertionError(f"every one of {len(self.folders)} steps was reached")
 
     def begin(self, folder: Path, step: int = 0) -> Run:
         """`rowtui submit --yes`, killed at this step."""

@@ -79,7 +79,7 @@ def write(here: Here, name: str, text: str) -> Path:
 def test_a_good_file_has_nothing_to_lint(here: Here) -> None:
     here.mapping(GOOD, trusted=False)
     done = here("mapping", "lint", "--strict", "--ignore", "T101")
-    assert (done.code, done.out) == (0, "Nothing to say in 1 file.\n")
+    assert (done.code, done.out) == (0, "No findings in 1 file.\n")
 
 
 def test_findings_look_like_a_compiler_s_with_the_line_and_a_caret(here: Here) -> None:
@@ -99,7 +99,7 @@ def test_warnings_fail_only_when_it_is_strict(here: Here) -> None:
     assert here("mapping", "lint", "x.yml").code == 0
     assert here("mapping", "lint", "--strict", "x.yml").code == 1
     done = here("mapping", "lint", "x.yml", "--strict", "--ignore", "t102")
-    assert (done.code, done.out) == (0, "Nothing to say in 1 file.\n")
+    assert (done.code, done.out) == (0, "No findings in 1 file.\n")
 
 
 def test_lint_in_json_has_the_same_findings(here: Here) -> None:
@@ -352,10 +352,10 @@ def test_show_says_who_says_what_of_an_action(here: Here) -> None:
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0] == "sample for jane (no roles)"
-    at = lines.index("  mem = 12, says tool sample in mapping.yml:10")
-    assert lines[at + 1] == "      instead of cores * 4, said by tool default in mapping.yml:7"
+    at = lines.index("  mem = 12, set by tool sample in mapping.yml:10")
+    assert lines[at + 1] == "      instead of cores * 4, set by tool default in mapping.yml:7"
     assert "If attempt > 1:  (rule late of tool sample in mapping.yml:15)" in lines
-    assert "  cores = 4, says rule late of tool sample in mapping.yml:16" in lines
+    assert "  cores = 4, set by rule late of tool sample in mapping.yml:16" in lines
     data = here.json("mapping", "show", "sample")
     fields = {each["field"]: each["value"] for each in data["values"]}
     assert fields == {"cores": 2, "mem": 12, "env.GREETING": "hello {user.name}"}
@@ -399,7 +399,7 @@ def test_the_yaml_of_everything_loads_back_to_the_same(here: Here) -> None:
 
 def test_without_mapping_files_show_says_so(here: Here) -> None:
     assert "There are no mapping files" in here("mapping", "show").out
-    assert "nothing is said about it" in here("mapping", "show", "sample").out
+    assert "the mapping files have no entry for it" in here("mapping", "show", "sample").out
 
 
 # schema and usage

@@ -333,7 +333,7 @@ def test_a_directory_with_another_value_is_told_and_left_alone(
     for words in (("make", "--dry-run"), ("make",)):
         done = here("network", *words)
         assert done.code == 1
-        assert "s,x=2: it is there already, with another value" in done.err
+        assert "s,x=2: it exists already, with another value" in done.err
     assert (small / "workspace" / "s,x=2" / "value.json").read_text() == "{}"
 
 
@@ -369,7 +369,7 @@ def test_a_run_that_cannot_be_used_is_shown_as_bad_beside_the_others(
         [second, "paused"],
         [first, "bad"],
     ]
-    assert "run.json makes no sense" in done.err
+    assert "run.json is invalid" in done.err
     assert [it["status"] for it in shown(here, "runs")["runs"]] == ["paused", "bad"]
 
 

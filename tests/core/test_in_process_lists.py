@@ -13,7 +13,7 @@ from rowtui.core.groups.model import Status
 from rowtui.core.project import project as projects
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import scan
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 
 WORKFLOW = """\
 [workspace]
@@ -49,7 +49,7 @@ async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     await engine.close()
 
 
-async def names(engine: InProcessEngine, asked: ListAsked, start: int = 0) -> list[str]:
+async def names(engine: InProcessEngine, asked: ListRequest, start: int = 0) -> list[str]:
     page = await engine.groups.directories(0, EVERY, start, 100, asked=asked)
     return [row.name for row in page.rows]
 
@@ -59,11 +59,11 @@ async def test_all_directories_are_one_list_with_its_own_filter_and_order(
 ) -> None:
     assert await names(engine, AS_IS) == NAMES
     assert await names(engine, AS_IS, 8) == NAMES[8:]
-    assert await names(engine, ListAsked("completed")) == ["d0", "d1"]
-    assert await names(engine, ListAsked("k=even !status=completed v>2")) == ["d2", "d4", "d6"]
-    assert await names(engine, ListAsked("k=odd", "/v")) == ["d9", "d7", "d5", "d3", "d1"]
-    assert await names(engine, ListAsked("~d[12]", "name", True)) == ["d2", "d1"]
-    page = await engine.groups.directories(0, EVERY, 0, 3, asked=ListAsked("k=even"), find="d8")
+    assert await names(engine, ListRequest("completed")) == ["d0", "d1"]
+    assert await names(engine, ListRequest("k=even !status=completed v>2")) == ["d2", "d4", "d6"]
+    assert await names(engine, ListRequest("k=odd", "/v")) == ["d9", "d7", "d5", "d3", "d1"]
+    assert await names(engine, ListRequest("~d[12]", "name", True)) == ["d2", "d1"]
+    page = await engine.groups.directories(0, EVERY, 0, 3, asked=ListRequest("k=even"), find="d8")
     assert (page.total, page.of, page.found) == (5, 10, 4)
     assert page.pointers == ("/v", "/k")
     assert page.rows[0].fields == ("9", '"even"')
@@ -78,13 +78,13 @@ async def test_groups_keep_their_numbers_whatever_filter_and_order(engine: InPro
         (1, "d9", 4), (2, "d5", 4),
     ]  # fmt: skip
     assert (page.of, page.directories) == (2, 8)
-    asked = ListAsked("v>2", "number", True)
+    asked = ListRequest("v>2", "number", True)
     page = await engine.groups.page(0, eligible, 0, 9, asked=asked, find="d5")
     assert [(group.number, group.first) for group in page.groups] == [(2, "d5")]
     assert (page.total, page.of, page.directories, page.found) == (1, 2, 4, 0)
-    page = await engine.groups.page(0, eligible, 0, 9, asked=ListAsked("", "first"))
+    page = await engine.groups.page(0, eligible, 0, 9, asked=ListRequest("", "first"))
     assert [group.number for group in page.groups] == [2, 1]
-    inner = await engine.groups.members(0, eligible, 1, 0, 9, asked=ListAsked("", "name"))
+    inner = await engine.groups.members(0, eligible, 1, 0, 9, asked=ListRequest("", "name"))
     assert [row.name for row in inner.rows] == ["d2", "d3", "d4", "d5"]
     explained = await engine.mapping.explain(0, eligible, page.groups[0].number - 1)
     assert explained.first == "d5"
@@ -93,15 +93,15 @@ async def test_groups_keep_their_numbers_whatever_filter_and_order(engine: InPro
 async def test_a_filter_that_cannot_be_used_is_a_sentence(engine: InProcessEngine) -> None:
     for text, says in (
         ("nosuch=1", "no directory has a value at '/nosuch'"),
-        ("name~(", "the pattern is not one"),
+        ("name~(", "the pattern is invalid"),
         ("v<x", "compares with a number"),
     ):
         with pytest.raises(RowtuiError, match=says):
-            await engine.groups.directories(0, EVERY, 0, 9, asked=ListAsked(text))
+            await engine.groups.directories(0, EVERY, 0, 9, asked=ListRequest(text))
         with pytest.raises(RowtuiError):
-            await engine.groups.page(0, EVERY, 0, 9, asked=ListAsked(text))
+            await engine.groups.page(0, EVERY, 0, 9, asked=ListRequest(text))
     with pytest.raises(RowtuiError, match="cannot be sorted by 'size'"):
-        await engine.groups.directories(0, EVERY, 0, 9, asked=ListAsked("", "size"))
+        await engine.groups.directories(0, EVERY, 0, 9, asked=ListRequest("", "size"))
 
 
 async def test_named_directories_are_planned_alone(engine: InProcessEngine) -> None:

@@ -14,7 +14,7 @@ from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.rows import QueueRow, RowKey
-from rowtui.core.project.queue.views import QueueAsked
+from rowtui.core.project.queue.views import QueueRequest
 from rowtui.core.submission.sending.fence import seconds_of_job
 
 from tests.eventually import eventually_async
@@ -65,7 +65,7 @@ def end(project: Project, name: str) -> None:
 
 async def rows(engine: InProcessEngine, **asked: object) -> tuple[QueueRow, ...]:
     await engine.jobs.view(now=True)
-    return (await engine.queue.page(QueueAsked(**asked), 0, 100)).rows  # type: ignore[arg-type]
+    return (await engine.queue.page(QueueRequest(**asked), 0, 100)).rows  # type: ignore[arg-type]
 
 
 async def one_runs(engine: InProcessEngine) -> QueueRow:
@@ -96,7 +96,7 @@ async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_othe
     # pages, filters, one cluster, and the place of a row
     whole = await rows(engine)
     assert sorted(row.first for row in whole) == NAMES
-    page = await engine.queue.page(QueueAsked(sort="id", follow=whole[-1].key), 2, 2)
+    page = await engine.queue.page(QueueRequest(sort="id", follow=whole[-1].key), 2, 2)
     assert [row.label for row in page.rows] == ["3", "4"]
     assert (page.total, page.jobs, page.all_jobs, page.hidden) == (6, 6, 6, 0)
     assert page.followed == int(whole[-1].label) - 1
@@ -118,7 +118,7 @@ async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_othe
     assert await engine.jobs.named("99") is None
 
     # what this queue does not do is told of each job
-    marked = await engine.queue.all_of(QueueAsked(), "active")
+    marked = await engine.queue.all_of(QueueRequest(), "active")
     keys = [row.key for row in marked]
     assert len(keys) == 6
     held = await engine.queue.act(keys, "hold")

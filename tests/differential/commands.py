@@ -97,7 +97,7 @@ class _Steps:
             )
         if rng.random() < 0.1:
             word = rng.choice(("--no-progress", "--clear-progress", "-q", "-v", "-qq", "-vv"))
-            # Without its messages nobody knows why a command failed.
+            # Its messages show why a command failed.
             words.append("-q" if word == "-qq" and select else word)
         if rng.random() < 0.08:
             words += ["--color", rng.choice(("always", "never", "auto"))]

@@ -235,4 +235,4 @@ def test_a_stranger_gets_from_the_demo_to_a_submission_with_what_the_screen_says
     pane.press("6")
     pane.sees("[6 Queue]", "l the log of a job")
     pane.press("q")
-    pane.sees("go on with: cd")
+    pane.sees("to continue: cd")

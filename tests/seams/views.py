@@ -11,7 +11,7 @@ from rowtui.core.base.text import Cost
 from rowtui.core.groups.model import Status
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.pack_views import PackChoice
-from rowtui.core.project.queue.views import QueueAsked
+from rowtui.core.project.queue.views import QueueRequest
 from rowtui.core.project.views.views import JobView
 from rowtui.tui.views.status.status import action_cells
 from rowtui.tui.widgets.cells import Number
@@ -178,7 +178,7 @@ async def jobs(engine: Engine) -> AsyncIterator[Fact]:
     for job in view.jobs:
         for fact in _job(job, "view 1, jobs"):
             yield fact
-    page = await engine.queue.page(QueueAsked(folding=False), 0, PAGE)
+    page = await engine.queue.page(QueueRequest(folding=False), 0, PAGE)
     total: Counter[str] = Counter()
     for row in page.rows:
         if row.view is None or row.key.folded:

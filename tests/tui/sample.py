@@ -30,11 +30,11 @@ from rowtui.core.project.views.views import (
     FailedJob,
     JobsView,
     JobView,
-    ListAsked,
+    ListRequest,
     LogTail,
     PlacementExplanation,
     TransferView,
-    WhatIfAsked,
+    WhatIfRequest,
 )
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, WaitPath
@@ -160,8 +160,8 @@ class SampleEngine(
         )
         self.trusted = True
         self.explain_error: Exception | None = None
-        self.explain_gate: Callable[[WhatIfAsked | None], Awaitable[None]] | None = None
-        self.wondered: list[WhatIfAsked | None] = []  # what was asked, in order
+        self.explain_gate: Callable[[WhatIfRequest | None], Awaitable[None]] | None = None
+        self.wondered: list[WhatIfRequest | None] = []  # what was asked, in order
         self._next_id = 4711
         self._listeners: list[asyncio.Queue[str]] = []
         self._questions = OpenQuestions()
@@ -367,7 +367,7 @@ class SampleEngine(
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> GroupsPage:
         self.calls.append("groups")
@@ -404,7 +404,7 @@ class SampleEngine(
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
     ) -> DirectoriesPage:
         await asyncio.sleep(0)
         action = self.actions[action_index]
@@ -423,7 +423,7 @@ class SampleEngine(
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> DirectoriesPage:
         self.calls.append("directories")
@@ -452,7 +452,7 @@ class SampleEngine(
         action_index: int,
         statuses: Sequence[Status],
         group: int,
-        what_if: WhatIfAsked | None = None,
+        what_if: WhatIfRequest | None = None,
     ) -> PlacementExplanation:
         from tests.tui.sample_mapping import MAPPING, decision_of, mapper_of
 
@@ -795,7 +795,7 @@ done
         length: int,
         *,
         frozen: bool = True,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> SamplesPage:
         assert self.graph is not None

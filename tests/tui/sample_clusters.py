@@ -71,8 +71,8 @@ async def delta_login(asker: Asker) -> None:
     if not await asker.host_key(HOST_KEY):
         raise LoginError(
             LoginTrouble.HOST_KEY_UNKNOWN,
-            f"someone@delta.example is unknown: nobody has accepted its {HOST_KEY.kind} key",
-            "compare the fingerprint with what the site publishes, then accept it",
+            f"someone@delta.example is unknown: its {HOST_KEY.kind} key is not accepted",
+            "compare the fingerprint with the one that the site publishes, then accept the key",
         )
     for _ in range(3):
         answers = await asker.ask(PROMPTS)

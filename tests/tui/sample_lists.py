@@ -10,7 +10,7 @@ from rowtui.core.base.filter import parse_filter, row_matches, with_known_fields
 from rowtui.core.base.text import Cost
 from rowtui.core.base.values import MISSING, resolve
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
-from rowtui.core.project.views.views import DIRECTORY_FIELDS, GROUP_FIELDS, ListAsked
+from rowtui.core.project.views.views import DIRECTORY_FIELDS, GROUP_FIELDS, ListRequest
 
 Values = Mapping[str, Any]
 
@@ -19,7 +19,7 @@ def groups_page(
     about: tuple[int, int, int, int],
     groups: Sequence[GroupSummary],
     values: Values,
-    asked: ListAsked,
+    asked: ListRequest,
     find: str,
 ) -> GroupsPage:
     """`about`: generation, action, start, length."""
@@ -52,7 +52,7 @@ def directories_page(
     about: tuple[int, int, int],
     rows: Sequence[DirectoryRow],
     values: Values,
-    asked: ListAsked,
+    asked: ListRequest,
     pointers: tuple[str, ...] = (),
     find: str = "",
 ) -> DirectoriesPage:
@@ -90,7 +90,7 @@ def arranged(
     items: Sequence[Any],
     cells: Callable[[Any], dict[str, Any]],
     value: Callable[[Any], Any],
-    asked: ListAsked,
+    asked: ListRequest,
     fields: tuple[Mapping[str, str], Sequence[str]],
 ) -> list[Any]:
     """The items that fit, in the order that was asked for."""

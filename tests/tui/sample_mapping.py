@@ -12,7 +12,7 @@ from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person
-from rowtui.core.project.views.views import WhatIfAsked
+from rowtui.core.project.views.views import WhatIfRequest
 from rowtui.core.workflow.model import Resources
 
 MAPPING = """\
@@ -112,11 +112,11 @@ def decision_of(
     *,
     cores: int = 16,
     walltime: int = 14_400,
-    what_if: WhatIfAsked | None = None,
+    what_if: WhatIfRequest | None = None,
     person: Person = PERSON,
 ) -> Decision:
     """Where a job of this action on these directories would go, and why."""
-    asked = what_if or WhatIfAsked()
+    asked = what_if or WhatIfRequest()
     request = MappingRequest(
         tool_id=action,
         user=Person(

@@ -15,7 +15,7 @@ from rowtui.core.base.text import Cost
 from rowtui.core.network.definition.spec import JSON
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.model import Dimension
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.runs.limits.limits import RunLimits, Spent
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import (
@@ -168,7 +168,7 @@ class SampleNetwork:
         states: Sequence[GraphJobState],
         start: int,
         length: int,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> SamplesPage:
         """Samples whose states are as the node's counts say, failures first."""

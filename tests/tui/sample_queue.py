@@ -16,8 +16,8 @@ from rowtui.core.project.queue.views import (
     ChosenJobs,
     DetailPart,
     JobDetail,
-    QueueAsked,
     QueuePage,
+    QueueRequest,
 )
 from rowtui.core.project.views.views import JobsView, JobView
 
@@ -36,7 +36,7 @@ class SampleQueue:
     def __init__(self) -> None:
         super().__init__()
         self.book = QueueBook()
-        self.asked: list[QueueAsked] = []
+        self.asked: list[QueueRequest] = []
         self.estimates: list[bool] = []  # of the details that were asked for
         self.foreign: tuple[Foreign, ...] = ()
 
@@ -48,7 +48,7 @@ class SampleQueue:
         await asyncio.sleep(0)
         return self.book.take(self.all_jobs())
 
-    async def queue_page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+    async def queue_page(self, asked: QueueRequest, start: int, length: int) -> QueuePage:
         self.asked.append(asked)
         await asyncio.sleep(0)
         if asked.whose == "everybody":
@@ -58,7 +58,7 @@ class SampleQueue:
         rows = zip(page.rows, near, strict=True)
         return page._replace(rows=tuple(row._replace(open=it - (not it)) for row, it in rows))
 
-    async def queue_all_of(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+    async def queue_all_of(self, asked: QueueRequest, which: str) -> tuple[MarkedRow, ...]:
         return self.book.all_of(asked, which)
 
     async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:

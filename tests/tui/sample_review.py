@@ -12,8 +12,8 @@ from rowtui.core.project.review.views import (
     CheckState,
     ExportedFiles,
     PlanCheck,
-    ScriptAsked,
     ScriptBefore,
+    ScriptRequest,
 )
 from rowtui.core.project.review.without import export_plan, without
 from rowtui.core.submission.plan.model import Plan
@@ -27,7 +27,7 @@ class SampleReview:
         self.checks: dict[str, PlanCheck] = {}
         self.checks_gate: asyncio.Event | None = None  # waited for before they are known
         self.script_of: dict[str, ScriptBefore] = {}  # by action
-        self.asked_before: list[ScriptAsked] = []
+        self.asked_before: list[ScriptRequest] = []
         self.folder = Path("/nowhere")  # that `export_plan` writes below
 
     async def plans_review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
@@ -39,7 +39,7 @@ class SampleReview:
         for check in (self.checks.get(name) or _usual(name, plan) for name in NAMES):
             yield check
 
-    async def plans_script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
+    async def plans_script_before(self, asked: ScriptRequest) -> ScriptBefore | None:
         self.asked_before.append(asked)
         await asyncio.sleep(0)
         return self.script_of.get(asked.action)

@@ -52,9 +52,9 @@ async def test_the_first_steps_lead_a_stranger_to_a_submission(
         await hand.press("enter")
         await hand.sees("Next: space mark a group", " groups · ")  # and the groups are there
         await hand.press("space")
-        await hand.sees("Next: s submit what is marked")
+        await hand.sees("Next: s submit the marked groups")
         await hand.press("s")
-        await hand.sees("Script · equilibrate", "s, then type yes", "s confirm, with what it asks")
+        await hand.sees("Script · equilibrate", "s, then type yes", "s confirm, with the word that")
         await hand.press("s", "y", "e", "s", "enter")
         await hand.sees("1 of 1 job", "Next: 6 watch your jobs")
         await hand.press("6")

@@ -6,7 +6,7 @@ import asyncio
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.mapping.model.request import Amounts, WhatIf
-from rowtui.core.project.views.views import WhatIfAsked
+from rowtui.core.project.views.views import WhatIfRequest
 from rowtui.tui.views.explain.view import ExplainView
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
@@ -66,10 +66,10 @@ async def test_candidates_refused_ones_reasons_and_the_story_are_there_at_any_si
         await hand.pilot.resize_terminal(120, 36)
         await hand.sees("chosen, number 2 of 3", "max_accepted_cores  asked cores 16, offered at")
         await hand.press("k")
-        await hand.sees("What happened when it was tried", "highmem takes jobs of 500 GB and more")
+        await hand.sees("Result of the attempt", "highmem takes jobs of 500 GB and more")
         await hand.press("G")
         await hand.sees("old-cluster ─", "refused: ", "✗ tag offline  the job rejects it")
-        await hand.sees("no single change is known")
+        await hand.sees("no single change would suffice")
 
         # so is the story
         await hand.press("g", "j")
@@ -89,7 +89,7 @@ async def test_what_is_typed_ranks_again_and_undoing_it_gives_the_job_back() -> 
     async with opened() as hand:
         await explained(hand)
         await hand.press("e", "8", "tab", "6", "4")
-        await hand.sees("WHAT IF", "not what is submitted: cores 16 → 8 · mem 96 → 64 GB")
+        await hand.sees("WHAT IF", "not part of the plan: cores 16 → 8 · mem 96 → 64 GB")
         await hand.sees("8 cores · 64 GB")
         await hand.press("tab", "tab", "tab", *"-highmem")
         await hand.sees("without tag highmem", "4 candidates, 2 refused")
@@ -112,7 +112,7 @@ async def test_a_change_that_would_admit_the_job_is_one_key_away() -> None:
         await hand.sees("a cores 16 → 8 and mem 96 → 64 and drop")
         await hand.press("a")
         await hand.sees("WHAT IF", "shared", "candidate, number 3 of 4")
-        assert hand.engine.wondered[-1] == WhatIfAsked(
+        assert hand.engine.wondered[-1] == WhatIfRequest(
             WhatIf(Amounts(cores=8, mem=64), drop_tags=("highmem",))
         )
         await hand.press("e")
@@ -126,13 +126,13 @@ async def test_half_typed_fields_are_marked_and_the_others_count() -> None:
         await hand.sees("▲ cores: 8x is not a number")
         await hand.press("tab", "2", "0")
         await hand.sees("WHAT IF", "mem 96 → 20 GB")
-        assert hand.engine.wondered[-1] == WhatIfAsked(WhatIf(Amounts(mem=20)))
+        assert hand.engine.wondered[-1] == WhatIfRequest(WhatIf(Amounts(mem=20)))
 
 
 async def test_an_answer_to_an_older_question_is_dropped() -> None:
     slow, go_on = asyncio.Event(), asyncio.Event()
 
-    async def gate(asked: WhatIfAsked | None) -> None:
+    async def gate(asked: WhatIfRequest | None) -> None:
         if asked is not None and asked.change.amounts.cores == 7:
             slow.set()
             await go_on.wait()
@@ -278,7 +278,7 @@ destinations:
         assert isinstance(view, ExplainView)
         view.form.field("tags").value = "-'evil\\x1b]0;owned\\x07 [b]bold[/b] \\u202ename'"
         await hand.sees("WHAT IF", "without tag evil\\x1b")
-        assert hand.engine.wondered[-1] == WhatIfAsked(WhatIf(drop_tags=(NASTY,)))
+        assert hand.engine.wondered[-1] == WhatIfRequest(WhatIf(drop_tags=(NASTY,)))
         await hand.rests()
         for bad in ("\x1b", "\x07", "‮"):
             assert bad not in hand.text()

@@ -108,7 +108,7 @@ async def test_every_command_that_ran_can_be_read_and_copied() -> None:
         await hand.sees("(0.2 s, exit 255)", "Permission denied (publickey).")
 
         # new ones come by themselves, and only they are asked for
-        engine.run("anvil", "scancel 9182736", None, "nobody waited for it any more")
+        engine.run("anvil", "scancel 9182736", None, "the caller was cancelled")
         assert isinstance(hand.app.screen, ActivityScreen)
         hand.app.screen._look()
         await hand.sees("$ scancel 9182736  (0.2 s, ?)")

@@ -51,7 +51,7 @@ async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_ord
 
         # what cannot be used is said, and the list stays
         await hand.press("slash", *"cpus<x")
-        await hand.sees("▲ < compares with a number: 'x' is not one (at character 6).")
+        await hand.sees("▲ < compares with a number: 'x' is not a number (at character 6).")
         await hand.press("escape")
         await hand.sees_no("▲ < compares")
 

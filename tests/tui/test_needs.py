@@ -19,7 +19,7 @@ async def test_enter_leads_to_the_next_step_of_each_need() -> None:
     async with opened(engine) as hand:
         await hand.sees("✗ equilibrate: 3 failed: exit code 2", "1 job failed at once")
         await hand.press("tab")
-        await hand.sees("What needs you", "try those that failed like this again")
+        await hand.sees("What needs you", "retry the directories with this failure")
         await hand.press("enter")
         await hand.sees("Groups of equilibrate · failed")
         await hand.press("1", "R")

@@ -248,7 +248,7 @@ async def test_marked_groups_that_became_others_are_not_packed() -> None:
         hand.engine.complete("equilibrate", hand.engine.names[170:175])
         await hand.sees("the project changed meanwhile", "is the packing before")
         await hand.press("s")
-        await hand.sees("submit: what is shown is not what was chosen")
+        await hand.sees("submit: the shown packing does not match the choice")
 
 
 async def test_the_project_changes_and_so_does_the_packing() -> None:

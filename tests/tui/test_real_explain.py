@@ -121,7 +121,7 @@ async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root
         await hand.press("y")
         assert "1. here" in hand.app.clipboard
         await hand.press("enter")
-        await hand.sees("What decided about here", "max_accepted", "mapping.yml:")
+        await hand.sees("Values that decided about here", "max_accepted", "mapping.yml:")
         await hand.press("escape", "z")
         await hand.sees("1 refused, folded: z")
         await hand.press("z", "j")
@@ -239,7 +239,7 @@ async def test_what_cannot_be_written_is_lines_to_copy_with_the_reason(mapped: P
         await hand.press("W")  # the tag stays wondered about
         await hand.sees("+threads_per_process = 2")
         await hand.press("right", "enter")
-        await hand.sees("wrote cores of relax", "WHAT IF", "not what is submitted: with tag big")
+        await hand.sees("wrote cores of relax", "WHAT IF", "not part of the plan: with tag big")
         assert "threads_per_process = 2" in (mapped / "workflow.toml").read_text()
 
 

@@ -77,7 +77,7 @@ async def test_a_machine_never_seen_a_password_and_a_code_from_the_queue_view(
                 await person.press("L")
                 await person.sees("Is this alpha?", "SHA256:")
                 await person.press("enter")  # no
-                await person.sees("No connection to alpha", "nobody has accepted")
+                await person.sees("No connection to alpha", "is unknown: its")
                 await person.press("escape", "L")
                 await person.sees("Is this alpha?")
                 await person.press("right", "enter")

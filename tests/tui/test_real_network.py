@@ -228,7 +228,7 @@ async def test_one_step_is_a_plan_that_is_confirmed(root: Path) -> None:
         await hand.press("s", "3", "enter")
         await hand.sees("3 of 3 jobs accepted")
         await hand.press("8")
-        await hand.sees("✓ 3 completed", "nobody drives it")
+        await hand.sees("✓ 3 completed", "not driven")
         await hand.press("e")
         await hand.sees("[5 Submit]", "1 job")
         await hand.press("s", *"yes", "enter")

@@ -66,6 +66,7 @@ async def served(tmp_path: Path) -> AsyncIterator[Served]:
         assert b"Traceback" not in out + errors
 
 
+@pytest.mark.timeout(180)  # Chromium and a served dashboard start, a minute on a busy machine
 async def test_a_browser_shows_it_clicks_it_and_types_into_it(tmp_path: Path) -> None:
     async with served(tmp_path) as server, browser.opened(tmp_path / "profile") as tab:
         await tab.tell("Page.navigate", url=server.address)

@@ -100,7 +100,7 @@ async def test_why_nothing_is_known_is_said_and_sending_may_be_tried() -> None:
     engine.transfers_error = RowtuiError("alpha refused the connection")
     async with opened(engine) as hand:
         await planned(hand)
-        await hand.sees("not known: alpha refused the")
+        await hand.sees("unknown: alpha refused the")
         await hand.press("s")
         await hand.sees("Type yes")
 
@@ -140,7 +140,7 @@ async def test_who_stops_while_files_are_copied_sends_no_job() -> None:
         await hand.press("s", "y", "e", "s", "enter")
         await hand.sees("copying to alpha: 1 of 12 files and folders")
         await hand.press("x")
-        await hand.sees("stopping; what was copied is kept")
+        await hand.sees("stopping; copied files are kept")
         gate.set()
         await hand.sees("0 of 1 job accepted", "1 not sent (stopped)")
         assert len(engine.jobs_by_token) == before

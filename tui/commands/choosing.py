@@ -27,7 +27,7 @@ def may_retry_need(session: Session) -> str:
     if reason := may_change(session):
         return reason
     if session.need is None or not session.need.cause:
-        return "put the cursor on failed directories among what needs you (Tab)"
+        return "put the cursor on failed directories in the list of next steps (Tab)"
     return ""
 
 
@@ -58,7 +58,7 @@ def may_submit_all(session: Session) -> str:
 
 
 STATUS: tuple[Command, ...] = (
-    Command("status.open", "enter", "open", "groups of this action; next step of what needs you",
+    Command("status.open", "enter", "open", "groups of this action; or the next step of the list",
             "status", 1, enabled=with_action_or_need),
     Command("status.submit", "s", "submit…", "submit all eligible groups of this action", "status",
             2, asks=True, enabled=may_submit, twin="submit"),
@@ -66,8 +66,8 @@ STATUS: tuple[Command, ...] = (
             "status", asks=True, enabled=may_submit_all, twin="submit"),
     Command("status.failed", "x", "failed", "directories of this action that failed", "status", 3,
             enabled=with_failures, twin="show directories --failed"),
-    Command("status.pane", "tab", "needs you", "between actions and what needs you", "status", 4),
-    Command("status.retry", "R", "retry…", "try what failed alike again, of what needs you",
+    Command("status.pane", "tab", "needs you", "between actions and next steps", "status", 4),
+    Command("status.retry", "R", "retry…", "retry the directories with the same failure",
             "status", 5, asks=True, enabled=may_retry_need, twin="retry"),
 )  # fmt: skip
 """The commands of the view Status."""
@@ -113,7 +113,7 @@ GROUPS: tuple[Command, ...] = (
             enabled=may_mark),
     Command("groups.mark-all", "a", "all", "mark all rows, or none", "groups", 2,
             enabled=may_mark),
-    Command("groups.submit", "s", "submit…", "submit what is marked, or this row", "groups",
+    Command("groups.submit", "s", "submit…", "submit the marked rows, or this row", "groups",
             3, asks=True, enabled=may_submit_groups, twin="submit"),
     Command("groups.retry", "R", "retry…", "retry the marked failed groups, or this one", "groups",
             4, asks=True, enabled=may_retry_groups, twin="retry"),
@@ -179,7 +179,7 @@ def may_make_change(number: int) -> Callable[[Session], str]:
         if session.refusal is None:
             return "this destination takes the job"
         if not session.refusal.changes:
-            return "no change is known that helps"
+            return "no change of resources would help"
         known = len(session.refusal.changes)
         return "" if number < known else "there is no further change"
 
@@ -189,7 +189,7 @@ def may_make_change(number: int) -> Callable[[Session], str]:
 EXPLAIN: tuple[Command, ...] = (
     Command("explain.what-if", "e", "what if", "try other amounts, tags, user or roles",
             "explain", 1, enabled=with_decision, twin="explain --cpus"),
-    Command("explain.reset", "u", "undo what-if", "forget the what-if: the job as it is",
+    Command("explain.reset", "u", "undo what-if", "discard the what-if",
             "explain", 2, enabled=may_reset),
     *(
         Command(f"explain.change-{letter}", letter, "try change",
@@ -202,7 +202,7 @@ EXPLAIN: tuple[Command, ...] = (
     Command("explain.previous-group", "N,left_square_bracket", "previous group",
             "the job of the previous group", "explain", enabled=with_groups),
     Command("explain.sources", "enter", "sources",
-            "where what decided is written: opens the file at its line", "explain", 5,
+            "open the deciding rule: the file at its line", "explain", 5,
             enabled=with_decision),
     Command("explain.page", "i", "job's story", "the destination's reasons or the story",
             "explain", 5, enabled=with_decision),
@@ -211,13 +211,13 @@ EXPLAIN: tuple[Command, ...] = (
     Command("explain.filter", "t", "status", "next status: eligible, all, failed, ...", "explain",
             enabled=with_action),
     Command("explain.write", "W", "write…",
-            "write the what-if to workflow.toml, after a look at what changes", "explain",
+            "write the what-if to workflow.toml, after a look at the changes", "explain",
             asks=True, enabled=may_write, twin="explain --write"),
     Command("explain.undo-write", "U", "undo write…",
             "take the last write to workflow.toml back", "explain", asks=True,
             enabled=may_undo_write, twin="explain --undo"),
     Command("explain.lines", "w", "lines to add",
-            "what to write so that the what-if becomes so, to copy", "explain",
+            "the text that realises the what-if, to copy", "explain",
             enabled=may_reset),
     Command("explain.json", "J", "copy JSON", "copy it as `rowtui explain --json` writes it",
             "explain", enabled=with_decision, twin="explain --json"),

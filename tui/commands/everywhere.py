@@ -68,7 +68,7 @@ APP: tuple[Command, ...] = (
     Command("app.scan", "ctrl+r", "scan", "look at every directory again: products and values",
             twin="scan"),
     Command("app.pause", "p", "pause", "stop or go on following changes"),
-    Command("app.activity", "at", "activity", "what happened, and what the program ran", hint=92),
+    Command("app.activity", "at", "activity", "events, and the commands that rowtui ran", hint=92),
     Command("app.connect", "L", "connect", "log in to a cluster that waits for it",
             enabled=may_connect, twin="connect"),
     Command("app.theme", "T", "theme", "next theme"),
@@ -110,7 +110,7 @@ MOVING: tuple[Command, ...] = (
 
 
 ROWS: tuple[Command, ...] = (
-    Command("rows.filter", "slash", "filter", "show the rows that fit what you type", "rows", 4),
+    Command("rows.filter", "slash", "filter", "show the rows that match a text", "rows", 4),
     Command("rows.sort", "o", "sort", "sort by the next column", "rows", 6),
     Command("rows.reverse", "O", "reverse", "turn the order round", "rows"),
     Command("rows.fields", "f", "columns", "choose the columns, and their order", "rows", 22),
@@ -143,7 +143,7 @@ def may_log_in(session: Session) -> str:
     if cluster.away:
         return f"{cluster.name} cannot be reached from here"
     if cluster.connected is None:
-        return f"{cluster.name} is here: nobody has to log in"
+        return f"{cluster.name} is local and needs no login"
     return f"{cluster.name} is connected" if cluster.connected else ""
 
 
@@ -169,7 +169,7 @@ CLUSTERS: tuple[Command, ...] = (
             enabled=may_ask_nodes, twin="doctor --node-types"),
     Command("clusters.jobs", "v", "jobs", "the jobs on this cluster", "clusters", 3,
             enabled=with_cluster),
-    Command("clusters.pane", "tab", "pane", "between clusters and what is known of one",
+    Command("clusters.pane", "tab", "pane", "between the list of clusters and the details of one",
             "clusters", 4),
 )  # fmt: skip
 """The commands of the view Clusters."""

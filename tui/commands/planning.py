@@ -28,7 +28,7 @@ def may_submit_packing(session: Session) -> str:
     if packing.computing:
         return "the jobs are being packed"
     if packing.error is not None or packing.shown is None:
-        return "what is shown is not what was chosen"
+        return "the shown packing does not match the choice"
     return "" if packing.shown.packed.plan.jobs else "the plan has no jobs"
 
 
@@ -78,19 +78,19 @@ PACK: tuple[Command, ...] = (
             2, enabled=with_packing, twin="pack --packer"),
     Command("pack.packer-before", "left_square_bracket", "packer before",
             "pack with the packer before", "pack", enabled=with_packing),
-    Command("pack.compare", "P", "compare", "pack with every packer, and show what each comes to",
+    Command("pack.compare", "P", "compare", "pack with every packer, and compare the results",
             "pack", 5, enabled=may_compare, twin="pack --compare"),
     Command("pack.time", "t", "time", "the lanes of the bundle over time", "pack",
             enabled=with_packing),
     Command("pack.cores", "c", "cores", "which lane has which cores of the node", "pack", 10,
             enabled=with_packing),
-    Command("pack.memory", "m", "memory", "which lane has what of the node's memory", "pack",
+    Command("pack.memory", "m", "memory", "the share of the node's memory in each lane", "pack",
             enabled=with_packing),
     Command("pack.limits", "e", "limits", "jobs in a bundle, longest bundle, time factor", "pack",
             3, twin="pack --longest"),
     Command("pack.node-type", "space", "node type", "pack without this node type, or with it again",
             "pack", 4, enabled=may_toggle_node_type, twin="pack --node-type"),
-    Command("pack.reset", "u", "as configured", "forget what was chosen here", "pack", 5,
+    Command("pack.reset", "u", "as configured", "discard the choices of this screen", "pack", 5,
             enabled=may_reset_packing),
     Command("pack.longer", "b", "look longer", "take more time to find a better packing", "pack",
             6, enabled=with_packing, twin="pack --search"),
@@ -164,7 +164,7 @@ SUBMIT: tuple[Command, ...] = (
             enabled=may_switch),
     Command("submit.stop", "x", "stop", "send no more jobs after the current one", "submit", 2,
             enabled=may_stop),
-    Command("submit.diff", "d", "diff/full", "what differs from the last script, or all of it",
+    Command("submit.diff", "d", "diff/full", "changes since the last script, or all of it",
             "submit", 4, enabled=with_plan, twin="plan --diff"),
     Command("submit.fold", "z", "fold", "show or hide lines that are unchanged", "submit",
             enabled=with_plan),

@@ -31,7 +31,7 @@ class JobVerb(NamedTuple):
             return self.none
         [state] = states
         if state.may_change and not state.active:
-            return "the state of the job is not known"
+            return "the state of the job is unknown"
         if self is RETRY:
             return "the job has not ended" if state.active else "the job did not fail"
         if not state.active:
@@ -109,7 +109,7 @@ def may_act_on_jobs(verb: JobVerb) -> Callable[[Session], str]:
 QUEUE: tuple[Command, ...] = (
     Command("queue.open", "enter,l", "log", "log of this job", "queue", 1, enabled=with_own_job,
             twin="logs"),
-    Command("queue.why", "w", "why", "why it is not running, and all that its scheduler says",
+    Command("queue.why", "w", "why", "why it is not running, with all details of its scheduler",
             "queue", 2, enabled=with_row, twin="show jobs --long"),
     Command("queue.mark", "space", "mark", "mark or unmark this job, or this array", "queue", 3,
             enabled=with_own_job),
@@ -139,7 +139,7 @@ LOG: tuple[Command, ...] = (
     Command("log.follow", "F", "follow", "follow the end of the log, or stop", "log", 1,
             enabled=with_job, twin="logs --follow"),
     Command("log.find", "slash", "find", "find a text, or ~pattern", "log", 2, enabled=with_job),
-    Command("log.next-match", "n", "next", "the next place with what was looked for", "log", 3,
+    Command("log.next-match", "n", "next", "the next match of the search", "log", 3,
             enabled=with_job),
     Command("log.previous-match", "N", "previous", "the place before", "log", enabled=with_job),
     Command("log.trouble", "e", "next error", "the next line that looks like an error", "log", 4,
@@ -313,7 +313,7 @@ def may_redo(session: Session) -> str:
     if run.holder and not run.here:
         return f"the run is driven by {run.holder}"
     if look.marked and "completed" not in look.marked.values():
-        return "no marked sample is completed: R is for what failed"
+        return "no marked sample is completed: R is for failed samples"
     return ""
 
 
@@ -323,9 +323,9 @@ NETWORK: tuple[Command, ...] = (
     Command("network.start", "s", "run…",
             "let the network run by itself within limits, go on, or allow more", "network", 2,
             asks=True, enabled=may_start_network, twin="network run"),
-    Command("network.stop", "x", "stop", "stop the autopilot; jobs that were sent go on",
+    Command("network.stop", "x", "stop", "stop the autopilot; submitted jobs continue",
             "network", 3, enabled=may_stop_network, twin="network stop"),
-    Command("network.step", "e", "one step…", "plan what is eligible, to be confirmed in 5",
+    Command("network.step", "e", "one step…", "plan the eligible jobs, to be confirmed in 5",
             "network", 4, asks=True, enabled=may_step_network, twin="network run --step"),
     Command("network.retry", "R", "retry…",
             "retry the marked jobs, this failure, or all jobs that failed", "network", 5, asks=True,
@@ -337,7 +337,7 @@ NETWORK: tuple[Command, ...] = (
             enabled=may_mark_sample),
     Command("network.filter", "t", "state", "samples in the next state: all, failed, ...",
             "network", 8, enabled=with_network, twin="network show --state"),
-    Command("network.waits", "b", "blocked by", "what this sample waits for, or was lost for",
+    Command("network.waits", "b", "blocked by", "the jobs that this sample waits for",
             "network", 10, enabled=may_ask_what_it_waits_for),
     Command("network.redo", "d", "redo…",
             "make the marked samples again, or all results made from other members than now",
@@ -345,9 +345,9 @@ NETWORK: tuple[Command, ...] = (
     Command("network.arrange", "m", "graph/list", "draw the network as a graph, or as a list",
             "network", enabled=with_network),
     Command("network.as-now", "a", "as it is now",
-            "what network.toml says now, or the run again", "network", enabled=with_run,
+            "switch between the present network.toml and the run", "network", enabled=with_run,
             twin="network show --now"),
-    Command("network.new-run", "n", "new run…", "a new run, of what network.toml says now",
+    Command("network.new-run", "n", "new run…", "a new run of the present network.toml",
             "network", asks=True, enabled=may_start_anew, twin="network run --new"),
     Command("network.pane", "tab", "pane", "between failures, graph, samples and node", "network",
             9),

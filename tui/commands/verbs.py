@@ -187,7 +187,7 @@ class Verbs:
             copying.views = await self._session.engine.plans.transfers(sending.plan)
         except Exception as error:
             copying.error = describe(error)[0]
-            self._app.report("what is copied is not known", error)
+            self._app.report("the files to copy cannot be listed", error)
         if copying.conflict:
             self._session.note("submit", copying.conflict, "failed")
         self._app.show_again("transfers")
@@ -264,7 +264,9 @@ class Verbs:
             stop = partial(self._stop_and_leave, sending)
             confirm(self._app, "Jobs are being sent. Stop and leave?", lines, 1, stop)
         elif view is not None and view.run is not None and view.run.here:
-            lines = ["It sends no more jobs; those that were sent go on. `s` in 8 goes on later."]
+            lines = [
+                "Submitted jobs continue; no more are submitted. `s` in 8 continues the run later."
+            ]
             question = "Leave, and stop the autopilot?"
             confirm(self._app, question, lines, 1, partial(self._app.exit, 0))
         else:

@@ -154,15 +154,15 @@ class LineInput(InputField):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "complete", "complete", show=False, id="line.complete",
-                tooltip="complete what is typed; again: the next candidate", priority=True),
+                tooltip="complete the word; again: the next candidate", priority=True),
         Binding("shift+tab", "complete(-1)", "complete back", show=False,
                 id="line.complete-back", tooltip="the candidate before", priority=True),
         Binding("right", "right", "complete", show=False, id="line.right",
                 tooltip="to the right; at the end of the line: complete"),
         Binding("up", "older", "older", show=False, id="line.older",
-                tooltip="what was typed before"),
+                tooltip="the earlier line"),
         Binding("down", "newer", "newer", show=False, id="line.newer",
-                tooltip="what was typed after that"),
+                tooltip="the later line"),
     ]  # fmt: skip
 
     class Wanted(Message):

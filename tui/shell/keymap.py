@@ -237,7 +237,7 @@ def keys_page(keys: KeyMap) -> list[str]:
     if not keys.keys:
         lines.append("  All keys are as usual.")
     if keys.wrong:
-        lines += ["", "What is not as it was wished:", *(f"  {text}" for text in keys.wrong)]
+        lines += ["", "Settings that cannot be applied:", *(f"  {text}" for text in keys.wrong)]
     lines += [
         "",
         "Every command has an id: ? and docs/keys.md show them. A line of the file is",

@@ -61,11 +61,11 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
     elif view == "groups" and not marked:
         steps = [("space", "mark a group: it is one job"), ("x", "why it goes where it goes")]
     elif view == "groups":
-        steps = [("s", "submit what is marked; it asks before it sends")]
+        steps = [("s", "submit the marked groups; a dialog asks first")]
     elif view == "submit" and sending is not None and not sending.plan.jobs:
         steps = [("1", "back: there is nothing to send")]
     elif view == "submit" and (sending is not None or session.planning):
-        steps = [("↓", "read the scripts"), ("s", "confirm, with what it asks you to type")]
+        steps = [("↓", "read the scripts"), ("s", "confirm, with the word that the dialog shows")]
     elif view == "submit":
         steps = [("2", "choose groups first")]
     elif view == "queue":

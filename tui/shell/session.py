@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         JobView,
         PlacementExplanation,
         Played,
-        WhatIfAsked,
+        WhatIfRequest,
     )
     from rowtui.tui.views.status.needs import NeedItem
     from rowtui.tui.views.submit.plan import Sending
@@ -126,7 +126,7 @@ class Session:
     chosen_group: tuple[int, Filter, int] | None = None  # Action index, filter, group from 0.
     explanation: PlacementExplanation | None = None  # The latest answer.
     destination: str = ""  # The destination of the explanation that is under the cursor.
-    what_if: WhatIfAsked | None = None
+    what_if: WhatIfRequest | None = None
     # The token of the last write to workflow.toml, until an undo is no longer possible.
     written: str = ""
     packing: PackingState = field(default_factory=PackingState)
@@ -270,5 +270,5 @@ def describe(error: BaseException) -> tuple[str, str]:
     """Return an error as (description, hint) for the user: no traceback, and no class of rowtui."""
     if isinstance(error, RowtuiError):
         return error.message, error.hint
-    text = str(error) or "no more is known"
+    text = str(error) or "no details"
     return f"{type(error).__name__}: {text}", ""

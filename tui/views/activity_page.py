@@ -93,7 +93,7 @@ class ActivityScreen(Dialog[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,at,q", "dismiss", "close", id="activity.close", tooltip="close this page"),
         Binding("tab", "next_kind", "what", id="activity.next", priority=True,
-                tooltip="all, what happened, or the commands that were run"),
+                tooltip="all, events, or the commands that were run"),
         Binding("y", "copy", "copy", id="activity.copy", tooltip="copy all that is listed"),
     ]  # fmt: skip
 

@@ -126,9 +126,9 @@ class Driving:
             loop.add_signal_handler(signal.SIGINT, self._interrupt, me)
         try:
             async with aclosing(telling):
-                async for told in telling:
-                    last = told
-                    self.tell(told)
+                async for message in telling:
+                    last = message
+                    self.tell(message)
         finally:
             loop.remove_signal_handler(signal.SIGINT)
             drawing.cancel()
@@ -159,31 +159,31 @@ class Driving:
 
     # Output
 
-    def tell(self, told: AutopilotMessage) -> None:
+    def tell(self, message: AutopilotMessage) -> None:
         """Print an event, or keep it for a line with the next ones."""
         self.bar.clear()
         running = self._running()
         if self.as_json:
-            line = json.dumps(event_json(told, running))
+            line = json.dumps(event_json(message, running))
             self.out.print(line)
             sys.stdout.flush()
-            self._notices(told, running)
+            self._notices(message, running)
             return
-        self._notices(told, running)
-        if told.kind is MessageKind.SENT and told.plan is not None:
-            self._sent += len(told.plan.jobs)
-        elif told.kind is MessageKind.HAPPENED and told.happened is not None:
-            happened = told.happened
+        self._notices(message, running)
+        if message.kind is MessageKind.SENT and message.plan is not None:
+            self._sent += len(message.plan.jobs)
+        elif message.kind is MessageKind.HAPPENED and message.happened is not None:
+            happened = message.happened
             self._done += happened.completed
             if any(happened._replace(completed=0)):
                 self._count()
-                self._line(told.sentence if not happened.completed else _without_done(told))
+                self._line(message.sentence if not happened.completed else _without_done(message))
                 self._failures(running, happened.failed)
-        elif told.kind is MessageKind.PROBLEM:
+        elif message.kind is MessageKind.PROBLEM:
             self._count()
-            self.out.warn(told.sentence)
-        elif told.kind is MessageKind.BEGUN:
-            self._line(told.sentence)
+            self.out.warn(message.sentence)
+        elif message.kind is MessageKind.BEGUN:
+            self._line(message.sentence)
             self._told_at = time.monotonic()
         else:  # over or paused: the caller reports it
             self._count()
@@ -192,9 +192,10 @@ class Driving:
         if running is not None:
             self.bar.draw(running.graph.counts())
 
-    def _notices(self, told: AutopilotMessage, running: OpenRun | None) -> None:
+    def _notices(self, message: AutopilotMessage, running: OpenRun | None) -> None:
         """Print the project's notices, except failures that are printed as failures."""
-        failed = told.happened.failed if told.happened is not None and running is not None else ()
+        happened = message.happened
+        failed = happened.failed if happened is not None and running is not None else ()
         reasons = tuple(f": {running.graph.reason(job)}" for job in failed) if running else ()
         for notice in self.networks.project.take_notices():
             if not (reasons and without_directory(notice).endswith(reasons)):
@@ -240,25 +241,26 @@ class Driving:
         return None if self.networks.driving is None else self.networks.driving.running
 
 
-def _without_done(told: AutopilotMessage) -> str:
+def _without_done(message: AutopilotMessage) -> str:
     """Return the sentence without the number of completed jobs, which another line reports."""
-    return ", ".join(part for part in told.sentence.split(", ") if not part.endswith(" completed"))
+    parts = message.sentence.split(", ")
+    return ", ".join(part for part in parts if not part.endswith(" completed"))
 
 
-def event_json(told: AutopilotMessage, running: OpenRun | None) -> to.RunEventJson:
+def event_json(message: AutopilotMessage, running: OpenRun | None) -> to.RunEventJson:
     """Return a line for programs."""
     found: to.RunEventJson = {
-        "event": told.kind.value,
+        "event": message.kind.value,
         "at": utc(time.time()) or "",
-        "sentence": told.sentence,
-        "success": told.success,
+        "sentence": message.sentence,
+        "success": message.success,
     }
-    if told.plan is not None:
-        plan = told.plan
+    if message.plan is not None:
+        plan = message.plan
         found["plan"] = plan.id
         found["jobs"] = [planned_job(job, plan) for job in plan.jobs]
-    if told.happened is not None:
-        happened = told.happened
+    if message.happened is not None:
+        happened = message.happened
         found["completed"] = happened.completed
         found["cancelled"] = happened.cancelled
         found["new"] = happened.new

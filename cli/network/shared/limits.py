@@ -138,7 +138,7 @@ def _currency(project: Project) -> str:
     cluster = project.cluster
     if not cluster.currency:
         raise RowtuiError(
-            f"the currency in which cluster {visible(cluster.name)} is paid is not known",
+            f"the currency of cluster {visible(cluster.name)} is unknown",
             "write it behind the amount, as in --max-cost 20EUR, or as `currency` in clusters.toml",
         )
     return cluster.currency
@@ -182,7 +182,7 @@ class TerminalUser:
         allowed = ", ".join(describe(limits)) or "no limit"
         say(self.out, f"  a  allow it from now on: {allowed}", "     ")
         self.out.print("  o  send these jobs once, and ask again for the next")
-        self.out.print("  p  pause; jobs that were sent go on")
+        self.out.print("  p  pause; submitted jobs continue")
         while True:
             said = await typed("Which? [a/o/P]: ")
             word = "p" if said is None else said.lower() or "p"

@@ -54,23 +54,23 @@ class SimulationReport(NamedTuple):
 
 
 def print_simulation(
-    told: SimulationReport, chosen: PlugInResult | None, by: By, out: Output
+    report: SimulationReport, chosen: PlugInResult | None, by: By, out: Output
 ) -> None:
     """Print the tables and a chart."""
-    found = told.found
+    found = report.found
     left = int(found.work.left().sum())
-    head = f"{visible(told.network)}: {plural(left, 'job')} left"
-    if told.done:
-        head += f", {told.done:,} completed"
+    head = f"{visible(report.network)}: {plural(left, 'job')} left"
+    if report.done:
+        head += f", {report.done:,} completed"
     out.print(out.style(f"{head}, on {_machines(found.machines.machines)}", "bold"))
-    if told.assumed:
-        lists = plural(told.assumed, "list that is not there yet is", "lists not there yet are")
-        out.print(f"{lists} taken to have {plural(told.entries, 'entry', 'entries')}.")
+    if report.assumed:
+        lists = plural(report.assumed, "list that is not there yet is", "lists not there yet are")
+        out.print(f"{lists} taken to have {plural(report.entries, 'entry', 'entries')}.")
     if not left:
         out.print("Nothing is left to do.")
         return
     out.print()
-    out.lines(_times(told, out))
+    out.lines(_times(report, out))
     out.print()
     out.lines(_outcomes(found, out))
     for outcome in found.outcomes:
@@ -85,7 +85,7 @@ def print_simulation(
     out.print(f"No order takes less than {duration(found.least)}; {path}.")
     if chosen is not None and chosen.run is not None:
         out.print()
-        out.lines(chart(told, chosen, by, out))
+        out.lines(chart(report, chosen, by, out))
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def _counts(found: Comparison) -> list[tuple[SimulatedNeeds, int]]:
     return list(zip(work.nodes, counts.tolist(), strict=True))
 
 
-def _times(told: SimulationReport, out: Output) -> list[str]:
+def _times(report: SimulationReport, out: Output) -> list[str]:
     columns = [
         TextColumn("Node", style="bold"),
         TextColumn("Jobs", right=True),
@@ -121,10 +121,10 @@ def _times(told: SimulationReport, out: Output) -> list[str]:
         TextColumn("Run time from"),
     ]
     rows = []
-    for needs, jobs in _counts(told.found):
+    for needs, jobs in _counts(report.found):
         if not jobs:
             continue
-        time = told.times[needs.name]
+        time = report.times[needs.name]
         source = time.basis.value
         if time.basis in (RunTimeSource.MEASURED, RunTimeSource.QUEUED):
             source += f" ({plural(time.jobs, 'job')})"
@@ -153,7 +153,7 @@ def _outcomes(found: Comparison, out: Output) -> list[str]:
         TextColumn("Used", right=True),
         TextColumn("Machines", right=True),
         *[TextColumn("Reruns", right=True)] * again,
-        TextColumn("What it does"),
+        TextColumn("Description"),
     ]
     rows: list[Cells] = []
     for outcome in found.outcomes:
@@ -197,10 +197,10 @@ def _not_run(found: Comparison, run: Simulated) -> list[str]:
 # -- the chart -------------------------------------------------------------------------------------
 
 
-def chart(told: SimulationReport, chosen: PlugInResult, by: By, out: Output) -> list[str]:
+def chart(report: SimulationReport, chosen: PlugInResult, by: By, out: Output) -> list[str]:
     """Return the lines of a chart of one order."""
     assert chosen.run is not None
-    found = told.found
+    found = report.found
     width = min(terminal_width() or WIDTH, MOST_WIDTH)
     cells = max(10, width - MOST_LABEL - 3)
     drawn = gantt(
@@ -274,16 +274,16 @@ def _legend(drawn: Gantt, node: int, mark: int, blocks: bool, out: Output) -> st
 # -- JSON ------------------------------------------------------------------------------------------
 
 
-def simulation_json(told: SimulationReport, chosen: PlugInResult | None, by: By) -> str:
+def simulation_json(report: SimulationReport, chosen: PlugInResult | None, by: By) -> str:
     """Return the whole simulation for programs."""
-    found = told.found
+    found = report.found
     value: to.NetworkSimulationJson = {
         "version": VERSION,
-        "network": told.network,
+        "network": report.network,
         "jobs": int(found.work.left().sum()),
-        "completed": told.done,
-        "assumed_lists": told.assumed,
-        "assumed_entries": told.entries,
+        "completed": report.done,
+        "assumed_lists": report.assumed,
+        "assumed_entries": report.entries,
         "failures": found.work.failures,
         "seed": found.work.seed,
         "nodes": [
@@ -294,12 +294,12 @@ def simulation_json(told: SimulationReport, chosen: PlugInResult | None, by: By)
                 "memory_mb": it.memory_mb or None,
                 "gpus": it.gpus,
                 "seconds": it.seconds,
-                "basis": told.times[it.name].basis.value,
-                "measured_jobs": told.times[it.name].jobs,
+                "basis": report.times[it.name].basis.value,
+                "measured_jobs": report.times[it.name].jobs,
                 "refused": it.refused or None,
             }
             for it, jobs in _counts(found)
-            if it.name in told.times
+            if it.name in report.times
         ],
         "machines": [_machine(it) for it in found.machines.machines],
         "notices": list(found.machines.notices),

@@ -85,7 +85,7 @@ def _head(view: NetworkView, out: Output, room: int) -> None:
     if run.why:
         out.lines(_wrapped(f"  why: {visible(run.why)}", room, "       "))
     if view.changed:
-        out.print("  network.toml or a source is not what this run was made from.")
+        out.print("  network.toml or a source has changed since this run was made.")
     if limits := describe(run.limits):
         out.lines(_wrapped(f"  limits:  {', '.join(limits)}", room, "           "))
     out.lines(_wrapped(f"  charged: {spent_text(run.spent)}{used_text(run)}", room, "           "))
@@ -93,7 +93,7 @@ def _head(view: NetworkView, out: Output, room: int) -> None:
         out.lines(_wrapped(f"  left:    {estimate_text(view.estimate)}", room, "          "))
     out.lines(_refused(view, room))
     if not run.holder and run.status.value in ("running", "new", "paused", "stopped"):
-        out.print("  'rowtui network run' goes on with it.")
+        out.print("  'rowtui network run' continues the run.")
 
 
 def _refused(view: NetworkView, room: int) -> Iterator[str]:
@@ -108,7 +108,7 @@ def run_status(run: RunView) -> tuple[str, str]:
     if run.holder:
         return f"running ({run.holder})", "green"
     if status == "running":
-        return "no process drives it; jobs that were sent go on", "yellow"
+        return "no process drives it; submitted jobs continue", "yellow"
     styles = {"paused": "yellow bold", "finished": "green", "failed": "red bold"}
     return status, styles.get(status, "bold")
 

@@ -260,7 +260,7 @@ def _known_keys(table: TomlTable, known: tuple[str, ...], own: bool) -> None:
                 table.problem(key, f"unknown key `{visible(key)}` is ignored", hint, "warning")
         return
     table.only(known)
-    hint = "Row does not know it: write it in ~/.config/rowtui/clusters.toml"
+    hint = "Row has no entry for it: write it in ~/.config/rowtui/clusters.toml"
     ours = (*_OURS, *_OURS_OF_PARTITION)
     for key in (key for key in table if key in ours and key not in known):
         place = table.file.locate((*table.path, key))
@@ -287,7 +287,7 @@ def _scheduler(table: TomlTable, own: bool) -> str | None:
         return table.choice("scheduler", ROW_SCHEDULERS)
     installed = scheduler_names()
     if not own and given in installed:
-        hint = "Row does not know it: describe the cluster in ~/.config/rowtui/clusters.toml"
+        hint = "Row has no entry for it: describe the cluster in ~/.config/rowtui/clusters.toml"
         table.problem("scheduler", f"`scheduler` cannot be '{visible(given)}' in Row's file", hint)
         return None
     name = table.choice("scheduler", installed if own else ROW_SCHEDULERS)

@@ -127,7 +127,7 @@ def _try_out(content: bytes, name: str, environ: Mapping[str, str]) -> None:
         why = new or list(known.values()) or ["another description comes before it"]
         raise RowtuiError(
             f"nothing was written: in {FILE} it would not be read: {why[0]}",
-            "mend that first, or put the text in its place by hand",
+            "correct the file first, or insert the text by hand",
         )
 
 

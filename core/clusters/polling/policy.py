@@ -40,7 +40,7 @@ class PollHistory(NamedTuple):
 class PollPace(enum.Enum):
     """Why a queue is polled at its present rate."""
 
-    AT_WILL = "whenever somebody wants to know"
+    AT_WILL = "on request"
     AS_CONFIGURED = "as configured"
     SLOWED = "slowed down"  # its answers are slow
     BACKING_OFF = "backing off"  # it did not answer

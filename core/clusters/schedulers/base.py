@@ -223,7 +223,7 @@ class DryVerdict(enum.Enum):
 
     TAKES = "takes it"
     REFUSES = "refuses it"
-    NOT_TOLD = "not told"  # no dry check is possible, or its answer is unclear
+    NOT_TOLD = "not reported"  # no dry check is possible, or its answer is unclear
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,7 +216,7 @@ class SchedulerKind:
     async def detail(self, transport: Transport, job: JobKey, *, estimate: bool) -> SchedulerDetail:
         """Return all details of one job; `estimate`: also its start and the queue before it."""
         return SchedulerDetail(
-            problem=f"a scheduler of the kind {visible(self.name)} is not asked: it tells no more"
+            problem=f"a scheduler of the kind {visible(self.name)} reports no further details"
         )
 
     async def everybody(self, transport: Transport, most: int) -> Everybody:

@@ -98,7 +98,7 @@ def explain(job: Job, now: float) -> ReasonExplanation:
         case JobState.SUSPENDED if (told := _suspended(job.reason)) is not None:
             return told
         case JobState.UNKNOWN if job.reason.strip():
-            return ReasonExplanation(f"It is not known how this job is doing: {_as_it_is(job)}.")
+            return ReasonExplanation(f"The state of this job is unknown: {_as_it_is(job)}.")
     if (cause := _CAUSES.get(job.reason)) is not None and job.state is JobState.FAILED:
         job = replace(job, state=cause)
     if job.state.bad:
@@ -183,11 +183,11 @@ def _failed(job: Job) -> ReasonExplanation:
     if code is not None and 128 < code <= 128 + 64:
         return _by_signal(code - 128, "A program in it was ended", f", exit code {code}", said)
     if code:
-        sentence, hint = _EXIT_CODES.get(code, ("Its script failed", "Its log tells more."))
+        sentence, hint = _EXIT_CODES.get(code, ("Its script failed", "See the log of the job."))
         return ReasonExplanation(f"{sentence} ({said or f'exit code {code}'}).", hint)
     if job.reason.strip() and job.reason != "NonZeroExitCode":
-        return ReasonExplanation(f"It failed: {_as_it_is(job)}.", "Its log may tell more.")
-    return ReasonExplanation("Its script failed.", "Its log tells more.")
+        return ReasonExplanation(f"It failed: {_as_it_is(job)}.", "See the log of the job.")
+    return ReasonExplanation("Its script failed.", "See the log of the job.")
 
 
 def _by_signal(number: int, subject: str, beside: str = "", said: str = "") -> ReasonExplanation:
@@ -198,12 +198,12 @@ def _by_signal(number: int, subject: str, beside: str = "", said: str = "") -> R
     what, hint = _SIGNALS.get(name, ("", ""))
     colon = ": " if what else ""
     ended = f"{said[0].upper()}{said[1:]}" if said else f"{subject} by {name}{beside}"
-    return ReasonExplanation(f"{ended}{colon}{what}.", hint or "Its log may tell more.")
+    return ReasonExplanation(f"{ended}{colon}{what}.", hint or "See the log of the job.")
 
 
 def _timed_out(job: Job) -> ReasonExplanation:
     limit = f" of {format_duration(job.limit)}" if job.limit and 0 < job.limit < _YEAR else ""
-    hint = "Ask for more time, or for fewer directories in one job; what was finished counts."
+    hint = "Ask for more time, or for fewer directories in one job; finished ones stay completed."
     return ReasonExplanation(f"It was stopped at its time limit{limit}.", hint)
 
 
@@ -269,10 +269,10 @@ _STATES: Mapping[JobState, ReasonExplanation] = {
         "Ask for more memory, or let fewer processes run in one job.",
     ),
     JobState.LOST: ReasonExplanation(
-        "The scheduler had this job and knows nothing of it any more.",
+        "The scheduler has no record of this job any more.",
         "Submit its directories again: should it turn up after all, it ends without running.",
     ),
-    JobState.UNKNOWN: ReasonExplanation("It is not known how this job is doing."),
+    JobState.UNKNOWN: ReasonExplanation("The state of this job is unknown."),
     JobState.RESERVED: ReasonExplanation("A plan holds its directories; it is about to be sent."),
     JobState.NOT_REACHED: ReasonExplanation(
         "A job before it ended, so that its turn never came.",
@@ -296,7 +296,7 @@ ENDINGS = Reasons(
     {
         "DependencyNeverSatisfied": ReasonExplanation(
             "It was cancelled since a job that it had to wait for did not end well.",
-            "Submit again what failed, and then this.",
+            "Submit the failed job again, then this one.",
         ),
         "OutOfMemory": _STATES[JobState.OUT_OF_MEMORY],
         "preempted": ReasonExplanation(
@@ -313,7 +313,7 @@ ENDINGS = Reasons(
         ),
         "InactiveLimit": ReasonExplanation(
             "It was ended since it did nothing for too long.",
-            "Its log may tell what it waited for.",
+            "The log of the job may show the cause.",
         ),
         "opening input/output file": _LAUNCH_FAILURE,
         "the machine was restarted": ReasonExplanation(
@@ -333,7 +333,7 @@ ENDINGS = Reasons(
             lambda match: ReasonExplanation(
                 f"It was cancelled since job {match[1]}, which it had to wait for, did not end"
                 " well.",
-                "Submit again what failed, and then this.",
+                "Submit the failed job again, then this one.",
             ),
         ),
     ),
@@ -359,15 +359,18 @@ _SIGNALS = {
         "Build the program for the nodes that it runs on, or use other nodes.",
     ),
     "SIGTRAP": ("it stopped as if for a debugger", ""),
-    "SIGABRT": ("it gave up by itself, usually after an error", "Its log tells which."),
+    "SIGABRT": (
+        "it gave up by itself, usually after an error",
+        "The log of the job names the error.",
+    ),
     "SIGBUS": (
         "it touched memory that could not be had, often of a file that was cut or a full disk",
         "Check quotas and the room in temporary folders.",
     ),
-    "SIGFPE": ("it divided by zero or the like", "Its log may tell where."),
+    "SIGFPE": ("it divided by zero or the like", "The log of the job may show the place."),
     "SIGKILL": (
         "it was killed from outside, often since it used too much memory",
-        "Look at the end of its log; if it says nothing, ask for more memory.",
+        "Look at the end of its log; if the log shows no error, ask for more memory.",
     ),
     "SIGUSR1": ("the warning before its time limit, which it did not expect", "Ask for more time."),
     "SIGSEGV": (
@@ -375,9 +378,12 @@ _SIGNALS = {
         "This is a defect of the program, or its stack is too small.",
     ),
     "SIGUSR2": ("a message that it did not expect", ""),
-    "SIGPIPE": ("the program that was to read its output had ended", "Its log may tell which."),
+    "SIGPIPE": (
+        "the program that was to read its output had ended",
+        "The log of the job may name the program.",
+    ),
     "SIGALRM": ("a time limit of its own ended", ""),
-    "SIGTERM": ("it was asked to stop", "By somebody, or by the scheduler: its log may tell."),
+    "SIGTERM": ("it was asked to stop", "A user or the scheduler stopped the job: see its log."),
     "SIGXCPU": ("it used more processor time than it may", "Ask for more time."),
     "SIGXFSZ": ("a file grew larger than it may", "Check the limits on the sizes of files."),
     "SIGSYS": ("it asked the system for something that it does not have or forbids", ""),

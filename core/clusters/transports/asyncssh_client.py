@@ -160,7 +160,7 @@ class Client(asyncssh.SSHClient):
             return LoginError(
                 LoginTrouble.DENIED,
                 f"{where} denied the login of {visible(self._settings.user)}; tried: "
-                + (", ".join(tried) or "nothing, there is no key and nobody was asked"),
+                + (", ".join(tried) or "nothing: there is no key, and no password was requested"),
                 f"see whether 'ssh {where}' lets you in; a one-time code counts only once",
                 tried=tried,
             )

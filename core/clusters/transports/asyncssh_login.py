@@ -235,7 +235,7 @@ def _network_error(target: SshTarget, settings: SshSettings, error: Exception) -
     if isinstance(error, socket.gaierror):
         return LoginError(
             LoginTrouble.NAME_NOT_FOUND,
-            f"no address is known for {visible(settings.host)}",
+            f"no address was found for {visible(settings.host)}",
             "check the name, and whether this machine is on the network (or VPN) that it needs",
         )
     if isinstance(error, TimeoutError) or _number(error) == errno.ETIMEDOUT:

@@ -159,8 +159,8 @@ def unknown_key_error(where: str, key: UnknownHostKey) -> LoginError:
     """Return the error for a machine whose key is unknown and was not accepted."""
     return LoginError(
         LoginTrouble.HOST_KEY_UNKNOWN,
-        f"{where} is unknown: nobody has accepted its {key.kind} key {key.fingerprint}",
-        "compare the fingerprint with what the site publishes, then accept it",
+        f"{where} is unknown: its {key.kind} key {key.fingerprint} is not accepted",
+        "compare the fingerprint with the one that the site publishes, then accept the key",
         unknown=key,
     )
 
@@ -177,7 +177,7 @@ def changed_key_error(
     return LoginError(
         LoginTrouble.HOST_KEY_CHANGED,
         f"{where} {what}: {key.kind} {key.fingerprint}, on file is {places}",
-        "somebody may be listening in. Ask the site; if its key did change, remove that line "
+        "the connection may be intercepted. Ask the site; if its key did change, remove that line "
         f"(ssh-keygen -R '{visible(key.host)}')",
         unknown=key,
         known=known,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from rowtui.core.base.text import Cost
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 
 if TYPE_CHECKING:
     from rowtui.core.groups.model import Status
@@ -90,7 +90,7 @@ class GroupsService(Protocol):
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> GroupsPage:
         """Return a page of the groups formed from an action's directories with these statuses.
@@ -109,7 +109,7 @@ class GroupsService(Protocol):
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
     ) -> DirectoriesPage:
         """Return a page of the directories of group `group` (from 0), or of all groups in order."""
         ...
@@ -121,7 +121,7 @@ class GroupsService(Protocol):
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> DirectoriesPage:
         """Return a page of all directories of an action with these statuses, by name.

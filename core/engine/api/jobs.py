@@ -10,7 +10,13 @@ from rowtui.core.project.views.views import ROW
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import JobAnswer
     from rowtui.core.project.queue.rows import MarkedRow, RowKey
-    from rowtui.core.project.queue.views import Acted, ChosenJobs, JobDetail, QueueAsked, QueuePage
+    from rowtui.core.project.queue.views import (
+        Acted,
+        ChosenJobs,
+        JobDetail,
+        QueuePage,
+        QueueRequest,
+    )
     from rowtui.core.project.views.views import (
         JobsView,
         JobView,
@@ -55,13 +61,13 @@ class JobsService(Protocol):
 class QueueService(Protocol):
     """The jobs of all clusters in one list, and verbs on its rows."""
 
-    async def page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+    async def page(self, asked: QueueRequest, start: int, length: int) -> QueuePage:
         """Return a page of the jobs of all clusters, arrays and bundles folded, as of the last
         `jobs`.
         """
         ...
 
-    async def all_of(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+    async def all_of(self, asked: QueueRequest, which: str) -> tuple[MarkedRow, ...]:
         """Return the rows of this project with jobs that are `active` or `failed`; bounded."""
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 
 if TYPE_CHECKING:
     from rowtui.core.network.graph.job_model import GraphJobState
@@ -32,7 +32,7 @@ class NetworkService(Protocol):
         length: int,
         *,
         frozen: bool = True,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> SamplesPage:
         """Return a page of the samples of a source or node in these states (none given: all).

@@ -9,15 +9,20 @@ if TYPE_CHECKING:
     from rowtui.core.groups.model import Status
     from rowtui.core.project.next_attempt import AmountChange
     from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
-    from rowtui.core.project.review.views import ExportedFiles, PlanCheck, ScriptAsked, ScriptBefore
+    from rowtui.core.project.review.views import (
+        ExportedFiles,
+        PlanCheck,
+        ScriptBefore,
+        ScriptRequest,
+    )
     from rowtui.core.project.views.mapping_trust import MappingReview
     from rowtui.core.project.views.views import (
         Edit,
-        EditAsked,
+        EditRequest,
         FailedJob,
         PlacementExplanation,
         TransferView,
-        WhatIfAsked,
+        WhatIfRequest,
     )
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.release_held import SendingProgress
@@ -31,12 +36,12 @@ class MappingService(Protocol):
         action_index: int,
         statuses: Sequence[Status],
         group: int,
-        what_if: WhatIfAsked | None = None,
+        what_if: WhatIfRequest | None = None,
     ) -> PlacementExplanation:
         """Explain where the job of group `group` (from 0) of these statuses would go."""
         ...
 
-    async def edit_workflow(self, asked: EditAsked) -> Edit:
+    async def edit_workflow(self, asked: EditRequest) -> Edit:
         """Preview or write a what-if as a change of workflow.toml, or undo such a change.
 
         The answer contains the reason if the change is impossible. Raises: RowtuiError if a
@@ -100,7 +105,7 @@ class PlansService(Protocol):
         """Yield the checks of a plan: all as pending at once, then each again when it is done."""
         ...
 
-    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
+    async def script_before(self, asked: ScriptRequest) -> ScriptBefore | None:
         """Return the script last submitted for the same action on the same cluster, or a similar
         one.
         """

@@ -66,10 +66,10 @@ class ClustersWork:
 
     async def _ask_nodes(self, name: str) -> ClusterNodes:
         project = self._project
-        cluster = project.reach.known(name)
+        cluster = project.connections.known(name)
         if cluster is None:
             raise RowtuiError(f"{visible(name)} cannot be asked from here")
-        found = await live_node_types(project.reach, cluster, project.environment)
+        found = await live_node_types(project.connections, cluster, project.environment)
         self._nodes[name] = ClusterNodes(name, time.time(), found.kinds, found.notices)
         return self._nodes[name]
 
@@ -79,8 +79,8 @@ class ClustersWork:
 
     async def connect(self, cluster: str) -> None:
         """Log in to a cluster, and poll its queue. Raises: RowtuiError."""
-        await self._project.reach.connect(cluster)
-        await self._project.reach.prepare()
+        await self._project.connections.connect(cluster)
+        await self._project.connections.prepare()
 
     def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
         """Yield the questions of the logins that were started with `connect`."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.status import with_status
 from rowtui.core.project.project import STORED_ORDER_FROM
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class RequestedList(NamedTuple):
 
     action: Action
     statuses: tuple[Status, ...]
-    asked: ListAsked = AS_IS
+    asked: ListRequest = AS_IS
     go_on: Callable[[], bool] = lambda: True
 
     @property

@@ -143,7 +143,7 @@ class InProcessEngine:
         project = self._project
         with contextlib.suppress(RowtuiError):  # the snapshot reports what is missing
             await asyncio.to_thread(lambda: project.recognised)
-            await project.reach.prepare()
+            await project.connections.prepare()
 
     async def changes(self) -> AsyncIterator[str]:
         """Yield a word whenever something on disk changes, until the engine is closed."""

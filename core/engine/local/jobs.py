@@ -31,8 +31,8 @@ from rowtui.core.project.queue.views import (
     ChosenJobs,
     DetailPart,
     JobDetail,
-    QueueAsked,
     QueuePage,
+    QueueRequest,
 )
 from rowtui.core.project.views.log_book import TROUBLE, LogBook
 from rowtui.core.project.views.logs import LocalLog
@@ -84,7 +84,7 @@ class QueueWork:
         """Store the latest poll of all jobs; return its copy for a screen."""
         return await self._aside(self._book.take, view)
 
-    async def page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+    async def page(self, asked: QueueRequest, start: int, length: int) -> QueuePage:
         """Return a page of the queue."""
         notice = ""
         if asked.whose == EVERYBODY:
@@ -92,7 +92,7 @@ class QueueWork:
         page = await self._aside(self._page, asked, start, length)
         return page._replace(notice=notice)
 
-    def _page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+    def _page(self, asked: QueueRequest, start: int, length: int) -> QueuePage:
         page = self._book.page(asked, start, length)
         rows = tuple(self._with_elapsed(self._with_open(row)) for row in page.rows)
         return page._replace(rows=rows)
@@ -117,7 +117,7 @@ class QueueWork:
         found = (state.directories.position(name) for name in view.record.directories)
         return row._replace(open=sum(1 for at in found if at is not None and not done >> at & 1))
 
-    async def all_of(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+    async def all_of(self, asked: QueueRequest, which: str) -> tuple[MarkedRow, ...]:
         """Return rows with jobs that are `active` or `failed`."""
         return await self._aside(self._book.all_of, asked, which)
 
@@ -165,7 +165,7 @@ class QueueWork:
         job = entry.view.record.key if entry.view is not None else JobKey(key.id, key.task)
         if not job.id:
             return JobDetail(key, self._clock(), problem="the job has no id yet")
-        reach = self._project.reach
+        reach = self._project.connections
         try:
             cluster, scheduler = reach.known(entry.cluster), reach.scheduler(entry.cluster)
             if cluster is None or scheduler is None:
@@ -231,7 +231,7 @@ class QueueWork:
 
     async def _ask_everybody(self, names: Sequence[str]) -> None:
         async def ask(name: str) -> None:
-            reach = self._project.reach
+            reach = self._project.connections
             try:
                 cluster, scheduler = reach.known(name), reach.scheduler(name)
                 if cluster is None or scheduler is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.runs.execution.rounds import MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
@@ -85,7 +85,7 @@ class NetworkWork:
         length: int,
         *,
         frozen: bool = True,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> SamplesPage:
         """See `NetworkService.samples`."""

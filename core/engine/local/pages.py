@@ -26,7 +26,7 @@ from rowtui.core.engine.local.group_rows import GroupRows, VerdictOf, end_detail
 from rowtui.core.groups.form import job_cost
 from rowtui.core.groups.model import ENDED, ActionStatus, Status
 from rowtui.core.project.failed_jobs import cause_of
-from rowtui.core.project.views.views import AS_IS, FailedJob, ListAsked
+from rowtui.core.project.views.views import AS_IS, FailedJob, ListRequest
 from rowtui.core.state.model import LastEnd, positions
 from rowtui.core.state.pointer_values import PointerTexts
 from rowtui.core.workflow.model import Action
@@ -150,7 +150,7 @@ class ListPages:
         return actions[index]
 
     def which(
-        self, kind: str, index: int, statuses: tuple[Status, ...], asked: ListAsked
+        self, kind: str, index: int, statuses: tuple[Status, ...], asked: ListRequest
     ) -> RequestedList:
         """Return the requested list, registered as the newest of its kind. Raises: RowtuiError."""
         which = RequestedList(self.action(index), statuses, asked)
@@ -338,7 +338,7 @@ class GroupsWork:
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> GroupsPage:
         """Return a page of groups; with a `problem` if there are no groups. Raises: RowtuiError."""
@@ -358,7 +358,7 @@ class GroupsWork:
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
     ) -> DirectoriesPage:
         """Return a page of a group's directories, or of all groups' in order.
 
@@ -376,7 +376,7 @@ class GroupsWork:
         start: int,
         length: int,
         *,
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
         find: str = "",
     ) -> DirectoriesPage:
         """Return a page of all directories of an action. Raises: RowtuiError."""

@@ -5,13 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Collection,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,8 +19,8 @@ from rowtui.core.project.review.review import review, scheduler_kinds
 from rowtui.core.project.review.views import (
     ExportedFiles,
     PlanCheck,
-    ScriptAsked,
     ScriptBefore,
+    ScriptRequest,
     ScriptsBefore,
 )
 from rowtui.core.project.review.without import export_plan, without
@@ -44,10 +38,10 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.project.views.views import (
         Edit,
-        EditAsked,
+        EditRequest,
         FailedJob,
         TransferView,
-        WhatIfAsked,
+        WhatIfRequest,
     )
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.release_held import SendingProgress
@@ -84,7 +78,7 @@ class MappingWork:
         action_index: int,
         statuses: Sequence[Status],
         group: int,
-        what_if: WhatIfAsked | None = None,
+        what_if: WhatIfRequest | None = None,
     ) -> PlacementExplanation:
         """Explain where a group's job would go; with a `problem` if this cannot be determined."""
         project = self._project
@@ -115,7 +109,7 @@ class MappingWork:
                 what_if=what_if,
             )
 
-    async def edit_workflow(self, asked: EditAsked) -> Edit:
+    async def edit_workflow(self, asked: EditRequest) -> Edit:
         """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""
         async with self._turn:
             if asked.undo:
@@ -224,7 +218,7 @@ class PlansWork:
             async for check in checks:
                 yield check
 
-    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
+    async def script_before(self, asked: ScriptRequest) -> ScriptBefore | None:
         """See `PlansService.script_before`."""
         async with self._turn:
             if self._before is None:

@@ -132,7 +132,7 @@ def _where(project: Project) -> tuple[str, str, str]:
     except RowtuiError as error:
         with contextlib.suppress(RowtuiError):
             cluster = project.recognised.cluster
-            if project.reach.is_remote(cluster):  # known without a query
+            if project.connections.is_remote(cluster):  # known without a query
                 return cluster.name, error.message, cluster.scheduler
         return "", error.message, ""
     return identified.cluster.name, identified.because, identified.cluster.scheduler

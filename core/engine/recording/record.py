@@ -27,7 +27,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import SERVICES, Engine, engine_methods
 from rowtui.core.engine.recording.codec import Masked, TextField, encode
 from rowtui.core.engine.recording.tape import Tape
-from rowtui.core.project.queue.views import QueueAsked
+from rowtui.core.project.queue.views import QueueRequest
 
 # Replace names, paths and values in a recording by stable pseudonyms.
 #
@@ -331,7 +331,7 @@ def asked(name: str, args: Any, options: Any, mask: Masked) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return equal requests in the same form: any sequence as a tuple, and no cursor."""
-    if isinstance(value, QueueAsked):
+    if isinstance(value, QueueRequest):
         return value._replace(follow=None)
     return tuple(value) if isinstance(value, list | range | set | frozenset) else value
 

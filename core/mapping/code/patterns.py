@@ -51,7 +51,7 @@ class TimedPattern:
         except TimeoutError:
             message = f"matching the pattern {_shown(self.text)} takes more than {_SECONDS:g} s"
             hint = (
-                "Say each repeat once and unambiguously: `(a+)+` is `a+`, `(.*,)*` is "
+                "Write each repeat once and unambiguously: `(a+)+` is `a+`, `(.*,)*` is "
                 "`([^,]*,)*`; one `.*` is enough between two fixed parts."
             )
             raise PatternError(message, hint) from None

@@ -47,7 +47,10 @@ def overridden(name: str, said: Said, earlier: Said) -> tuple[str, str] | None:
         return message, f"it is defined in {first}; only that file may change it"
     if name.isupper():
         message = f"the constant {shown} is given a second value"
-        return message, f"it is defined in {first}; use a lower-case name for what may change"
+        return (
+            message,
+            f"it is defined in {first}; use a lower-case name for a value that may change",
+        )
     return None
 
 

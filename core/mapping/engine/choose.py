@@ -200,7 +200,10 @@ class Chooser:
                         settled.plan.destinations[offer.entity.id] = laid
                 placement = self._try(offer, laid, settled, namespace, watcher)
             except TryNextError as error:
-                why, wait = error.message or "a rule of it says: try the next", error.wait
+                why, wait = (
+                    error.message or "one of its rules asked for the next destination",
+                    error.wait,
+                )
                 origin: Origin | None = error.origin
             except StopMapping as stop:
                 if self.evaluator.dialect.fail_ends_all:

@@ -241,7 +241,7 @@ def checks(
             if limit is None:
                 continue
             passed = asked is None or _within(what, asked, bound, limit)
-            shown = f"{what} {amount_text(asked)}" if asked is not None else f"{what} not given"
+            shown = f"{what} {amount_text(asked)}" if asked is not None else f"{what} not set"
             origin = destination.whence(name)
             hint = ""
             if not passed and bound == "max" and needs_its_amount(what, asked, request):

@@ -265,7 +265,7 @@ def _remedies(
 
 def _amount(what: str, amounts: Amounts, limit: Any) -> tuple[str, WhatIf]:
     asked = getattr(amounts, what)
-    shown = "not given" if asked is None else amount_text(asked)
+    shown = "not set" if asked is None else amount_text(asked)
     words = f"{what} {shown} -> {amount_text(limit)}"
     return words, WhatIf(amounts=Amounts()._replace(**{what: limit}))
 

@@ -290,7 +290,9 @@ class Mapper:
             return _stopped(stop)
         except TryNextError as error:
             cause = f"TryNextDestinationOr{'Wait' if error.wait else 'Fail'}"
-            message = f"only rules of destinations can say: try the next ({error.message})"
+            message = (
+                f"only rules of destinations can ask for the next destination ({error.message})"
+            )
             return Placement(
                 MappingOutcome.ERROR, message=message, origin=error.origin, cause=cause
             )

@@ -136,12 +136,13 @@ class _Reader:
                     pairs = zip(known, values, values[1:], strict=False)
                     return all(compare(a, b) for compare, a, b in pairs if compare is not None)
         raise ResubmitError(
-            f"{self.what} has what conditions do not know: {visible(ast.unparse(node)[:60])}",
-            f"they are made of {', '.join(sorted(self.names))}, numbers, comparisons, and, or, not",
+            f"{self.what} has an element that conditions do not support: "
+            f"{visible(ast.unparse(node)[:60])}",
+            f"they may have {', '.join(sorted(self.names))}, numbers, comparisons, and, or, not",
         )
 
     def named(self, name: str) -> Any:
         if name in self.names:
             return self.names[name]
         hint = did_you_mean(name, self.names) or f"known: {', '.join(sorted(self.names))}"
-        raise ResubmitError(f"{self.what} names what is not known: {visible(name)}", hint)
+        raise ResubmitError(f"{self.what} uses an unknown name: {visible(name)}", hint)

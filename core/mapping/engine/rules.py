@@ -207,7 +207,7 @@ def _settle_shapes(entity: Entity, origin: Origin) -> None:
         wrong.append("env")
     if wrong or not isinstance(entity.id, str):
         what = wrong[0] if wrong else "id"
-        message = f"the code of execute left {what} as something that it cannot be"
+        message = f"the code of execute left {what} with an invalid value"
         raise StopMapping(MappingOutcome.ERROR, message, origin, "TypeError")
     entity.tpv_tags = entity.tpv_tags.over(entity.tpv_tags)
 

@@ -128,7 +128,7 @@ class _Reading:
         table = entry[1] if entry else None
         if not isinstance(table, YamlTable) or not table.entries:
             place = entry[0].place if entry else node.place
-            hint = "write `expect:` and below it `destination:` or what else is to come out"
+            hint = "write `expect:` and below it `destination:` or another expected outcome"
             self.wrong(place, f"{words} expects nothing", hint)
             return ExpectedDecision()
         words = f"`expect` of {words}"

@@ -19,14 +19,14 @@ from rowtui.core.mapping.model.fields import AMOUNTS, FilePosition
 from rowtui.core.mapping.model.request import Amounts, MappingRequest
 
 CASE_KEYS: Mapping[str, str] = {
-    "name": "what the case is called in the report",
+    "name": "the name of the case in the report",
     "tool": "the action that is mapped",
     "action": "the same as tool",
     "user": "who submits it: a login name; with an @ an e-mail address",
     "roles": "the groups of the user, in order",
     "input_size": "GB of the declared inputs",
     "attempt": "which attempt it is, from 1",
-    "cores": "what the action itself asks for",
+    "cores": "the resources of the action itself",
     "mem": "the same, in GB",
     "gpus": "the same",
     "directories": "the names of the directories in the job",
@@ -38,7 +38,7 @@ CASE_KEYS: Mapping[str, str] = {
     "history_tags": "tags of Galaxy's history, `name` or `name:value`, for files of TPV",
     "preferences": "the user's `extra_preferences` in Galaxy, for files of TPV",
     "cluster": "the cluster on which it is submitted",
-    "expect": "what is to come out",
+    "expect": "the expected outcome",
 }
 EXPECT_KEYS: Mapping[str, str] = {
     "destination": "the id (or name) of the destination, or a list of which one is right",
@@ -184,6 +184,6 @@ def _kind(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     if value is None:
-        return "not given"
+        return "not set"
     text = visible(str(value))
     return f"`{text}`" if isinstance(value, str) else text

@@ -121,7 +121,7 @@ def _refuse_content(answer: HttpsResponse, check: Callable[[bytes], str] | None)
         raise NoAnswerError("the server sent a web page, not YAML", hint)
     wrong = check(data) if check is not None else ""
     if wrong:
-        raise NoAnswerError(f"what the server sent is not usable: {wrong}")
+        raise NoAnswerError(f"the server's answer is not usable: {wrong}")
 
 
 class _Copy(NamedTuple):

@@ -39,7 +39,7 @@ def refuse_url(url: str) -> None:
     if len(url) > _LONGEST_URL:
         raise RowtuiError(f"the URL {shown[:60]}... has more than {_LONGEST_URL:,} characters")
     if scheme.lower() != "https:":
-        hint = "anybody between here and the server could change it: use https, or a local file"
+        hint = "the file could be changed on its way from the server: use https, or a local file"
         if scheme.lower().startswith("file:"):
             hint = "name the file by its path, without file:"
         raise RowtuiError(f"{shown} is not fetched: only https is", hint)

@@ -15,12 +15,7 @@ from rowtui.core.mapping.code.static_values import check_variable
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.files.trust import MappingSource
 from rowtui.core.mapping.lint.merged import check_configuration
-from rowtui.core.mapping.model.configuration import (
-    KIND_NAMES,
-    Configuration,
-    MappingFile,
-    one_line,
-)
+from rowtui.core.mapping.model.configuration import KIND_NAMES, Configuration, MappingFile, one_line
 from rowtui.core.mapping.model.dialect import DIALECTS, SEED, Dialect
 from rowtui.core.mapping.model.entities import Entity, Said, inherit
 from rowtui.core.mapping.model.fields import FilePosition
@@ -71,8 +66,8 @@ class _Merging:
             other = next(file for file in said if file.dialect != last.dialect)
             self.complain(
                 last.dialect_place,
-                f"dialect {last.dialect} is said here and {other.dialect} in {other.name}",
-                "all files that are used together speak one dialect; the last one counts",
+                f"dialect {last.dialect} is set here and {other.dialect} in {other.name}",
+                "all files of a project share one dialect; the dialect of the last file applies",
             )
         return DIALECTS[said[-1].dialect or ""] if said else SEED
 

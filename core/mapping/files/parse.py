@@ -254,7 +254,7 @@ class _Parsing:
         words = f"rule {quoted(short)} of {owner.words}"
         if not isinstance(body, YamlTable):
             message = f"{words} must be a map, not {kind_of_node(body)}"
-            owner.wrong(place, message, "write `if` and what changes then")
+            owner.wrong(place, message, "write `if` and the changes")
             return None
         full = short
         if label is None:

@@ -281,7 +281,7 @@ class _Walk:
             return MappingSource(name, data, digest, True, because, "", place)
         if objection:
             message = f"its code does not run, as if it were not yours: {objection}"
-            hint = "chmod go-w what others can write, or look at it with `rowtui mapping trust`"
+            hint = "chmod go-w the files, or check them with `rowtui mapping trust`"
             self.problems.append(Problem(name, 0, 0, message, hint, "warning"))
         return MappingSource(name, data, digest, False, "", "", place)
 

@@ -192,7 +192,7 @@ class TrustStore:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             objection = self.objection()
             if objection:
-                hint = "look at what is in it, then remove the folder and trust your files again"
+                hint = "inspect its content, then remove the folder and trust your files again"
                 raise RowtuiError(f"nothing can be trusted: {objection}", hint)
             names = {record.name: record.at for record in self._records(digest)}
             names[visible(name)] = now

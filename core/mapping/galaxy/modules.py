@@ -95,7 +95,7 @@ def expression_builtins() -> dict[str, Any]:
 
 def _without_terminal(name: str) -> Callable[..., NoReturn]:
     def refuse(*_: object, **__: object) -> NoReturn:
-        raise RowtuiError(f"{name}() does not work in an expression: nobody is there to answer")
+        raise RowtuiError(f"{name}() does not work in an expression: there is no terminal")
 
     return refuse
 

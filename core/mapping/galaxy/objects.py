@@ -23,8 +23,8 @@ class NotInRowtui(RowtuiError, AttributeError):
 
     def __init__(self, what: str, part_of: str = "Galaxy") -> None:
         super().__init__(
-            f"{visible(what)} is part of {part_of}; rowtui has no such thing",
-            "docs/mapping.md lists what expressions can use",
+            f"{visible(what)} is part of {part_of}; rowtui does not have it",
+            "docs/mapping.md lists the names for expressions",
         )
 
 

@@ -78,7 +78,7 @@ def hiding_findings(variables: Mapping[str, Said]) -> Iterator[LintFinding]:
         if name in NEVER_HIDDEN or (of_all and name in KNOWN_NAMES):
             message = f"the variable {shown} is never seen: expressions have that name already"
         elif name in KNOWN_NAMES or name in _LATER:
-            message = f"the variable {shown} hides what expressions call so"
+            message = f"the variable {shown} hides the name that expressions use"
         elif name in _BUILTINS:
             message = f"the variable {shown} hides Python's own {name}"
         if message:
@@ -219,7 +219,7 @@ def _first_missing(path: list[str], kind: _Kind) -> tuple[str, str, str] | None:
         dotted = ".".join(path[:depth])
         if name not in known.names:
             usual = [each for each in known.names if not each.startswith("_")]
-            of_galaxy = "This is part of Galaxy; docs/mapping.md lists what expressions can use"
+            of_galaxy = "This is part of Galaxy; docs/mapping.md lists the names for expressions"
             hint = did_you_mean(name, usual)
             return dotted, hint or (of_galaxy if known.of_galaxy else ""), ""
         if dotted in _EMPTY:

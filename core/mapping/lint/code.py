@@ -121,7 +121,7 @@ def _names(
         )
         severity: Severity = "warning" if context.in_code or harmless else "error"
         yield LintFinding(
-            "M501", place, f"name {shortened(name)} is not known in {where}", hint, severity
+            "M501", place, f"name {shortened(name)} is not defined in {where}", hint, severity
         )
 
 
@@ -163,7 +163,7 @@ def _too_early(piece: CodeSnippet, name: str, place: FilePosition) -> LintFindin
             "M502",
             place,
             f"{where} reads {name}, which is worked out only after all rules",
-            f"Write `entity.{name}` for what the entity says so far (a number, or its expression)",
+            f"Write `entity.{name}` for its value so far (a number, or its expression)",
             "error",
         )
     if name == piece.field:
@@ -171,7 +171,7 @@ def _too_early(piece: CodeSnippet, name: str, place: FilePosition) -> LintFindin
             "M502",
             place,
             f"{where} reads {name} itself, which is not there yet",
-            "It replaces what was said before: write the whole expression again",
+            "It replaces the earlier expression: write the whole expression again",
             "error",
         )
     return LintFinding(
@@ -244,7 +244,7 @@ def _imported(piece: CodeSnippet) -> Iterator[LintFinding]:
         if root in _OF_TPV:
             if not has_in_module(each.module, each.name):
                 message = f"{where} imports {shortened(missing)}, which rowtui does not have"
-                hint = "docs/mapping.md lists what can be imported from TPV and Galaxy"
+                hint = "docs/mapping.md lists the possible imports from TPV and Galaxy"
                 yield LintFinding("M508", piece.place_of(each.at), message, hint, severity)
         elif not _is_installed(root):
             message = f"{where} imports {shortened(root)}, which is not installed"

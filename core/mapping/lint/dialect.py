@@ -68,10 +68,10 @@ def _words_of_tpv3(file: MappingFile) -> Iterator[LintFinding]:
     if any("accepted" in word for word in words):
         hint += ", and cores, mem, gpus of a destination are its capacity as well"
     hint += (
-        ". For what TPV 3 does write `dialect: tpv3` under `global:`; to stay with this, write "
-        "`dialect: seed` there"
+        ". For the behaviour of TPV 3, write `dialect: tpv3` under `global:`; to keep the "
+        "present behaviour, write `dialect: seed` there"
         if file.dialect is None
-        else ". For what TPV 3 does write `dialect: tpv3` under `global:`"
+        else ". For the behaviour of TPV 3, write `dialect: tpv3` under `global:`"
     )
     yield LintFinding(
         "M101",
@@ -95,7 +95,7 @@ def _destination(configuration: Configuration, entity: Destination) -> Iterator[
             "M102",
             entity.whence(name).place,
             f"`{name}` of {title(entity)} forces every job there to this value",
-            f"For what it has, write `{accepted}`; in dialect seed `{name}` would mean that",
+            f"For its capacity, write `{accepted}`; in dialect seed, `{name}` has that meaning",
             "error",
         )
     parent = configuration.of_kind("destinations").get(entity.inherits or "")
@@ -107,7 +107,7 @@ def _destination(configuration: Configuration, entity: Destination) -> Iterator[
                 "M109",
                 entity.whence("inherits").place,
                 f"{title(entity)} does not inherit `{word}` of {title(parent)}",
-                f"TPV never passes `{word}` on: say it again here",
+                f"TPV does not inherit `{word}`: repeat `{word}` here",
             )
 
 

@@ -199,8 +199,8 @@ def _cores_alone(configuration: Configuration) -> Iterator[LintFinding]:
         yield LintFinding(
             "T102",
             tool.whence("cores").place,
-            f"{title(tool)} says cores, but no mem",
-            "Memory is usually meant to grow with the cores: write `mem: cores * 4`, say",
+            f"{title(tool)} sets cores, but no mem",
+            "Memory is usually meant to grow with the cores: for example `mem: cores * 4`",
         )
 
 
@@ -219,7 +219,7 @@ def _without_effect(kind: str, entity: Entity) -> Iterator[LintFinding]:
                     "M305",
                     rule.whence(field).place,
                     f"`{field}` of {whose(rule.origin)} has no effect",
-                    "Only whole entities inherit; a rule changes the entity that it stands in",
+                    "Only whole entities inherit; a rule changes the entity that contains it",
                 )
         fields = [field for field in rule.said if field.startswith("tags.")]
         if kind == "destinations" and fields:
@@ -251,7 +251,7 @@ def _runners(configuration: Configuration, clusters_known: bool) -> Iterator[Lin
         yield LintFinding(
             "M401",
             entity.place,
-            f"{title(entity)} has no `runner`: nobody knows which cluster it is on",
+            f"{title(entity)} has no `runner`: its cluster is undefined",
             "Write `runner:` and the name of a cluster",
             "error" if not is_seed else "warning" if clusters_known else "note",
         )

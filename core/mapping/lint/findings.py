@@ -18,7 +18,7 @@ Severity = Literal["error", "warning", "note"]
 CODES: Mapping[str, str] = {
     "M001": "the file cannot be read as it was meant; such jobs fail or keys are ignored",
     "T101": "the entity that all others inherit from is not abstract",
-    "T102": "a tool says cores, but no memory",
+    "T102": "a tool sets cores, but no memory",
     "T104": "a key that nothing reads",
     "M101": "words of TPV 3 in a file that is read in dialect seed",
     "M102": "cores, mem or gpus of a destination are forced on every job (tpv3)",
@@ -35,7 +35,7 @@ CODES: Mapping[str, str] = {
     "M202": "an abstract entity also matches another id, whose jobs then fail",
     "M203": "an id also matches another, longer one",
     "M204": "two ids match the same, written differently",
-    "M205": "a later entity replaces everything that an earlier one says",
+    "M205": "a later entity replaces all values of an earlier one",
     "M206": "every role matches the default entity, so that a user's first role hides all others",
     "M207": "an entity called default, although default_inherits is not set",
     "M208": "default_inherits names no entity",
@@ -43,7 +43,7 @@ CODES: Mapping[str, str] = {
     "M302": "rules after one that always fails",
     "M303": "every job fails",
     "M304": "a rule that overrides another without changing anything",
-    "M305": "a property that has no effect where it stands",
+    "M305": "a property that has no effect at its place",
     "M401": "a destination without a runner",
     "M402": "a destination that requires a tag which no job can have",
     "M403": "a tag that looks like a misspelt one",
@@ -62,7 +62,7 @@ CODES: Mapping[str, str] = {
     "M505": "code that may wait: it runs under a time limit",
     "M506": "an attribute that an object lacks here",
     "M507": "an attribute that is always empty here",
-    "M508": "code imports what is not installed",
+    "M508": "code imports a module that is not installed",
 }
 """Every code with its meaning, for `--help` and the documentation."""
 

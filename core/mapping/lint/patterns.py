@@ -101,7 +101,7 @@ def _globs(entities: Mapping[str, Entity]) -> Iterator[LintFinding]:
         if len(alike) > 1:
             message += f"; so are those of {len(alike) - 1} more, as {title(alike[1][0])}"
         if harmless:
-            hint = "It matches what it would without `/*`, since ids match from the start"
+            hint = "The pattern matches the same ids without `/*`, since ids match from the start"
         yield LintFinding("M201", entity.place, message, hint, "note" if harmless else "warning")
 
 
@@ -164,7 +164,7 @@ def _pairs(
             yield LintFinding(
                 "M205",
                 entities[narrow].place,
-                f"everything that {title(entities[narrow])} says is replaced by "
+                f"all values of {title(entities[narrow])} are replaced by "
                 f"{title(entities[wide])}, which comes later and matches the same jobs",
                 f"Later matches count: put the special one behind the general one "
                 f"({entities[wide].place})",

@@ -248,7 +248,7 @@ def check_in_words(check: ConstraintCheck) -> str:
     if "_accepted_" in constraint:
         what, _, number = asked.partition(" ")
         units = {"cores": "CPUs", "gpus": "GPUs", "mem": "GB of memory"}
-        if number == "not given":
+        if number == "not set":
             return f"asks no amount of {units.get(what, what)}, accepts {offered}"
         unit = units.get(what, what)
         unit = unit.removesuffix("s") if number == "1" else unit

@@ -160,13 +160,13 @@ FIELDS: tuple[EntityField, ...] = (
     EntityField(
         "destination_name_override",
         "text",
-        "what it is called where jobs are sent; {expressions} allowed",
+        "the destination's name at the scheduler; {expressions} allowed",
         _DESTINATION,
         "name_override",
     ),
     *_accepted(),
     EntityField("tags", "texts", "tags of job handlers", _DESTINATION, "handler_tags"),
-    EntityField("oversize", "oversize", "what becomes of jobs larger than the pool", _POOL),
+    EntityField("oversize", "oversize", "the treatment of jobs larger than the pool", _POOL),
     EntityField("fail_open", "boolean", "whether jobs run while the pool cannot be asked", _POOL),
     EntityField("rank", "code", "an expression: the destinations to try, in order"),
     EntityField("resubmit", "handlers", "by name: when and where to send a failed job again"),
@@ -192,10 +192,10 @@ GLOBALS: Mapping[str, str] = {
     "default_inherits": "the id of the entity that lies underneath all others of its kind",
     "context": "variables for all expressions, by name; not evaluated",
     "include": "other mapping files, loaded before this one",
-    "resource_pool_store": "where TPV keeps what its resource pools hold",
+    "resource_pool_store": "where TPV keeps the content of its resource pools",
 }
 TOP_LEVEL: Mapping[str, str] = {
-    "global": "what concerns the whole file",
+    "global": "settings of the whole file",
     "tools": "actions, by a regular expression that their names begin with",
     "roles": "groups of users, by a regular expression",
     "users": "users, by a regular expression",

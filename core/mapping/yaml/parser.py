@@ -243,7 +243,7 @@ def _meaning(problem: str, context: str, line: str, column: int, start: int) -> 
         hint = "Behind `|` or `>` comes a line break, and the text indented below."
         return "the block of text does not begin rightly", hint
     if "tag" in problem or "tag" in context:
-        return "`!` begins a tag, but none that is known", _QUOTE
+        return "`!` begins a tag that is not supported", _QUOTE
     if "block mapping" in context:
         return _after_value(before, start)
     if "block collection" in context or "block sequence" in context:

@@ -210,7 +210,7 @@ class _Reader:
         self.problems.append(Problem(*place, message, hint))
         if len(self.problems) >= _MOST_PROBLEMS:
             message = f"reading stopped after {_MOST_PROBLEMS:,} problems"
-            self.problems.append(Problem(*place, message, "Mend these first."))
+            self.problems.append(Problem(*place, message, "Correct these errors first."))
             raise _LimitReached
 
     def _limit(self, mark: Any, message: str, hint: str) -> _LimitReached:
@@ -234,7 +234,9 @@ class _Reader:
             raise self._limit(mark, "a second document begins here", hint)
         if event.version == (1, 1):
             hint = "Remove the line; `yes` and `on` are text here, true is `true`."
-            raise self._limit(mark, "mapping files are YAML 1.2, this one says %YAML 1.1", hint)
+            raise self._limit(
+                mark, "mapping files are YAML 1.2, this file declares %YAML 1.1", hint
+            )
 
     def _unusual(self, event: Any, mark: Any) -> Scalar:
         """Return a scalar that has a tag or an anchor, or is too long."""
@@ -286,7 +288,7 @@ class _Reader:
         if wanted is float and type(value) is int:
             return float(value)
         if type(value) is not wanted:
-            message = f"{_shown(text)} is not what its tag {_short(tag)} says"
+            message = f"{_shown(text)} does not match its tag {_short(tag)}"
             self._note(self._place(mark), message, "Remove the tag.")
         return value
 
@@ -309,7 +311,7 @@ class _Reader:
             return found
         place = self._place(mark)
         if name in self._anchors:
-            message = f"the alias {_shown('*' + name)} stands inside what it refers to"
+            message = f"the alias {_shown('*' + name)} stands inside its own anchor"
             self._note(place, message, "Move the alias out of its own anchor.")
         else:
             message = (

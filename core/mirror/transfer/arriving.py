@@ -191,7 +191,7 @@ def changed_meanwhile(path: str) -> MirrorError:
     return MirrorError(
         CopyFailure.OTHER,
         f"{visible(path)} changed while it was copied",
-        "do the same again once nobody writes it",
+        "repeat the command once no program writes the file",
     )
 
 

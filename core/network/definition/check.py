@@ -153,7 +153,7 @@ class _Check:
         for name in actions[0].previous_actions:
             before = there.get(name)
             what = f"{_of(node)}: action '{visible(node.action)}' waits for '{visible(name)}'"
-            hint = f"take '{visible(name)}' out of its `previous_actions`; links say who waits"
+            hint = f"take '{visible(name)}' out of its `previous_actions`; links define what waits"
             if before is None:
                 message = f"{what}, which no node runs in the directories of '{visible(home)}'"
                 severity = "warning" if by_hand else "error"
@@ -242,7 +242,7 @@ class _Check:
             it = self.network.node(name)
             if it is None or self.homes.get(name) != home or it.action in behind:
                 continue
-            message = f"{_of(node)}: Row, and `submit` by hand, do not know that action"
+            message = f"{_of(node)}: for Row, and for `submit` by hand, it is unknown that action"
             message += f" '{visible(node.action)}' waits for '{visible(it.action)}'"
             names = ", ".join(
                 f'"{visible(each)}"' for each in (*actions[0].previous_actions, it.action)
@@ -266,7 +266,7 @@ class _Check:
             if action.group.submit_whole:
                 name = visible(node.action)
                 message = f"{_of(node)}: action '{name}' has `submit_whole`, but a network forms"
-                message += " groups of what is ready"
+                message += " groups of the directories that are ready"
                 hint = "to wait for all of several samples, collapse their dimension"
                 self.note(node.place, message, hint, "warning", action.index)
                 return

@@ -53,7 +53,7 @@ from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
 PRIORITIES: Final = ("sample", "sink", "source:+1", "source:-1", "critical-path", "row")
 EXECUTIONS: Final = ("jobs", "sequential", "pilot")
-PILOT_HINT: Final = 'write [schedule.pilot] with cpus = 16 and walltime = "08:00:00", say'
+PILOT_HINT: Final = 'write [schedule.pilot] with cpus = 16 and walltime = "08:00:00", for example'
 
 _SCHEDULE: Final = ("priority", "execution", "gather", "pilot", "ahead")
 _PILOT: Final = ("cpus", "walltime", "memory", "gpus", "idle", "number")
@@ -75,11 +75,11 @@ def read_schedule(top: TomlTable, sinks: Collection[str]) -> Schedule:
         _check_word(table, "execution", execution, EXECUTIONS)
     gather = _gather(table)
     if execution == "pilot" and "pilot" not in table:
-        message = "execution is 'pilot', and nothing says what a pilot holds"
+        message = "execution is 'pilot', and the pilot has no size"
         table.problem("execution", message, PILOT_HINT)
     if execution == "sequential" and gather.size == 1 and not table.file.has_errors:
         message = "execution is 'sequential', and each job is a list of its own"
-        table.problem("execution", message, "write gather = { size = 50 }, say", "warning")
+        table.problem("execution", message, "write gather = { size = 50 }, for example", "warning")
     return Schedule(
         "sample" if priority is None else priority,
         "jobs" if execution is None else execution,
@@ -100,7 +100,7 @@ def _is_near_sink(table: TomlTable, priority: str, sinks: Collection[str]) -> bo
         return False
     if match[1] == "source":
         message = f"the priority cannot be '{visible(priority)}'"
-        hint = "write source:+1 to go on with what is farthest, source:-1 to keep all together"
+        hint = "write source:+1 to prefer the most advanced samples, source:-1 for the least"
         table.problem("priority", message, hint)
     elif match[2] not in sinks:
         message = f"the priority '{visible(priority)}' names no sink"
@@ -366,7 +366,7 @@ def _outputs_of_sources(network: Network, file: str) -> Iterable[Problem]:
             hint = f"take `output` from the node that makes '{visible(link.output)}'"
             yield problem_at(file, link.place, message, hint)
         elif link.expand and network.source(link.source) is not None:
-            message = f"'{visible(link.source)}' is a source, whose lists nobody reads"
+            message = f"'{visible(link.source)}' is a source, whose lists cannot be expanded"
             message = f"node '{visible(node.name)}': {message}"
             yield problem_at(
                 file, link.place, message, "let a node write the list, and expand that"

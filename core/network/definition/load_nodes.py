@@ -108,7 +108,7 @@ def _inputs(table: TomlTable, name: str) -> tuple[Input, ...]:
         return _named_inputs(table, what)
     if "from" not in table:
         hint = 'write from = "...", the name of a source or node'
-        table.problem((), f"{what} takes nothing from anywhere", hint)
+        table.problem((), f"{what} has no inputs", hint)
         return ()
     source = table.values["from"]
     if isinstance(source, str):
@@ -126,7 +126,7 @@ def _inputs(table: TomlTable, name: str) -> tuple[Input, ...]:
             message = f"`{key}` stands on a node only where `from` is one name"
             table.problem(key, message, "name each input in [node.inputs]")
     if not source:
-        table.problem("from", f"{what} takes nothing from anywhere: `from` is an empty list")
+        table.problem("from", f"{what} has no inputs: `from` is an empty list")
     inputs: dict[str, Input] = {}
     for index, each in enumerate(source):
         where: KeyPath = ("from", index)
@@ -147,7 +147,7 @@ def _named_inputs(table: TomlTable, what: str) -> tuple[Input, ...]:
     if inputs is None:
         return ()
     if not inputs.values:
-        table.problem("inputs", f"{what} takes nothing from anywhere: `inputs` is empty")
+        table.problem("inputs", f"{what} has no inputs: `inputs` is empty")
     return tuple(_input(inputs, name) for name in inputs)
 
 
@@ -174,13 +174,13 @@ def _input(inputs: TomlTable, name: str) -> Input:
             if source:
                 links.append(_link(table, source))
             elif source == "" or ("from" not in table and len(table.file.problems) == noted):
-                wrong = f"input '{visible(name)}' takes nothing from anywhere"
+                wrong = f"input '{visible(name)}' has no inputs"
                 table.problem((), wrong, 'write from = "...", the name of a source or node')
         else:
             message = f"input '{visible(name)}' must be a name, a table, or a list of these"
             inputs.problem(where, f"{message}, not {kind_said(each)}")
     if written == []:
-        inputs.problem(name, f"input '{visible(name)}' takes nothing from anywhere")
+        inputs.problem(name, f"input '{visible(name)}' has no inputs")
     group = next(iter(groups), "")
     if len(groups) > 1:
         shown = " and ".join(f"'{visible(each)}'" for each in groups)

@@ -51,7 +51,7 @@ def dimension_fault(name: str) -> str:
     Columns of tables and keys of value files may have any name that fits on a line.
     """
     if name == NODE_KEY:
-        return f"is reserved: `{NODE_KEY}` of a value file says whose samples a directory holds"
+        return f"is reserved: `{NODE_KEY}` of a value file names the node of a directory"
     if not name:
         return "is empty"
     return "" if name.isprintable() else "has control characters"

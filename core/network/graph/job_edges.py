@@ -104,7 +104,7 @@ def new_jobs(block: JobBlock, first: int) -> NewJobs:
             edge = int(wrong.argmax())
             raise JobGraphError(
                 f"new job {first + int(owner[edge])} cannot need {int(needs[edge])}",
-                "new jobs can need those that are there, or that come before them",
+                "a new job can need existing jobs, or new jobs before it in the list",
             )
     _check_slots(slots, owner, slot_jobs, slot_least, count)
     return NewJobs(first, count, starts, needs, owner, slots, slot_jobs, slot_least)

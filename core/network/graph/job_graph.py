@@ -102,8 +102,8 @@ class JobGraph:
             state = self._jobs.states[job]
             if state in (ELIGIBLE, SUBMITTED, COMPLETED):
                 raise JobGraphError(
-                    f"job {job} is {_name(state)}: what it needs cannot change",
-                    "add to what a job needs before all that it needs by then is complete",
+                    f"job {job} is {_name(state)}: its dependencies cannot change",
+                    "add dependencies of a job before its present dependencies are complete",
                 )
             places = slots if len(slots) else [NO_SLOT] * len(others)
             refuse_places(self._jobs.edges, job, others, places, least or {})
@@ -179,7 +179,7 @@ class JobGraph:
                     causes = ", ".join(map(str, self.root_causes(job)[:5]))
                     raise JobGraphError(
                         f"job {job} is {_name(self._jobs.states[job])}: it did not fail by itself",
-                        f"retry what it was lost with: {causes}" if causes else "",
+                        f"retry the failed jobs that it depends on: {causes}" if causes else "",
                     )
             return self._take_back(numbers)
 

@@ -164,14 +164,14 @@ def ranks(plugin: SchedulingPlugin, jobs: Orderable) -> NDArray[np.int32]:
     except Exception as error:  # any failure of a third-party plug-in
         raise SchedulingError(
             f"the scheduling plug-in '{plugin.name}' failed with {type(error).__name__}",
-            "choose another under [schedule], or mend it",
+            "choose another under [schedule], or correct it",
         ) from error
     count = len(jobs.node)
     for key in keys:
         if key.shape != (count,) or key.dtype.kind not in "iufb" or _has_nan(key):
             raise SchedulingError(
                 f"the scheduling plug-in '{plugin.name}' gave no number for each of {count:,} jobs",
-                "choose another under [schedule], or mend it",
+                "choose another under [schedule], or correct it",
             )
     row = jobs.of_nodes([node.row for node in jobs.nodes])
     # The last key of lexsort is the most important; it is stable, so numbers decide in the end.
@@ -222,7 +222,7 @@ class ToSink:
     """
 
     sink: str = ""
-    summary: str = "finish first what is nearest to a result"
+    summary: str = "finish first the jobs that are nearest to a result"
 
     @property
     def name(self) -> str:
@@ -278,7 +278,7 @@ class CriticalPath:
     """
 
     name: str = "critical-path"
-    summary: str = "begin with what has the longest way to go"
+    summary: str = "begin with the jobs that have the longest remaining chain"
 
     def keys(self, jobs: Orderable) -> tuple[Key, ...]:
         """Order by expected seconds from the start of the job to the end of all its dependents."""

@@ -289,7 +289,7 @@ def _said(table: Columns) -> str:
 
 
 PLUG_INS = PlugIns("rowtui.combinations", "combination", callable, DimensionError)
-_HINT = "mend the package that it comes from, uninstall it or choose another"
+_HINT = "correct the package of the plug-in, uninstall it or choose another"
 
 
 def find_combination(name: str) -> Combination:

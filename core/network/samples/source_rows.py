@@ -129,7 +129,7 @@ def rows_from_table(
     if not dimensions:
         raise SourceError(
             source,
-            f"{visible(data.path)} has nothing in it, so that its dimensions cannot be told",
+            f"{visible(data.path)} is empty, so that its dimensions cannot be derived",
             "name them: `dimensions = [...]`",
         )
     cells = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in header]
@@ -195,7 +195,9 @@ def _more_dimensions(dimensions: Sequence[str], others: Collection[str]) -> str:
     if not further:
         return "leave one of them out"
     said = ", ".join(compact(name) for name in (*dimensions, *further))
-    return f"if further columns tell the samples apart, say which: `dimensions = [{visible(said)}]`"
+    return (
+        f"if further columns distinguish the samples, name them: `dimensions = [{visible(said)}]`"
+    )
 
 
 def _absent(source: str, cells: Sequence[Any], place: Callable[[int], str]) -> frozenset[int]:

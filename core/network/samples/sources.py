@@ -179,7 +179,7 @@ def _refuse_equal_values(
             source,
             f"{visible(' and '.join(group))} {'has' if len(group) == 1 else 'have'} {said} twice"
             f" (values {repeat[0] + 1} and {repeat[1] + 1})",
-            "each sample is there once; leave one of them out",
+            "each sample may occur once; remove one of the two values",
         )
 
 

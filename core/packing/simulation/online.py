@@ -121,7 +121,7 @@ class Online:
         tasks = []
         for job in jobs:
             if job.id in self._tasks:
-                reason = "a job of this name is there already"
+                reason = "a job of this name exists already"
                 self._actions.append(Ignored(f"job {visible(job.id)} arrives", reason))
                 continue
             kind = self._kind_of(job)

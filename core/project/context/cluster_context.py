@@ -56,7 +56,7 @@ class ClusterContext:
         found = self.recognised
         if found.cluster.remote is None:  # its description is local
             return found
-        return found._replace(cluster=self.reach.described(found.cluster))
+        return found._replace(cluster=self.connections.described(found.cluster))
 
     @cached_property
     def recognised(self) -> Identified:
@@ -115,7 +115,7 @@ class ClusterContext:
         return cluster
 
     @cached_property
-    def reach(self) -> Connections:
+    def connections(self) -> Connections:
         """Return the access to the clusters, and the connections to them."""
         from rowtui.core.project.context.connections import Connections
 
@@ -123,9 +123,9 @@ class ClusterContext:
 
     async def let_go(self) -> None:
         """Close the connections to clusters, if there are any."""
-        reach: Connections | None = self.__dict__.get("reach")
-        if reach is not None:
-            await reach.close()
+        connections: Connections | None = self.__dict__.get("connections")
+        if connections is not None:
+            await connections.close()
 
 
 def _run(work: Coroutine[Any, Any, Any]) -> Any:

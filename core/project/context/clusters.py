@@ -109,7 +109,7 @@ class ClusterNodes(NamedTuple):
 
 
 async def live_node_types(
-    reach: Connections, cluster: Cluster, environment: Mapping[str, str]
+    connections: Connections, cluster: Cluster, environment: Mapping[str, str]
 ) -> FoundNodes:
     """Ask the cluster for its node types, over its connection if it is remote.
 
@@ -120,9 +120,9 @@ async def live_node_types(
         kind = this_machine(environment)
         return FoundNodes((FoundKind(kind, 1, example="this machine"),))
     try:
-        found = await scheduler.node_types(reach.transport(cluster))
+        found = await scheduler.node_types(connections.transport(cluster))
     except RowtuiError:
-        login = reach.login_error(cluster.name)
+        login = connections.login_error(cluster.name)
         if login is None:
             raise
         raise login from None  # the reason why the login is impossible, with a hint
@@ -205,7 +205,7 @@ def _of_interest(
         if cluster.name in named:
             found.setdefault(cluster.name, cluster)
     for name in sorted({LOCAL.name, *project.submitted_clusters()}):
-        known = project.reach.known(name) or configured.named(name)
+        known = project.connections.known(name) or configured.named(name)
         if known is not None:
             found.setdefault(name, known)
     return found
@@ -214,22 +214,26 @@ def _of_interest(
 def _detail(
     project: Project, cluster: Cluster, chosen: str, places: Sequence[ClusterPlace]
 ) -> ClusterDetail:
-    reach, name, loads = project.reach, cluster.name, project.mapping.facts.loads.items()
-    remote = reach.is_remote(cluster)
-    away = "" if chosen or reach.known(name) is not None else _why_away(cluster)
+    connections, name, loads = (
+        project.connections,
+        cluster.name,
+        project.mapping.facts.loads.items(),
+    )
+    remote = connections.is_remote(cluster)
+    away = "" if chosen or connections.known(name) is not None else _why_away(cluster)
     described, note = _described(project, cluster, away)
     kinds, kinds_note = _kinds(project, described, note)
     detail = ClusterDetail(
         name=name,
         scheduler=cluster.scheduler,
-        where=reach.where(name) if remote else ("" if away else "here"),
+        where=connections.where(name) if remote else ("" if away else "here"),
         chosen=chosen,
         places=tuple(str(place) for place in places if place.name == name) or (cluster.source,),
         away=away,
         transport=cluster.remote.transport if remote and cluster.remote else "",
-        connected=reach.connected(name) if remote else None,
-        login=reach.login_needed(name) if remote else "",
-        login_command=reach.login_command(name) if remote else "",
+        connected=connections.connected(name) if remote else None,
+        login=connections.login_needed(name) if remote else "",
+        login_command=connections.login_command(name) if remote else "",
         interval=cluster.poll_seconds,
         partitions=described.partitions[:MOST_PARTITIONS],
         partitions_note=note,
@@ -267,18 +271,18 @@ def _why_away(cluster: Cluster) -> str:
         wanted = "another cluster was taken before it"
     else:
         wanted = "it is only taken by name"
-    return f"{wanted}, and no [cluster.ssh] says how to reach it"
+    return f"{wanted}, and no [cluster.ssh] defines its login"
 
 
 def _described(project: Project, cluster: Cluster, away: str) -> tuple[Cluster, str]:
     if away:
         return cluster, ""
     try:
-        described = project.reach.described(cluster, ask=False)
+        described = project.connections.described(cluster, ask=False)
     except RowtuiError as error:
         return cluster, error.message
     asked = described.partitions and not cluster.partitions
-    return described, "as the cluster said of itself" if asked else ""
+    return described, "as the cluster reported" if asked else ""
 
 
 def _kinds(project: Project, cluster: Cluster, note: str) -> tuple[tuple[NodeType, ...], str]:
@@ -295,4 +299,4 @@ def _kinds(project: Project, cluster: Cluster, note: str) -> tuple[tuple[NodeTyp
     if found:
         sources = sorted({kind.source for kind in found.values()})
         return tuple(found.values()), f"from {', '.join(sources)}" if any(sources) else ""
-    return (), note or "nobody described them: n asks the cluster"
+    return (), note or "not configured: n asks the cluster"

@@ -30,7 +30,7 @@ from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.schedulers.kind import make_scheduler
 from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble, Nobody
 from rowtui.core.mirror.model import CopyFailure, MirrorError
-from rowtui.core.project.context.credentials import Door
+from rowtui.core.project.context.credentials import LoginCredentials
 from rowtui.core.submission.sending.site import Access, LocalSite, RemoteSite, Site
 
 if TYPE_CHECKING:
@@ -217,12 +217,12 @@ class Connections:
 
     def _connection(self, cluster: Cluster) -> Connection:
         if cluster.name not in self._connections:
-            from rowtui.core.clusters.transports.reach import transport_for
+            from rowtui.core.clusters.transports.cluster_transport import transport_for
 
             assert cluster.remote is not None
-            door = Door(cluster.remote, partial(self._person, cluster.name))
+            credentials = LoginCredentials(cluster.remote, partial(self._person, cluster.name))
             self._connections[cluster.name] = transport_for(
-                cluster.remote, door, cluster=cluster.name, log=self.log
+                cluster.remote, credentials, cluster=cluster.name, log=self.log
             )
         return self._connections[cluster.name]
 

@@ -68,8 +68,8 @@ class Copies:
     def clusters(self, jobs: Iterable[PlannedJob]) -> list[Cluster]:
         """Return the clusters of these jobs that use a copy of the project."""
         names = dict.fromkeys(job.destination.cluster for job in jobs)
-        found = (self.project.reach.known(name) for name in names)
-        return [it for it in found if it is not None and self.project.reach.is_copied(it)]
+        found = (self.project.connections.known(name) for name in names)
+        return [it for it in found if it is not None and self.project.connections.is_copied(it)]
 
     # Sending to a cluster
 
@@ -80,8 +80,8 @@ class Copies:
         """
         views = []
         for cluster in self.clusters(plan.jobs):
-            mirror = self.project.reach.mirror(cluster)
-            with self.project.reach.explained(cluster.name):
+            mirror = self.project.connections.mirror(cluster)
+            with self.project.connections.explained(cluster.name):
                 transfer = await self._to_send(plan, cluster, mirror, make=False)
                 views.append(await self._view(transfer, cluster, mirror, plan))
         return tuple(views)
@@ -93,8 +93,8 @@ class Copies:
         """
         for cluster in self.clusters(plan.jobs):
             name = visible(cluster.name)
-            mirror = self.project.reach.mirror(cluster)
-            with self.project.reach.explained(cluster.name):
+            mirror = self.project.connections.mirror(cluster)
+            with self.project.connections.explained(cluster.name):
                 transfer = await self._to_send(plan, cluster, mirror)
                 _refuse_conflicts(transfer, cluster.name)
                 async with contextlib.aclosing(mirror.send(transfer)) as sending:
@@ -112,15 +112,17 @@ class Copies:
         """
         from rowtui.core.project.context.copy_by_hand import CopyByHand
 
-        cluster = self.project.reach.known(name) or self.project.reach.around.configured.named(name)
+        cluster = self.project.connections.known(
+            name
+        ) or self.project.connections.around.configured.named(name)
         shown = visible(name)
         if cluster is None:
             raise RowtuiError(
                 f"there is no cluster '{shown}'", "'rowtui show cluster --all --short' lists them"
             )
-        if not self.project.reach.is_remote(cluster):
+        if not self.project.connections.is_remote(cluster):
             raise RowtuiError(f"'{shown}' is this machine: it uses the project itself, not a copy")
-        if not self.project.reach.is_copied(cluster):
+        if not self.project.connections.is_copied(cluster):
             raise RowtuiError(
                 f"{shown} sees this folder itself (`paths` in clusters.toml): it has no copy"
             )
@@ -128,11 +130,12 @@ class Copies:
 
     def known(self) -> tuple[str, ...]:
         """Return the configured clusters with which a copy was ever synchronised."""
-        reach = self.project.reach
+        connections = self.project.connections
         return tuple(
             cluster.name
-            for cluster in reach.remote()
-            if reach.is_copied(cluster) and manifest_path(reach.root, cluster.name).exists()
+            for cluster in connections.remote()
+            if connections.is_copied(cluster)
+            and manifest_path(connections.root, cluster.name).exists()
         )
 
     async def _to_send(
@@ -191,8 +194,8 @@ class Copies:
                 ended.setdefault(it.cluster, []).append(it)
         waiting: set[str] = set()
         for name, those in ended.items():
-            cluster = self.project.reach.known(name)
-            if cluster is None or not self.project.reach.is_copied(cluster):
+            cluster = self.project.connections.known(name)
+            if cluster is None or not self.project.connections.is_copied(cluster):
                 continue
             pause, due = self._again.get(name, (FIRST_PAUSE, 0.0))
             if time.monotonic() < due:
@@ -211,8 +214,8 @@ class Copies:
         return tuple(it for it in settled if it.token not in waiting)
 
     async def _fetch(self, cluster: Cluster, ended: Sequence[ReconciledJob]) -> None:
-        mirror = self.project.reach.mirror(cluster)
-        transport = self.project.reach.transport(cluster)
+        mirror = self.project.connections.mirror(cluster)
+        transport = self.project.connections.transport(cluster)
         place = await mirror.resolve()
         staged = await _read_staged(transport, place)
         # By action: the directories whose products are fetched.
@@ -295,7 +298,7 @@ def _refuse_partial(progress: TransferProgress, cluster: str) -> None:
     if progress.notices and progress.done_files < progress.files:
         raise RowtuiError(
             f"not everything could be copied to {cluster}: {progress.notices[0]}",
-            "nothing was sent; what was copied is kept, so trying again is quick",
+            "no job was submitted; copied files are kept, so that a retry is quick",
         )
 
 
@@ -313,7 +316,7 @@ async def _read_staged(
         or result.truncated
         or (result.stdout and lines[-2:] != ["done", ""])
     ):
-        raise RowtuiError(f"what jobs reported cannot be read: {visible(result.complaint)}")
+        raise RowtuiError(f"the reports of jobs cannot be read: {visible(result.complaint)}")
     found: dict[str, tuple[bytes, Mapping[str, Sequence[bytes]]]] = {}
     for line in lines[:-2]:
         name, _, text = line.partition(" ")

@@ -57,7 +57,7 @@ class CopyByHand:
     def __init__(self, project: Project, cluster: Cluster) -> None:
         self.project = project
         self.cluster = cluster
-        self.mirror = project.reach.mirror(cluster)
+        self.mirror = project.connections.mirror(cluster)
 
     async def compare(
         self, directories: Sequence[str] | None = None, *, make: bool = False
@@ -82,7 +82,7 @@ class CopyByHand:
     async def _compared(
         self, ours: MirrorSelection, theirs: MirrorSelection, *, make: bool = False
     ) -> CopyComparison:
-        with self.project.reach.explained(self.cluster.name):
+        with self.project.connections.explained(self.cluster.name):
             place = await (self.mirror.resolve() if make else self.mirror.find())
             if not place:
                 return CopyComparison(self.cluster.name, "", Transfer())
@@ -91,7 +91,7 @@ class CopyByHand:
 
     async def where(self) -> str:
         """Return the copy's folder on the cluster; "" if there is none. Raises: RowtuiError."""
-        with self.project.reach.explained(self.cluster.name):
+        with self.project.connections.explained(self.cluster.name):
             return await self.mirror.find()
 
     def to_send(self, compared: CopyComparison) -> Transfer:
@@ -103,7 +103,7 @@ class CopyByHand:
 
         Raises: RowtuiError.
         """
-        with self.project.reach.explained(self.cluster.name):
+        with self.project.connections.explained(self.cluster.name):
             async with contextlib.aclosing(self.mirror.send(transfer)) as steps:
                 async for progress in steps:
                     yield progress
@@ -113,7 +113,7 @@ class CopyByHand:
 
         Raises: RowtuiError.
         """
-        with self.project.reach.explained(self.cluster.name):
+        with self.project.connections.explained(self.cluster.name):
             async with contextlib.aclosing(self.mirror.fetch(transfer)) as steps:
                 async for progress in steps:
                     yield progress
@@ -134,7 +134,7 @@ class CopyByHand:
             raise self.no_copy()
         chosen = _chosen(compared.transfer, wanted, side)
         if chosen.conflicts:
-            with self.project.reach.explained(self.cluster.name):
+            with self.project.connections.explained(self.cluster.name):
                 await self.mirror.prefer([it.path for it in chosen.conflicts], side)
         return compared._replace(transfer=_carried(chosen, side))
 
@@ -144,8 +144,8 @@ class CopyByHand:
         view = await self.project.jobs.view()
         if view.error:
             raise RowtuiError(
-                f"whether jobs of this project are on {name} cannot be told: {view.error}",
-                "the copy stays until that is known",
+                f"the jobs of this project on {name} cannot be listed: {view.error}",
+                "the copy is kept until the jobs can be listed",
             )
         active = [it for it in self.project.jobs.records() if self._may_need_it(it)]
         if active:
@@ -169,9 +169,9 @@ class CopyByHand:
 
     async def remove(self) -> None:
         """Remove the copy; the caller has checked that this is allowed. Raises: RowtuiError."""
-        with self.project.reach.explained(self.cluster.name):
+        with self.project.connections.explained(self.cluster.name):
             await self.mirror.remove()
-        self.project.reach.forget_mirror(self.cluster)
+        self.project.connections.forget_mirror(self.cluster)
 
     def no_copy(self) -> RowtuiError:
         """Return the error that there is no copy."""

@@ -77,7 +77,7 @@ def asks_for_password(prompts: Sequence[Prompt]) -> bool:
     return bool(_PASSWORD.search(line)) and not _NO_PASSWORD.search(line)
 
 
-class Door:
+class LoginCredentials:
     """The asker of one connection. `person` returns the asker for the user, if one is present."""
 
     def __init__(self, remote: Remote, person: Callable[[], Asker]) -> None:

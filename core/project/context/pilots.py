@@ -73,7 +73,7 @@ def start_pilot(
     """
     known = project.cluster
     if cluster and cluster != known.name:
-        found = project.reach.known(cluster) or project.configured.named(cluster)
+        found = project.connections.known(cluster) or project.configured.named(cluster)
         if found is None:
             raise RowtuiError(f"there is no cluster '{visible(cluster)}'")
         known = found
@@ -104,7 +104,7 @@ async def open_pilots(project: Project) -> tuple[PilotView, ...]:
     for cluster in dict.fromkeys(record.cluster for record in records):
         here = [record for record in records if record.cluster == cluster]
         try:
-            access = await project.reach.access(cluster)
+            access = await project.connections.access(cluster)
             if access is None:
                 continue
             found = await access.scheduler.find([record.token for record in here])

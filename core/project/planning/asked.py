@@ -142,7 +142,7 @@ class MappedCosts:
         method sends no request to a cluster.
         """
         try:
-            project.reach.described(project.recognised.cluster, ask=False)
+            project.connections.described(project.recognised.cluster, ask=False)
             amounts = AmountsOfJobs(project)
             return tuple(self._row(project, amounts, row, among) for row in rows)
         except RowtuiError:

@@ -75,7 +75,7 @@ def cluster_named(project: Project, name: str) -> Cluster | None:
     """Return the cluster with this name to which jobs of the project may go."""
     if project.cluster.name == name:
         return project.cluster
-    return project.reach.known(name) or project.configured.named(name)
+    return project.connections.known(name) or project.configured.named(name)
 
 
 def _kinds(project: Project, there: PlannedDestination) -> tuple[tuple[NodeType, ...], str]:

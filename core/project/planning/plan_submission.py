@@ -286,7 +286,7 @@ def _array_tasks(project: Project, cluster: Cluster) -> int:
     if wanted is None:
         wanted = cluster.arrays
     if wanted is None:
-        wanted = project.reach.is_remote(cluster)
+        wanted = project.connections.is_remote(cluster)
     if not wanted:
         return 0
     return MOST_TASKS if cluster.maximum_array_size is None else cluster.maximum_array_size

@@ -34,8 +34,8 @@ from rowtui.core.project.queue.views import (
     MOST_SHOWN,
     PROJECT,
     ChosenJobs,
-    QueueAsked,
     QueuePage,
+    QueueRequest,
 )
 from rowtui.core.project.views.views import ClusterView, EndedJob, FailedJob, JobsView, JobView
 from rowtui.core.submission.plan.model import NO_ID, JobStep
@@ -156,7 +156,7 @@ class QueueBook:
         self._active: set[str] = set()
         self._queues: dict[str, tuple[Job, ...]] = {}
         self._counts: dict[str, tuple[tuple[JobState, int], ...]] = {}
-        self._asked: QueueAsked | None = None  # the newest request
+        self._asked: QueueRequest | None = None  # the newest request
         self._bounded: tuple[JobView, ...] = ()
         self._states: tuple[tuple[JobState, int], ...] = ()
         self._needs: tuple[QueueNeed, ...] = ()
@@ -235,7 +235,7 @@ class QueueBook:
 
     # Queue view
 
-    def page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+    def page(self, asked: QueueRequest, start: int, length: int) -> QueuePage:
         """Return the rows from `start` on, of the list in this order."""
         self._asked = asked._replace(follow=None)
         table = self.table
@@ -280,7 +280,7 @@ class QueueBook:
             at = places.get(parent)
         return at
 
-    def all_of(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+    def all_of(self, asked: QueueRequest, which: str) -> tuple[MarkedRow, ...]:
         """Return this project's rows with `active` or `failed` jobs, at most MOST_MARKED."""
         test = WHICH[which]
         found: list[MarkedRow] = []

@@ -60,7 +60,7 @@ class Looks:
 
     def all_names(self) -> set[str]:
         """Return the names of this machine's own queue and of all SSH clusters."""
-        return {LOCAL.name, *(cluster.name for cluster in self.around.reach.remote())}
+        return {LOCAL.name, *(cluster.name for cluster in self.around.connections.remote())}
 
     async def everywhere(
         self, ask: Callable[[str], Coroutine[Any, Any, T]], names: Collection[str], *, here: bool
@@ -88,7 +88,7 @@ class Looks:
         `others`: finds jobs that are added to each new answer.
         """
         try:
-            scheduler = self.around.reach.scheduler(name)
+            scheduler = self.around.connections.scheduler(name)
         except RowtuiError as error:  # the configured cluster cannot be used
             self.latest[name] = Polled(name, error=error.message)
             return self.latest[name]
@@ -109,7 +109,7 @@ class Looks:
 
     def submitted(self, cluster: str) -> None:
         """Poll this cluster soon, because jobs were sent to it."""
-        scheduler = self.around.reach.scheduler(cluster)  # jobs were sent, so it can be used
+        scheduler = self.around.connections.scheduler(cluster)  # jobs were sent, so it can be used
         if scheduler is not None and not scheduler.immediate:
             self._poll(cluster, scheduler).submitted()
 
@@ -118,17 +118,17 @@ class Looks:
         return tuple(self._view(name) for name in sorted(self.latest))
 
     def _view(self, name: str) -> ClusterView:
-        reach, polled = self.around.reach, self.latest[name]
-        cluster = reach.known(name)
-        remote = cluster is not None and reach.is_remote(cluster)
+        connections, polled = self.around.connections, self.latest[name]
+        cluster = connections.known(name)
+        remote = cluster is not None and connections.is_remote(cluster)
         snapshot = polled.snapshot
         return ClusterView(
             name=name,
             scheduler=cluster.scheduler if cluster is not None else "",
-            where=reach.where(name) if remote else "here",
-            connected=reach.connected(name) if remote else None,
-            login=reach.login_needed(name) if remote else "",
-            login_command=reach.login_command(name) if remote else "",
+            where=connections.where(name) if remote else "here",
+            connected=connections.connected(name) if remote else None,
+            login=connections.login_needed(name) if remote else "",
+            login_command=connections.login_command(name) if remote else "",
             as_of=polled.as_of,
             next_at=polled.next_at,
             error=polled.error,
@@ -139,11 +139,11 @@ class Looks:
 
     def _poll(self, name: str, scheduler: Scheduler) -> Poll:
         if name not in self._polls:
-            cluster = self.around.reach.known(name)
+            cluster = self.around.connections.known(name)
             assert cluster is not None
             connected = None
-            if self.around.reach.is_remote(cluster):
-                connected = partial(self.around.reach.connected, name)
+            if self.around.connections.is_remote(cluster):
+                connected = partial(self.around.connections.connected, name)
             self._polls[name] = Poll(
                 scheduler,
                 _with_interval(cluster, self.around.environment),
@@ -246,7 +246,7 @@ class Queues:
         """Poll one cluster, and derive the state of the project's jobs there."""
         self.unanswered.pop(name, None)
         try:
-            scheduler = self.project.reach.scheduler(name)
+            scheduler = self.project.connections.scheduler(name)
         except RowtuiError as error:  # its plug-in cannot be used
             self.unanswered[name] = error.message
             return Answers({})
@@ -323,7 +323,7 @@ class Queues:
         if not await asyncio.to_thread(self._may_have_jobs, name):
             return ()
         try:
-            access = await self.project.reach.access(name)
+            access = await self.project.connections.access(name)
         except RowtuiError as error:
             self.unanswered[name] = error.message
             return ()
@@ -353,8 +353,8 @@ class Queues:
     def _may_have_jobs(self, name: str) -> bool:
         """Whether a cluster may have jobs of this project. No copy is created there to find out."""
         project = self.project
-        cluster = project.reach.known(name)
-        if cluster is None or not project.reach.is_copied(cluster):
+        cluster = project.connections.known(name)
+        if cluster is None or not project.connections.is_copied(cluster):
             return True
         if name in project.submitted_clusters():
             return True

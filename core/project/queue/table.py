@@ -18,7 +18,7 @@ from rowtui.core.base.filter import CONTAINS, Term, holds, parse_filter, with_kn
 from rowtui.core.clusters.schedulers.base import JobState, is_in_bundle
 from rowtui.core.project.queue.joined import OwnJobs
 from rowtui.core.project.queue.rows import RANKS, Fold, Foreign, Listed, QueueEntry, RowKey
-from rowtui.core.project.queue.views import EVERYBODY, MINE, PROJECT, QueueAsked
+from rowtui.core.project.queue.views import EVERYBODY, MINE, PROJECT, QueueRequest
 from rowtui.core.project.views.views import ClusterView, JobView
 
 # Filter of the queue's jobs, in the filter language of all lists (`core/base/filter.py`).
@@ -139,7 +139,7 @@ class QueueTable:
             key=_newest_first,
         )
         self.entries = [*self.ours, *self.others]
-        self._ordered: dict[QueueAsked, OrderedRows] = {}
+        self._ordered: dict[QueueRequest, OrderedRows] = {}
 
     @cached_property
     def by_key(self) -> dict[RowKey, QueueEntry]:
@@ -177,7 +177,7 @@ class QueueTable:
         one = self.by_key.get(key)
         return (one,) if one is not None else ()
 
-    def ordered(self, asked: QueueAsked) -> OrderedRows:
+    def ordered(self, asked: QueueRequest) -> OrderedRows:
         """Return the rows, cached for the next page. `follow` is ignored."""
         asked = asked._replace(follow=None)
         found = self._ordered.get(asked)
@@ -187,7 +187,7 @@ class QueueTable:
             found = self._ordered[asked] = self._order(asked)
         return found
 
-    def _order(self, asked: QueueAsked) -> OrderedRows:
+    def _order(self, asked: QueueRequest) -> OrderedRows:
         most = _WHOSE.get(asked.whose, 0)
         chosen: Iterable[QueueEntry] = self.ours if not most else self.entries
         if most == 1:
@@ -224,7 +224,7 @@ class QueueTable:
         for fold in made.values():
             fold.entries.sort(key=lambda one: one.number)
 
-    def _sorted(self, units: list[Listed], asked: QueueAsked) -> list[Listed]:
+    def _sorted(self, units: list[Listed], asked: QueueRequest) -> list[Listed]:
         key = _KEYS.get(asked.sort, _KEYS["active"])
         # A folded row is sorted by the job that comes first in this order.
         least = max if asked.sort in ("elapsed", "id") else min

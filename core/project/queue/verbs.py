@@ -66,7 +66,7 @@ async def _taken_out(project: Project, tokens: Sequence[str]) -> tuple[list[str]
     for record in records:
         if record.token not in wanted:
             continue
-        access = await project.reach.access(record.cluster)
+        access = await project.connections.access(record.cluster)
         try:
             runner = await access.site.abandon(record.token) if access else "?"
         except OSError as error:
@@ -117,7 +117,7 @@ async def _tell(
             by_cluster.setdefault(record.cluster, {})[token] = record.key
     for name, keys in by_cluster.items():
         try:
-            scheduler = project.reach.scheduler(name)
+            scheduler = project.connections.scheduler(name)
         except RowtuiError as error:  # the other clusters are still asked
             answers += [JobAnswer(key, error.message) for key in keys.values()]
             continue
@@ -130,7 +130,7 @@ async def _tell(
         except (RowtuiError, OSError):  # the other clusters are still asked
             found = None
         if found is None:
-            why = f"whether the id still is this job's cannot be asked: {name} does not answer"
+            why = f"the owner of the job id cannot be checked: {name} does not answer"
             answers += [JobAnswer(key, why) for key in keys.values()]
             continue
         theirs = {
@@ -138,7 +138,7 @@ async def _tell(
             for token, key in keys.items()
         }
         answers += [
-            JobAnswer(key, "the cluster knows no such job of ours any more")
+            JobAnswer(key, "the cluster has no such job of this project any more")
             for token, key in keys.items()
             if not theirs[token]
         ]

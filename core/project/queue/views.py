@@ -48,7 +48,7 @@ MOST_AGAIN = 2_000
 """Most failed jobs that are planned again at a time."""
 
 
-class QueueAsked(NamedTuple):
+class QueueRequest(NamedTuple):
     """The requested rows and their order.
 
     `whose`: one of PROJECT, MINE, EVERYBODY; `clusters`: () for all. `unfolded`: the arrays and
@@ -70,8 +70,8 @@ class QueuePage(NamedTuple):
     """The rows from `start` on, of `total` rows, which stand for `jobs` jobs.
 
     `all_jobs`: number of jobs without the filter. `hidden`: number of the user's other jobs, if
-    they are not listed. `followed`: the index of the row of `QueueAsked.follow`. `notice`: what is
-    missing, and why. `problem`: why the filter cannot be parsed; no filter is applied then.
+    they are not listed. `followed`: the index of the row of `QueueRequest.follow`. `notice`: the
+    missing facts, and why. `problem`: why the filter cannot be parsed; no filter is applied then.
     """
 
     total: int

@@ -79,7 +79,7 @@ def balances_on(project: Project, clusters: Iterable[str]) -> dict[str, Balance]
     """Return the budgets of these clusters, with the charged amounts. Waits for the disk."""
     limits: dict[str, BudgetLimit] = {}
     for name in clusters:
-        cluster = project.reach.known(name) or project.configured.named(name)
+        cluster = project.connections.known(name) or project.configured.named(name)
         if cluster is not None and cluster.budget is not None:
             limits[name] = cluster.budget
     charged = project.charged_hours.on(limits) if limits else {}

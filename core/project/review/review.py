@@ -175,7 +175,7 @@ def _of_kinds(asked: int, kinds: int) -> str:
 def _finding(kind: DryCheckKind, answer: DryAnswer, now: float) -> PlanFinding:
     place = visible(str(kind.unit.jobs[0].destination))
     if answer.verdict is DryVerdict.REFUSES:
-        fix = "w says where else it could go; space leaves it out"
+        fix = "w shows other destinations; space leaves the job out"
         return PlanFinding(CheckState.FAILED, f"{place}: {visible(answer.reason)}", fix, kind.jobs)
     if answer.verdict is DryVerdict.NOT_TOLD:
         return PlanFinding(
@@ -212,7 +212,7 @@ def scheduler_kinds(project: Project, plan: Plan) -> dict[str, str]:
     """Return the kind of scheduler of each cluster of a plan."""
     kinds = {plan.cluster: plan.scheduler}
     for name in {job.destination.cluster for job in plan.jobs} - {plan.cluster}:
-        cluster = project.reach.known(name) or project.configured.named(name)
+        cluster = project.connections.known(name) or project.configured.named(name)
         kinds[name] = plan.scheduler if cluster is None else cluster.scheduler
     return kinds
 
@@ -258,7 +258,7 @@ def check_warnings(plan: Plan) -> PlanCheck:
     for at, job in enumerate(plan.jobs):
         for warning in job.warnings:
             about.setdefault(warning, []).append(at)
-    fix = "w says why; resources in workflow.toml, or mapping rules, change it"
+    fix = "w shows the reason; resources in workflow.toml, or mapping rules, change it"
     findings = [
         PlanFinding(CheckState.WARNING, text, fix, ranges_of(jobs)) for text, jobs in about.items()
     ]
@@ -326,15 +326,19 @@ def _way(project: Project) -> Callable[[str], Scheduler | str]:
     def way(name: str) -> Scheduler | str:
         if why := _not_now(project, name):
             return why
-        scheduler = project.reach.scheduler(name)
+        scheduler = project.connections.scheduler(name)
         return scheduler or f"{visible(name)} cannot be asked from here"
 
     return way
 
 
 def _not_now(project: Project, name: str) -> str:
-    cluster = project.reach.known(name)
-    if cluster is None or not project.reach.is_remote(cluster) or project.reach.connected(name):
+    cluster = project.connections.known(name)
+    if (
+        cluster is None
+        or not project.connections.is_remote(cluster)
+        or project.connections.connected(name)
+    ):
         return ""
     return f"{visible(name)} is not connected: L logs in"
 
@@ -349,9 +353,11 @@ def _allocations(
             return f"{visible(name)} keeps no accounts"
         if why := _not_now(project, name):
             return why
-        cluster = project.reach.known(name)
+        cluster = project.connections.known(name)
         if cluster is None:
             return f"{visible(name)} cannot be asked from here"
-        return await scheduler_kind(kind).allocations(project.reach.transport(cluster), accounts)
+        return await scheduler_kind(kind).allocations(
+            project.connections.transport(cluster), accounts
+        )
 
     return ask

@@ -105,7 +105,7 @@ async def check_scripts(
             said = await asyncio.to_thread(complaint_of, shape.script)
         if not said:
             return None
-        fix = "mend the action's command or its setup in workflow.toml"
+        fix = "correct the action's command or its setup in workflow.toml"
         return PlanFinding(CheckState.FAILED, f"bash cannot read it: {said}", fix, shape.jobs)
 
     tasks = [asyncio.ensure_future(ask(shape)) for shape in asked]

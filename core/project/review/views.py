@@ -79,7 +79,7 @@ NAMES = ("scripts", "dry check", "duplicates", "warnings", "budget", "allocation
 """All checks, in the order in which they are shown."""
 
 
-class ScriptAsked(NamedTuple):
+class ScriptRequest(NamedTuple):
     """The request for an earlier script to compare with: of an action, or of a bundle.
 
     `size`: directories of the job, or requests of the bundle; the earlier script of the nearest
@@ -169,7 +169,7 @@ class ScriptsBefore:
         self._open: frozenset[str] = frozenset()
         self._stamp: object = None
 
-    def find(self, asked: ScriptAsked) -> ScriptBefore | None:
+    def find(self, asked: ScriptRequest) -> ScriptBefore | None:
         """Return the script to compare with; None if no similar script was submitted."""
         elsewhere: ScriptBefore | None = None
         for sent in self._newest_first(asked.plan_id):
@@ -210,7 +210,7 @@ class ScriptsBefore:
 Jobs = tuple[PlannedJob, ...]
 
 
-def _like(unit: SubmissionCall, asked: ScriptAsked) -> list[Jobs]:
+def _like(unit: SubmissionCall, asked: ScriptRequest) -> list[Jobs]:
     """Return what can be compared: the bundle as a whole, or each of its jobs."""
     if asked.bundle is None:
         return [(job,) for job in unit.jobs if job.action == asked.action and job.directories]
@@ -246,9 +246,9 @@ def _told(jobs: Jobs, sent: _Sent, scheduler: str) -> ScriptBefore | None:
     )
 
 
-def asked_for(jobs: Sequence[PlannedJob], scheduler: str, plan_id: str) -> ScriptAsked:
+def asked_for(jobs: Sequence[PlannedJob], scheduler: str, plan_id: str) -> ScriptRequest:
     """Return the request for a script to compare with this job, or with these jobs' bundle."""
     job = jobs[0]
     bundle = job.bundle.node_type if job.bundle is not None and len(jobs) > 1 else None
     where = job.destination.cluster
-    return ScriptAsked(job.action, where, scheduler, size_of(jobs), bundle, plan_id)
+    return ScriptRequest(job.action, where, scheduler, size_of(jobs), bundle, plan_id)

@@ -125,7 +125,9 @@ def without(plan: Plan, tokens: Collection[str]) -> Plan:
     gone = closure(chosen, dependents_of(plan.jobs))
     jobs = tuple(job for job in plan.jobs if job.token not in gone)
     if not jobs:
-        raise RowtuiError("every job of the plan is switched off", "switch on what is to be sent")
+        raise RowtuiError(
+            "every job of the plan is switched off", "switch on the jobs to be submitted"
+        )
     cost = Cost()
     for job in jobs:
         cost = cost.plus(job.cost)

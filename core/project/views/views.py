@@ -116,7 +116,7 @@ class LogHit(NamedTuple):
 # All are small immutable values. `rowtui.core.base.filter` defines the language of filters.
 
 
-class ListAsked(NamedTuple):
+class ListRequest(NamedTuple):
     """A filter, and the column (or JSON pointer) to sort by. Empty fields change nothing."""
 
     filter: str = ""
@@ -124,7 +124,7 @@ class ListAsked(NamedTuple):
     descending: bool = False
 
 
-AS_IS = ListAsked()
+AS_IS = ListRequest()
 
 GROUP_FIELDS = {
     "number": "number", "#": "number", "size": "size", "dirs": "size", "sort_key": "sort_key",
@@ -144,7 +144,7 @@ DIRECTORY_FIELDS = {
 # The request of a screen to write a what-if to workflow.toml, and the answer.
 
 
-class EditAsked(NamedTuple):
+class EditRequest(NamedTuple):
     """A what-if about one group (from 0) of an action, to be written to workflow.toml.
 
     `undo`: the token of a write that is to be reverted instead. `confirmed`: the token of exactly
@@ -154,7 +154,7 @@ class EditAsked(NamedTuple):
     action_index: int = 0
     statuses: tuple[Status, ...] = ()
     group: int = 0
-    what_if: WhatIfAsked | None = None
+    what_if: WhatIfRequest | None = None
     undo: str = ""
     confirmed: str = ""
 
@@ -308,7 +308,7 @@ class LogTail(NamedTuple):
     error: str = ""
 
 
-class WhatIfAsked(NamedTuple):
+class WhatIfRequest(NamedTuple):
     """The user's what-if about a job: other amounts and tags, or another user."""
 
     change: WhatIf = WhatIf()

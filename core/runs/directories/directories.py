@@ -100,7 +100,7 @@ def make_directories(
     except OSError as error:
         raise RowtuiError(
             f"cannot make directories in {visible(str(workspace))}: {error.strerror or error}",
-            "those that were made are whole; mend this, then do the same again",
+            "the directories made so far are complete; correct the error, then repeat the command",
         ) from None
     return made
 
@@ -139,7 +139,7 @@ def _sorted_out(
             try:
                 new[name] = (name, value, value_bytes(value))
             except ValueError as error:
-                why = f"its value cannot stand in a value file: {error}"
+                why = f"its value cannot be written to a value file: {error}"
                 made.conflicts.append(DirectoryConflict(name, value, None, why))
     return list(new.values()), old
 
@@ -181,7 +181,7 @@ def _compare(
         if is_value and same_value(other, value):
             made.kept.append(name)
         else:
-            shown = why or "it is there already, with another value"
+            shown = why or "it exists already, with another value"
             made.conflicts.append(DirectoryConflict(name, value, other, shown))
 
 

@@ -74,7 +74,7 @@ def read_list(
                 str(path),
                 0,
                 0,
-                f"{what}: the list that was promised never came",
+                f"{what}: the list is missing",
                 "the job ended without it: see its log, and the paths that its command writes to",
             ),
             missing=True,
@@ -107,7 +107,7 @@ def _wrong(path: Path, what: str, why: str, line: int = 0, column: int = 0) -> L
             line,
             column,
             f"{what}: {place}{why}",
-            "mend what the action writes, then run it again for this sample",
+            "correct the output of the action, then run the action again for this sample",
         )
     )
 

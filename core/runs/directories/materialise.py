@@ -132,7 +132,7 @@ class Unstarted:
             if is_value and same_value(other, value):
                 found.kept.append(name)
             else:
-                shown = why or "it is there already, with another value"
+                shown = why or "it exists already, with another value"
                 found.conflicts.append(DirectoryConflict(name, value, other, shown))
         return found
 

@@ -209,7 +209,7 @@ def _copy(root: int, source: Path, target: str, may_replace: Callable[[str], boo
             if _is_same(source, status, there, name):
                 return False
             if _is_there(there, name) and not may_replace(target):
-                raise RowtuiError("a file that no run published is there: move it away")
+                raise RowtuiError("a file that no run published exists: move it away")
             temporary = f".rowtui-{os.urandom(8).hex()}.tmp"
             try:
                 writing = os.open(temporary, _NEW, 0o666, dir_fd=there)
@@ -239,7 +239,7 @@ def _is_same(source: Path, status: os.stat_result, there: int, name: str) -> boo
     if os.path.samestat(now, status):
         raise RowtuiError("that is the product itself")
     if stat.S_ISDIR(now.st_mode):
-        raise RowtuiError("a folder of that name is there")
+        raise RowtuiError("a folder of that name exists")
     if not stat.S_ISREG(now.st_mode) or now.st_size != status.st_size:
         return False
     if now.st_mtime_ns == status.st_mtime_ns:

@@ -71,9 +71,9 @@ def delete_retired(
     wanted = list(dict.fromkeys(names))
     if not confirmed:
         raise RowtuiError(
-            f"{plural(len(wanted), 'directory', 'directories')} would be moved to the trash, which "
-            "nobody confirmed",
-            "look at the list, then say yes to it",
+            f"the move of {plural(len(wanted), 'directory', 'directories')} to the trash "
+            "was not confirmed",
+            "check the list, then confirm it",
         )
     project.synchronise()
     workspace = project.workflow.workspace
@@ -114,7 +114,7 @@ def _why_not(
     if why:
         return why
     if not isinstance(value, dict) or NODE_KEY not in value:
-        return f'its value has no "{NODE_KEY}": somebody changed it'
+        return f'its value has no "{NODE_KEY}": it was changed by another program'
     position = project.state.directories.position(name)
     if position is not None:
         for action, jobs in project.state.submitted.items():
@@ -140,7 +140,7 @@ def _move(project: Project, going: list[str], refused: list[KeptDirectory]) -> M
     except OSError as error:
         raise RowtuiError(
             f"cannot move directories to the trash: {error.strerror or error}",
-            "nothing is lost: `restore` brings back what was moved",
+            "nothing is lost: `restore` brings back the moved directories",
         ) from None
     return Moved(name, moved, refused)
 
@@ -162,7 +162,7 @@ def put_products_away(project: Project, paths: Iterable[str]) -> Moved:
     except OSError as error:
         raise RowtuiError(
             f"cannot move products to the trash: {error.strerror or error}",
-            "nothing is lost: `restore` brings back what was moved",
+            "nothing is lost: `restore` brings back the moved directories",
         ) from None
     return Moved(name, moved, refused)
 
@@ -273,7 +273,7 @@ def _listed(folder: Path) -> tuple[list[str], list[str]]:
         names = [str(name) for name in fields["names"]]
         products = [str(path) for path in fields.get("products", ())]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RowtuiError(f"{visible(str(folder / MANIFEST))} makes no sense: {error}") from None
+        raise RowtuiError(f"{visible(str(folder / MANIFEST))} is invalid: {error}") from None
     named = [
         name for name in names if name == os.path.basename(name) and name not in ("", ".", "..")
     ]

@@ -205,9 +205,7 @@ class Autopilot:
                 fit = fit._replace(jobs=plan.jobs, breaches=())
             asked = tuple(it for it in fit.breaches if not it.passes)
             if asked or not (answer.send or answer.limits):
-                why = (
-                    "; ".join(it.sentence for it in asked) or "nobody confirmed what would be sent"
-                )
+                why = "; ".join(it.sentence for it in asked) or "the plan was not confirmed"
                 yield self._paused(why, plan)
                 return
         if fit.jobs and not self._stop.is_set():
@@ -236,7 +234,7 @@ class Autopilot:
 
         Raises: RowtuiError, also if a third-party plug-in fails.
         """
-        with _told_apart(self.execution, RowtuiError):
+        with _separate_errors(self.execution, RowtuiError):
             return await self.execution.plan(work)
 
     async def _carry_out(
@@ -251,7 +249,7 @@ class Autopilot:
         failed = ""
         silent = False
         try:
-            with _told_apart(self.execution, RowtuiError):
+            with _separate_errors(self.execution, RowtuiError):
                 async with contextlib.aclosing(self.execution.carry_out(work, plan)) as steps:
                     async for step in steps:
                         if step.error and step.error not in errors:
@@ -355,7 +353,7 @@ class Autopilot:
     async def _give_back(self) -> None:
         """Release what the plug-in still holds. The run is over even if this fails."""
         try:
-            with _told_apart(self.execution, RowtuiError):
+            with _separate_errors(self.execution, RowtuiError):
                 await self.execution.over(RoundWork(self.running, self.turn))
         except (RowtuiError, OSError) as error:
             self.running.project.notice(str(error))
@@ -373,7 +371,7 @@ class _StoppedError(Exception):
 
 
 @contextlib.contextmanager
-def _told_apart(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterator[None]:
+def _separate_errors(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterator[None]:
     """Raise an unexpected error of a third-party plug-in as an `ExecutionError`.
 
     The message names only the type of the original error, not its text.
@@ -387,5 +385,5 @@ def _told_apart(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterato
             raise
         raise ExecutionError(
             f"the execution plug-in '{visible(execution.name)}' failed with {type(error).__name__}",
-            "what was sent goes on; mend it, or choose another with --execution",
+            "submitted jobs continue; correct the plug-in, or choose another with --execution",
         ) from error

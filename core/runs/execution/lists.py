@@ -238,7 +238,7 @@ class SeparateJobs(Execution):
     """Each group as a scheduler job of its own, or packed by the project's settings."""
 
     name = "jobs"
-    summary = "each group is a job of its own, packed as the project says"
+    summary = "each group is a job of its own, packed as configured"
 
     async def plan(self, work: RoundWork) -> Round:
         """See `ExecutionPlugin`."""

@@ -160,7 +160,7 @@ class Parts:
             self._append(group, tuple(theirs[at].job for at in group.indices))
         return (
             *self._lost(lost),
-            *self._nowhere(sorted(unwritten), "what it gets from others cannot be written there"),
+            *self._nowhere(sorted(unwritten), "its inputs from other jobs cannot be written there"),
             *blocked,
         )
 

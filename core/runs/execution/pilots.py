@@ -180,7 +180,7 @@ class Pilots(Execution):
     """The execution plug-in for pilots (see the module docstring)."""
 
     name = "pilot"
-    summary = "pilots hold an allocation, and run what is ready as long as it lasts"
+    summary = "pilots hold an allocation, and run ready jobs until the allocation ends"
 
     def __init__(self) -> None:
         self._done = -1  # completed jobs when the last pilot was started
@@ -195,7 +195,7 @@ class Pilots(Execution):
         """
         pilot = work.schedule.pilot
         if pilot is None:
-            raise ExecutionError("nothing says what a pilot holds", PILOT_HINT)
+            raise ExecutionError("the pilot has no size", PILOT_HINT)
         loads = await work.in_turn(partial(_loads, work))
         ours = work.running.tokens & loads.keys()
         if len(ours) >= pilot.number and all(it.is_full for it in loads.values()):

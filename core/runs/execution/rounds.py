@@ -7,13 +7,7 @@ where the scheduler, or the slot that they share, keeps the order.
 from __future__ import annotations
 
 import enum
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Collection,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,7 +39,6 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.runs.execution.parts import Parts
     from rowtui.core.runs.running import Happened, OpenRun
-    from rowtui.core.submission.plan.model import Plan
 
 
 # The order of a run's jobs: the facts for a scheduling plug-in, and the ranks that it returns.
@@ -217,7 +210,7 @@ def over_text(running: OpenRun, lost: int) -> str:
     if cancelled:
         what.append(f"{plural(cancelled, 'job was', 'jobs were')} cancelled")
     return f"nothing is left to do: {', '.join(what)}" + (
-        f", and {more:,} that need their results cannot run" if more else ""
+        f", and {more:,} that depend on their results cannot run" if more else ""
     )
 
 

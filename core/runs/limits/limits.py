@@ -228,7 +228,7 @@ def unknown_clusters(patterns: Iterable[str], known: Collection[str]) -> str:
     if not wrong:
         return ""
     shown = " or ".join(f"'{visible(name)}'" for name in dict.fromkeys(wrong))
-    return f"there is no cluster {shown}; known: {', '.join(map(visible, sorted(known)))}"
+    return f"there is no cluster {shown}; choose from {', '.join(map(visible, sorted(known)))}"
 
 
 def _stops(limits: RunLimits, spent: Spent, plan: Plan, now: float) -> tuple[Breach, ...]:
@@ -320,10 +320,10 @@ def _elsewhere(limit: _Limit, units: Sequence[Charge], limits: RunLimits, jobs: 
         return Breach(kind, f"{whose}, which was not confirmed", f"the destination {shown}", jobs)
     money = units[0].money
     if money is None:
-        said = "whose node types have no price that says what they cost"
+        said = "whose node types have no price"
     else:
         said = f"which is paid in {visible(money.currency)}, not {visible(limits.currency)}"
-    return Breach(kind, f"{whose}, {said}", f"jobs on {shown} whatever they cost", jobs)
+    return Breach(kind, f"{whose}, {said}", f"jobs on {shown} regardless of cost", jobs)
 
 
 def _beyond_budget(

@@ -96,7 +96,7 @@ def machines_of(project: Project) -> Machines:
                 f"(`rowtui doctor --node-types {name}` finds them)"
             )
         if any(kind.at_most is None for kind in kinds):
-            notices.append(f"how many nodes {name} has is not known: there are as many as wanted")
+            notices.append(f"the number of nodes of {name} is unknown, and taken as unlimited")
         prefix = f"{cluster.name}/" if len(clusters) > 1 else ""
         for kind in kinds:
             price = float(kind.cpus) if kind.price is None else kind.price
@@ -105,7 +105,7 @@ def machines_of(project: Project) -> Machines:
     machines = tuple(it[2] for it in found)
     units = {it.currency for it in clusters if any(k.price is not None for k in it.node_types)}
     if len(units) > 1:
-        notices.append("their prices are in different currencies, so that no cost can be told")
+        notices.append("their prices are in different currencies, so that no cost can be given")
         machines = tuple(it._replace(price_per_hour=None) for it in machines)
     return Machines(machines, units.pop() if len(units) == 1 else "", tuple(notices))
 
@@ -277,7 +277,7 @@ def parse_seconds(text: str) -> dict[str, float]:
         seconds = _seconds(value.strip())
         if not equals or not name.strip() or seconds is None:
             raise RowtuiError(
-                f"'{visible(part.strip())}' says of no node how long it takes",
+                f"'{visible(part.strip())}' does not give the run time of a node",
                 "write NODE=SECONDS or NODE=HH:MM:SS, several with commas between them",
             )
         found[name.strip()] = seconds

@@ -215,7 +215,7 @@ def compare(
     """
     if not machines.machines:
         raise RowtuiError(
-            "no machines are known to simulate the network on",
+            "no machines are defined for the simulation",
             'give some, as in --machines "16 CPUs x 4"',
         )
     # Plug-ins get the simulated times; jobs that are over take no time.

@@ -35,9 +35,9 @@ from rowtui.core.state.store.stored import (
 # passed.
 SETTLED_SECONDS = 0.5
 PAUSE_SECONDS = 0.05
-SET_ASIDE = "{} is set aside and written anew"
+SET_ASIDE = "{} is set aside and replaced by a new file"
 JOBS_UNREAD = (
-    "nothing is submitted, since only this file knows the jobs that Row submitted: restore it, or, "
+    "nothing is submitted, since only this file lists the jobs that Row submitted: restore it, or, "
     "if no job of this project is queued, delete it with 'rowtui clean --submitted'"
 )
 # Only the ends of a larger directories.json are checked, because parsing it would take seconds.

@@ -112,7 +112,7 @@ def stage_completions(root: Path, completions: Mapping[str, Iterable[str | bytes
         place = visible(str(staging_folder(root)))
         raise RowtuiError(
             f"completions cannot be saved in {place}: {error.strerror}",
-            "free some space or mend the permissions, then run `rowtui scan`",
+            "free some space or correct the permissions, then run `rowtui scan`",
         ) from None
     return made
 

@@ -197,7 +197,7 @@ def unpack_stored(container: Container, folder: Path, generation: int) -> Stored
 def _unpack(container: Container, folder: Path, generation: int) -> Stored:
     meta = container.meta
     if meta["kind"] != "done" or meta["generation"] != generation:
-        raise CorruptCacheError(f"the cache file {container.path} is not what its name says")
+        raise CorruptCacheError(f"the cache file {container.path} does not match its name")
     sets = _SetReader(container)
     row = meta["row"]
     directories = (

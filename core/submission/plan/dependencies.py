@@ -83,7 +83,7 @@ def _written(lines: list[str]) -> list[str]:
 # Why a job was given back that never began.
 UPSTREAM_NOT_SENT = "a job that it depends on was not sent"
 UPSTREAM_FAILED = "not reached: a job that it depends on did not end well"
-NEEDS_MISSING = "not reached: what it needs of other jobs is not there"
+NEEDS_MISSING = "not reached: its input from other jobs is missing"
 
 
 def can_depend(cluster: Cluster) -> bool:

@@ -76,7 +76,7 @@ def save_plan(root: Path, plan: Plan) -> Path:
     except OSError as error:
         raise RowtuiError(
             f"cannot save the plan in {visible(str(path.parent))}: {error.strerror or error}",
-            "nothing was sent; free some space or mend the permissions, then try again",
+            "no job was submitted; free some space or correct the permissions, then try again",
         ) from None
     return path
 

@@ -69,7 +69,7 @@ class Lost:
         it = self.settling
         if found is None:
             where = visible(job.destination.cluster)
-            why = f"whether {job.name} was submitted is not known: {where} cannot be asked"
+            why = f"the submission of {job.name} is unconfirmed: {where} cannot be queried"
             it.tell(job.token, entry.step, why)
             return
         jobs = found.get(job.token, ())
@@ -77,7 +77,7 @@ class Lost:
         if not runner and is_in_pilot(job.token):
             # The job may be in the pilot's folder. Once its fence is closed it may go elsewhere.
             if not await it.access.site.abandon(job.token):
-                it.give_up(job, "whether it was handed over is not known; it did not begin")
+                it.give_up(job, "the transfer to the pilot is unconfirmed; the job did not begin")
             return
         if not jobs and not runner:
             await self.send_later(job, entry, "it never reached the scheduler")
@@ -112,13 +112,17 @@ class Lost:
             known = self.choose(job, found.get(job.token, ()), entry.job_id)
             if known is None and not traces.fence:
                 if not is_in_pilot(job.token) and self.was_forgotten(entry):
-                    await self.send_later(job, entry, f"{visible(it.cluster)} forgot it")
+                    await self.send_later(
+                        job, entry, f"{visible(it.cluster)} has no record of the job"
+                    )
                 elif await it.access.site.abandon(job.token):
                     pass  # the job began just now
                 elif job.bundle is not None:  # a request that has not started has not failed
-                    it.give_up(job, f"{NOT_BEGUN}: {visible(it.cluster)} knows its bundle no more")
+                    it.give_up(
+                        job, f"{NOT_BEGUN}: {visible(it.cluster)} has no record of its bundle"
+                    )
                 elif job.depends_on:
-                    it.give_up(job, f"{NOT_BEGUN}: {visible(it.cluster)} knows it no more")
+                    it.give_up(job, f"{NOT_BEGUN}: {visible(it.cluster)} has no record of the job")
                 else:
                     it.end(job, entry.key, ending_of(job, None, None, LOST, entry.job_id))
                 return
@@ -300,5 +304,5 @@ class Lost:
                 message = f"{job.name} was refused: {visible(result.reason)}"
                 it.news(job, JobStep.REJECTED, message, detail=result.reason, release=release)
             else:
-                message = f"{job.name}: {why}; whether it was sent again is not known yet"
+                message = f"{job.name}: {why}; its second submission is not confirmed yet"
                 it.news(job, JobStep.UNKNOWN, message, detail=result.reason)

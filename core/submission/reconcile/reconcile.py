@@ -189,7 +189,9 @@ class _PlanSettling:
                 it.traces = {**it.traces, **await self.access.site.traces(lost)}
         except OSError as error:
             why = error.strerror or str(error)
-            it.tell("", JobStep.UNKNOWN, f"what jobs left on {it.cluster} cannot be read: {why}")
+            it.tell(
+                "", JobStep.UNKNOWN, f"the reports of jobs on {it.cluster} cannot be read: {why}"
+            )
             return
         for token, entry in work.items():
             await self.settle_token(token, entry, found)
@@ -232,7 +234,7 @@ class _PlanSettling:
             # The job's queue is on another machine, but the record of its end is here.
             if entry.step in LOST_STEPS:
                 place = visible(it.places[token].replace(":", ", in ", 1))
-                it.tell(token, entry.step, f"what became of a job is only known on {place}")
+                it.tell(token, entry.step, f"the outcome of a job is recorded only on {place}")
             return
         known = it.known(entry.key, token) if entry.step is JobStep.ACCEPTED else None
         waits = known is not None and (known.state.active or known.state is JobState.UNKNOWN)
@@ -320,4 +322,4 @@ class _PlanSettling:
         elif entry.step in LOST_STEPS:
             assert it.plan is not None
             who = visible(it.plan.user)
-            it.tell(job.token, entry.step, f"what became of {job.name} is only known to {who}")
+            it.tell(job.token, entry.step, f"the outcome of {job.name} is readable only by {who}")

@@ -1,8 +1,8 @@
 """The script of one job: Row's commands, and a report that needs no installed program.
 
 The input is a job request, its destination and the names of its directories; the result is bash
-text. The header, the `directories` array and the exports are Row's, in Row's order. The later
-differences and their reasons are in docs/differences-from-row.md, "Job scripts".
+text. The header, the `directories` array and the exports are Row's, in Row's order. The section
+"Job scripts" of the documented differences from Row lists the later parts and their reasons.
 
 A script defines, before the fixed part (`shell.py`): `rowtui_token`; `rowtui_job`, the scheduler
 and id of the job; `rowtui_run`, the number of earlier starts, or nothing; `rowtui_head`, the

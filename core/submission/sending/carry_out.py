@@ -331,8 +331,8 @@ class _Run:
             return [self.it.say(jobs[0], "", why, len(jobs), JobStep.REJECTED)]
         await self.it.note(JobStep.UNKNOWN, jobs, detail=result.reason)
         why = (
-            f"whether {unit.name} was submitted is not known after {seconds:.0f} s: "
-            f"{visible(result.reason)}. It stays reserved and is looked for at the next start"
+            f"the submission of {unit.name} is unconfirmed after {seconds:.0f} s: "
+            f"{visible(result.reason)}. The job stays reserved and is looked up at the next start"
         )
         return [self.it.say(jobs[0], "", why, len(jobs), JobStep.UNKNOWN)]
 

@@ -76,7 +76,7 @@ class Ended:
         if self.exit_code == 0:
             return ""
         if self.not_ready:
-            return f"exit code {NOT_READY}: what it needs of other jobs is not there"
+            return f"exit code {NOT_READY}: its input from other jobs is missing"
         if self.exit_code == 3 and not self.command_code:
             return NOT_REPORTED
         if self.command_code is None:

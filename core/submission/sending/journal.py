@@ -61,7 +61,7 @@ class Journal:
                 raise RowtuiError(
                     f"cannot write the journal in {visible(str(self.folder))}: "
                     f"{error.strerror or error}",
-                    "nothing is sent that could not be written down; free some space or mend "
+                    "no job is submitted without a journal; free some space or correct "
                     "the permissions, then try again",
                 ) from None
 

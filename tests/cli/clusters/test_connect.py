@@ -242,7 +242,7 @@ async def test_without_a_terminal_nobody_is_asked(here: Here, node: FaultyLogin)
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("connect", "beta"), 1, "these are reached over SSH: alpha, here"),
+        (("connect", "beta"), 1, "the clusters with SSH access are alpha, here"),
         (("connect", "local"), 1, "needs no login"),
         (("connect", "here"), 1, "this is here: nothing is logged in to"),
         (("connect", "alpha", "--for", "8"), 2, "'8' is no time; write 90m, 8h or 1h30m"),

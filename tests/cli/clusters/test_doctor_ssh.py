@@ -80,12 +80,12 @@ def test_the_way_to_a_cluster_is_told_without_going_it(
     assert way["verdict"] == "warning"
     assert way["text"] == "alpha: me@127.0.0.1:9 with asyncssh, through me@gate:22"
     assert way["hint"].splitlines() == [
-        "me@gate:22: no key file is there",
+        "me@gate:22: no key file exists",
         "me@gate:22: no agent",
-        "me@gate:22: the host key is not known: the first login asks",
+        "me@gate:22: the host key is unknown: the first login asks",
         "me@127.0.0.1:9: keys: ~/key",
         "me@127.0.0.1:9: no agent",
-        "me@127.0.0.1:9: the host key is not known: the first login asks",
+        "me@127.0.0.1:9: the host key is unknown: the first login asks",
         "/home is /nfs/home there",
         "projects elsewhere are copied below ~/rowtui",
     ]

@@ -149,7 +149,7 @@ def test_nothing_typed_is_nothing_stored(on_terminal: Terminal, shell: Shell, ty
 def test_what_is_no_text_is_refused_without_a_byte_of_it(on_terminal: Terminal) -> None:
     on_terminal.answer(b"login.org: ", PLANTED.encode() + b"\xff\xfe\n")
     assert on_terminal.end() == 1
-    assert b"what was typed is not UTF-8" in on_terminal.seen
+    assert b"the typed password is not UTF-8" in on_terminal.seen
     assert PLANTED.encode() not in on_terminal.seen
     assert b"xff" not in on_terminal.seen
 
@@ -235,7 +235,7 @@ def test_get_says_who_has_it_and_shows_it_only_when_told(here: Here) -> None:
     assert PLANTED not in quiet.stderr
     shown = here("secrets", "get", *WHOSE, "--show")
     assert shown.stdout == f"{PLANTED}\n"
-    assert "what follows is the password itself" in shown.stderr
+    assert "the password is printed next" in shown.stderr
 
 
 def test_json_has_the_password_only_with_show(here: Here) -> None:
@@ -283,7 +283,7 @@ def test_list_says_what_is_left_out_and_what_failed(here: Here) -> None:
     assert done.returncode == 1
     assert "secrets from keyring are left out" in done.stderr
     assert "line 1: this should be machine" in done.stderr
-    assert "No password is known." in done.stderr
+    assert "No password is stored." in done.stderr
 
 
 def test_a_password_that_is_hidden_by_another_is_said(here: Here) -> None:

@@ -142,7 +142,7 @@ def test_a_job_of_the_project_has_ended_as_its_own_script_says() -> None:
     text = lines([job], [view._replace(record=record, reason=why)], ended=True)
     assert text[2].split(maxsplit=6)[:3] == ["7", "failed", "sample"]
     assert text[2].endswith(why)
-    assert text[3:] == [f"  Its script failed ({why}). Its log tells more."]
+    assert text[3:] == [f"  Its script failed ({why}). See the log of the job."]
     # a job of nobody's records stays as the scheduler says
     assert any("exit code 2" in line for line in lines([job], ended=True))
 

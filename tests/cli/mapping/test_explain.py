@@ -95,16 +95,16 @@ def test_it_says_where_the_first_group_goes_and_who_said_every_value(here: Here)
     assert job.startswith("  16 CPUs, 64 GB, no GPUs, walltime 00:10:00")
     matched = [line.strip() for line in lines if line.startswith("  tool ")]
     assert matched == [
-        "tool default in mapping.yml:3: what all others inherit",
+        "tool default in mapping.yml:3: inherited by all others",
         "tool sam.* in mapping.yml:12: matches sample",
     ]
-    at = lines.index("  cores = 16, says rule many of tool default in mapping.yml:10")
+    at = lines.index("  cores = 16, set by rule many of tool default in mapping.yml:10")
     assert lines[at + 1 : at + 3] == [
-        "      instead of 4, said by the action itself",
-        "      instead of 2, said by tool default in mapping.yml:5",
+        "      instead of 4, set by the action itself",
+        "      instead of 2, set by tool default in mapping.yml:5",
     ]
-    assert "  mem = 64, written 'cores * 4', says tool default in mapping.yml:6" in lines
-    assert "  prefers fast, says tool sam.* in mapping.yml:14" in lines
+    assert "  mem = 64, written 'cores * 4', set by tool default in mapping.yml:6" in lines
+    assert "  prefers fast, set by tool sam.* in mapping.yml:14" in lines
     table = [line.split() for line in lines if line.strip()[:2] in {"1 ", "2 "}]
     assert [row[:3] for row in table] == [["1", "large", "0"], ["2", "slow", "0"]]
     refused = done.out.partition("Destinations that do not:")[2]
@@ -329,7 +329,7 @@ def test_without_mapping_files_the_cluster_itself_is_the_destination(here: Here)
     (decision,) = here.json("explain", "sample")["decisions"]
     assert decision["destination_id"] == "none"
     assert names(decision["candidates"]) == ["none"]
-    assert "known from the cluster itself" in here("explain", "sample", "--why-not", "none").out
+    assert "reported by the cluster" in here("explain", "sample", "--why-not", "none").out
 
 
 def test_what_the_cluster_says_of_its_load_is_in_the_table(here: Here) -> None:
@@ -428,7 +428,9 @@ def test_code_stands_as_it_is_and_not_as_quoted_text(here: Here) -> None:
     here.mapping(MAPPING.replace("  default:\n", f"  default:\n{rank}", 1))
     lines = here("explain", "sample").out.splitlines()
     [line] = [line for line in lines if line.startswith("  rank = ")]
-    assert line.startswith("  rank = found = candidate_destinations sorted(found, key=str), says ")
+    assert line.startswith(
+        "  rank = found = candidate_destinations sorted(found, key=str), set by "
+    )
 
 
 def test_a_destination_elsewhere_is_refused_in_words(here: Here) -> None:

@@ -115,7 +115,7 @@ def test_results_made_from_fewer_samples_than_now_are_made_again(
     here: OnClusters, small: Path
 ) -> None:
     assert here("network", "run", "--yes").code == 0
-    assert "Every result was made from what there is now." in here("network", "redo").out
+    assert "Every result was made from the present samples." in here("network", "redo").out
     network = small / "network.toml"
     network.write_text(network.read_text().replace("[1, 2, 3]", "[1, 2, 3, 4]"))
     assert here("network", "run", "--yes").code == 0
@@ -200,13 +200,13 @@ def test_what_was_not_allowed_is_not_sent(
 
 
 def test_limits_that_make_no_sense_are_refused(here: OnClusters, small: Path) -> None:
-    assert "the currency in which" in here("network", "run", "--yes", "--max-cost", "20").err
+    assert "the currency of cluster" in here("network", "run", "--yes", "--max-cost", "20").err
     assert "is not a time" in here("network", "run", "--yes", "--until", "soon").err
     assert "no scheduling plug-in" in here("network", "run", "--yes", "--priority", "odd").err
     assert "no execution plug-in 'odd'" in here("network", "run", "--yes", "--execution", "odd").err
     assert 'no run "x"' in here("network", "run", "--yes", "--run", "x").err
     unknown = here("network", "run", "--yes", "--to", "local,anvl/cpu").err
-    assert "there is no cluster 'anvl'; known: " in unknown
+    assert "there is no cluster 'anvl'; choose from " in unknown
     assert RunStore(small).ids() == []
 
 
@@ -261,7 +261,7 @@ def test_step_by_step_every_plan_is_shown_and_asked_for(shell: Shell) -> None:
 def test_a_plan_that_is_not_confirmed_pauses_the_run(shell: Shell) -> None:
     code, seen = on_a_terminal(shell, "network", "run", "--step", typed=b"y\nn\n")
     assert code == 1
-    assert b"nobody confirmed" in seen
+    assert b"the plan was not confirmed" in seen
     assert not (shell.folder / "ran").exists()
 
 
@@ -334,7 +334,7 @@ def test_an_interrupted_run_lets_go_of_its_jobs_and_is_taken_up_again(shell: She
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert "goes on with it" in err
+    assert "continues the run" in err
     assert "Traceback" not in err
     (shell.folder / "wait").unlink()
     out = shell.succeed("network", "run", "--yes", cluster="local")

@@ -35,7 +35,7 @@ def test_stop_waits_until_the_process_that_drives_the_run_has_ended(
             eventually(lambda: run.status is RunStatus.STOPPED)
             assert not stopping.done()
         done = stopping.result(30)
-    assert (done.code, done.out) == (0, f"Run {run.id} is stopped; jobs that were sent go on.\n")
+    assert (done.code, done.out) == (0, f"Run {run.id} is stopped; submitted jobs continue.\n")
 
 
 def test_stop_refuses_a_run_that_no_process_drives(here: OnClusters, run: Run) -> None:

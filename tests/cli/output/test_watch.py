@@ -7,18 +7,18 @@ import signal
 import subprocess
 import sys
 
-from rowtui.cli.output.watch import changes, told_of_jobs, told_of_queue
+from rowtui.cli.output.watch import changes, reported_jobs, reported_queue
 
 from tests.cli.conftest import Shell
 
 
 def test_each_change_is_one_line_with_the_time_the_thing_and_what_it_was() -> None:
     job = {"id": "12_3", "action": "sample", "state": "pending", "reason": "Priority"}
-    before = told_of_jobs(
+    before = reported_jobs(
         {"error": "", "jobs": [job, {**job, "id": "13_3", "action": "a\x1b[31m"}]}
     )
     running = {**job, "state": "running", "reason": ""}
-    after = told_of_jobs({"error": "no answer", "jobs": [running, {**job, "id": "14_3"}]})
+    after = reported_jobs({"error": "no answer", "jobs": [running, {**job, "id": "14_3"}]})
     assert list(changes(None, before, "12:00:00")) == []
     assert list(changes(before, before, "12:00:00")) == []
     assert list(changes(before, after, "12:00:05")) == [
@@ -32,7 +32,7 @@ def test_each_change_is_one_line_with_the_time_the_thing_and_what_it_was() -> No
 def test_a_cluster_that_falls_silent_is_told_of() -> None:
     delta = {"name": "delta", "error": "", "login": "", "jobs": []}
     silent = {**delta, "error": "no route to host"}
-    before, after = (told_of_queue({"clusters": [one]}) for one in (delta, silent))
+    before, after = (reported_queue({"clusters": [one]}) for one in (delta, silent))
     assert list(changes(before, after, "9")) == ["9 delta: error no route to host (was none)"]
 
 

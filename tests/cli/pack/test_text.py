@@ -98,7 +98,7 @@ def test_what_packing_saves_is_said_and_what_it_does_not() -> None:
 
 def test_quality_never_promises_more_than_is_known() -> None:
     assert quality(1.0, 1.0, proven=True) == "the best possible, proven"
-    assert quality(1.0, 0.0) == "how much better it could be is not known"
+    assert quality(1.0, 0.0) == "the distance from the optimum is unknown"
     assert quality(1.0141, 1.0) == "within 1.5 % of the best possible"
     assert above(1.0, 1.0) == "0.0 %"
 

@@ -204,7 +204,7 @@ def test_ctrl_c_while_copying_says_that_trying_again_goes_on(
     terminal.process.send_signal(signal.SIGINT)
     login.go_on()
     assert terminal.end() == 130
-    assert b"no job was sent" in terminal.seen
+    assert b"no job was submitted" in terminal.seen
     assert json.loads(copied("show", "jobs", "--json")[0])["jobs"] == []
     out, _ = copied("submit", "--yes")
     assert "Row submitted job" in out
@@ -318,7 +318,7 @@ async def _copy(tmp_path: Path) -> tuple[CopyByHand, Path, Path]:
     (here / "workflow.toml").write_text(WORKFLOW)
     project = Project.open(here, cluster="none")
     mirror = Mirror(here, "alpha", LocalTransport(), str(there))
-    project.reach.mirror = lambda cluster: mirror  # type: ignore[method-assign]
+    project.connections.mirror = lambda cluster: mirror  # type: ignore[method-assign]
     copy = CopyByHand(project, project.cluster)
     compared = await copy.compare(make=True)
     _ = [step async for step in copy.send_now(copy.to_send(compared))]

@@ -65,10 +65,10 @@ def test_a_filter_takes_the_rows_that_it_says(text: str, rows: list[int]) -> Non
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("!", "after !"),
+        ("!", "! needs a condition"),
         ('a "b c', "quote is not closed (at character 3)"),
-        ("dirs<many", "'many' is not one (at character 6)"),
-        ("dirs<", "there is none"),
+        ("dirs<many", "'many' is not a number (at character 6)"),
+        ("dirs<", "the number is missing"),
         ("name~(", "unterminated subpattern (at character 6)"),
         ("~" + "a" * 201, "at most 200"),
         ("a" * 401, "at most 400"),

@@ -47,7 +47,7 @@ async def test_a_command_that_nobody_waits_for_is_written_down_as_such() -> None
     assert (one.what, one.exit_status, one.said) == (
         "sleep 60",
         None,
-        "nobody waited for it any more",
+        "the caller was cancelled",
     )
 
 

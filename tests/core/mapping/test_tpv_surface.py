@@ -192,8 +192,8 @@ def test_a_rule_that_combines_tags_sends_the_job_elsewhere(dialect: str) -> None
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('entity.tpv_tags.require = "q"', "left tpv_tags as something that it cannot be"),
-        ("entity.tpv_tags.require = [1]", "left tpv_tags as something that it cannot be"),
+        ('entity.tpv_tags.require = "q"', "left tpv_tags with an invalid value"),
+        ("entity.tpv_tags.require = [1]", "left tpv_tags with an invalid value"),
         ('entity.tpv_tags = SchedulingTags(require="q")', "must be a list"),
         (
             "a = SchedulingTags(require=['q']).combine(SchedulingTags(reject=['q']))",

@@ -54,7 +54,7 @@ def test_there_is_nothing_wrong_with_a_packing_that_is_right() -> None:
         ((Bundle(7, (ONE,)),), "there is no node type 7"),
         ((Bundle(-1, (ONE,)),), "there is no node type -1"),
         ((Bundle(0, (Lane((RequestRun(9, 1),)),)),), "there is no class 9"),
-        ((Bundle(0, (ONE,), 0),), "it is there 0 times"),
+        ((Bundle(0, (ONE,), 0),), "it occurs 0 times"),
         ((Bundle(0, ()),), "nothing is in it"),
         ((Bundle(0, (Lane(()),)),), "nothing is in it"),
         ((Bundle(0, (Lane((RequestRun(0, -1),)),)),), "less than once"),
@@ -95,7 +95,7 @@ def test_a_result_is_held_to_its_costs_and_to_what_it_says_of_the_unplaced() -> 
         == ()
     )
     silent = replace(result, unplaced=(missing._replace(missing=()),))
-    assert any("nothing is said" in line for line in complaints(silent))
+    assert any("no missing resource is listed" in line for line in complaints(silent))
     assert any(
         "class 8" in line
         for line in complaints(replace(result, unplaced=(missing._replace(demand=8),)))

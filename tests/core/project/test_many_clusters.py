@@ -77,7 +77,7 @@ def project(
 
 async def test_one_plan_goes_to_two_clusters_over_ssh(project: Project) -> None:
     # given clusters that nobody described but themselves
-    await project.reach.prepare()
+    await project.connections.prepare()
     # when everything is planned and sent
     plan = plan_submission(project, project.workflow.actions)
     assert plan.skipped == ()

@@ -178,10 +178,10 @@ def test_a_failure_whose_plan_is_gone_is_tried_again_all_the_same(failing: Faili
     project = failing.open()
     again = failing.again(project)
     assert directories(again.plan) == [("a", "b"), ("c", "d"), ("e",)]
-    assert "what it had is no longer on record" in again.plan.jobs[0].reasons[0]
+    assert "the earlier request is no longer on record" in again.plan.jobs[0].reasons[0]
     more = failing.again(project, AmountChange(memory=Amount(2.0, times=True)))
     assert not more.plan.jobs
-    assert "how much memory it had is not known" in more.plan.skipped[0]
+    assert "the earlier memory of the job is unknown" in more.plan.skipped[0]
 
 
 # With what

@@ -14,7 +14,7 @@ from rowtui.core.groups.model import Status
 from rowtui.core.mapping.files.trust import TrustStore, user_places
 from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.project import Project
-from rowtui.core.project.views.views import Edit, EditAsked, WhatIfAsked
+from rowtui.core.project.views.views import Edit, EditRequest, WhatIfRequest
 
 WORKFLOW = """\
 [[action]]  # ä
@@ -59,8 +59,8 @@ class Place:
     async def edit(
         self, *, walltime: int | None = None, confirmed: str = "", undo: str = "", **amounts: Any
     ) -> Edit:
-        what_if = WhatIfAsked(WhatIf(Amounts(**amounts), walltime))
-        asked = EditAsked(0, ELIGIBLE, 0, None if undo else what_if, undo, confirmed)
+        what_if = WhatIfRequest(WhatIf(Amounts(**amounts), walltime))
+        asked = EditRequest(0, ELIGIBLE, 0, None if undo else what_if, undo, confirmed)
         return await self.engine.mapping.edit_workflow(asked)
 
 
@@ -116,7 +116,7 @@ async def test_what_was_shown_is_written_and_taken_back_to_the_byte(place: Place
 async def test_another_content_than_the_one_that_was_shown_is_not_written(place: Place) -> None:
     shown = await place.edit(cores=6)
     place.file.write_text("# new\n" + WORKFLOW)
-    with pytest.raises(RowtuiError, match="not what you saw"):
+    with pytest.raises(RowtuiError, match="differs from the one shown"):
         await place.edit(cores=6, confirmed=shown.token)
     place.file.write_text(WORKFLOW.replace("= 1000", "= 2000"))
     assert "changed meanwhile" in (await place.edit(cores=6)).refused
@@ -155,19 +155,19 @@ async def test_what_the_mapping_files_decide_is_left_out(place: Place) -> None:
     edit = await place.edit(mem=64, cores=8)
     assert edit.fields == ("cores",)
     assert "Its memory is 32 GB then, 64 GB in the what-if." not in edit.notes  # it stays a what-if
-    assert "mem stays as the mapping files say." in edit.notes
+    assert "mem stays as set by the mapping files." in edit.notes
     assert not any("memory" in line for line in edit.diff if line[0] in "+-")
     alone = await place.edit(mem=64)
     assert alone.refused == "mem is decided by the mapping files, whatever workflow.toml says"
 
 
 async def test_why_nothing_can_be_written_is_said(place: Place) -> None:
-    assert (await place.edit(cores=2)).refused == "workflow.toml says so already"
+    assert (await place.edit(cores=2)).refused == "workflow.toml already has these values"
     assert "7.5 cores" in (await place.edit(cores=7.5)).refused
-    tags = WhatIfAsked(WhatIf(add_tags=(("x", "prefer"),)))
-    edit = await place.engine.mapping.edit_workflow(EditAsked(0, ELIGIBLE, 0, tags))
+    tags = WhatIfRequest(WhatIf(add_tags=(("x", "prefer"),)))
+    edit = await place.engine.mapping.edit_workflow(EditRequest(0, ELIGIBLE, 0, tags))
     assert "tags" in edit.refused
-    edit = await place.engine.mapping.edit_workflow(EditAsked(0, ELIGIBLE, 99, tags))
+    edit = await place.engine.mapping.edit_workflow(EditRequest(0, ELIGIBLE, 99, tags))
     assert edit.refused == "there is no such job now"
     os.link(place.file, place.root / "other.toml")
     assert "hard links" in (await place.edit(cores=6)).refused

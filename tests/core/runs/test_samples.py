@@ -11,7 +11,7 @@ from rowtui.core.groups.listing import Superseded
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.project import Project
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import ListRequest
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.samples import RequestedSamples, SampleLists
 from rowtui.core.runs.show import waits_of
@@ -61,7 +61,7 @@ def growth(tmp_path_factory: pytest.TempPathFactory) -> Growth:
 
 
 def listed(growth: Growth, node: str = "work", **asked: object) -> list[SampleView]:
-    which = RequestedSamples(node, asked=ListAsked(**asked))  # type: ignore[arg-type]
+    which = RequestedSamples(node, asked=ListRequest(**asked))  # type: ignore[arg-type]
     return list(SampleLists().page(growth, which, 0, 1000).samples)
 
 
@@ -122,7 +122,7 @@ def test_without_an_order_what_failed_comes_first_and_a_state_leaves_the_others_
         growth, RequestedSamples("work", (GraphJobState.SUBMITTED, GraphJobState.FAILED)), 0, 2
     )
     assert (page.total, page.of, len(page.samples)) == (3, 3, 2)
-    some = ListAsked("T<1")
+    some = ListRequest("T<1")
     page = samples.page(
         growth,
         RequestedSamples("work", (GraphJobState.SUBMITTED, GraphJobState.FAILED), some),
@@ -135,7 +135,7 @@ def test_without_an_order_what_failed_comes_first_and_a_state_leaves_the_others_
 
 def test_a_sample_is_found_where_it_stands_and_nothing_else_is(growth: Growth) -> None:
     samples = SampleLists()
-    which = RequestedSamples("work", asked=ListAsked("", "=T", True))
+    which = RequestedSamples("work", asked=ListRequest("", "=T", True))
     page = samples.page(growth, which, 0, 5)
     last = samples.page(growth, which, 17, 1).samples[0]
     assert samples.page(growth, which, 0, 5, find=str(last.job)).found == 17
@@ -148,7 +148,7 @@ def test_a_sample_is_found_where_it_stands_and_nothing_else_is(growth: Growth) -
 
 
 def test_a_list_follows_the_graph(growth: Growth) -> None:
-    samples, which = SampleLists(), RequestedSamples("gather", asked=ListAsked("cancelled"))
+    samples, which = SampleLists(), RequestedSamples("gather", asked=ListRequest("cancelled"))
     assert samples.page(growth, which, 0, 9).total == 1
     growth.graph.retry([growth.job("work", 4)])
     assert samples.page(growth, which, 0, 9).total == 0
@@ -159,14 +159,14 @@ def test_a_list_follows_the_graph(growth: Growth) -> None:
 def test_what_cannot_be_asked_is_said_and_an_overtaken_question_ends(growth: Growth) -> None:
     samples = SampleLists()
     with pytest.raises(FilterError):
-        samples.page(growth, RequestedSamples("work", asked=ListAsked("T<")), 0, 9)
+        samples.page(growth, RequestedSamples("work", asked=ListRequest("T<")), 0, 9)
     with pytest.raises(FilterError):
-        samples.page(growth, RequestedSamples("work", asked=ListAsked("pressure<3")), 0, 9)
+        samples.page(growth, RequestedSamples("work", asked=ListRequest("pressure<3")), 0, 9)
     with pytest.raises(FilterError):
-        samples.page(growth, RequestedSamples("work", asked=ListAsked("", "pressure")), 0, 9)
+        samples.page(growth, RequestedSamples("work", asked=ListRequest("", "pressure")), 0, 9)
     with pytest.raises(Superseded):
         samples.page(
-            growth, RequestedSamples("work", asked=ListAsked("lj"), go_on=lambda: False), 0, 9
+            growth, RequestedSamples("work", asked=ListRequest("lj"), go_on=lambda: False), 0, 9
         )
 
 

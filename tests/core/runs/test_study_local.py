@@ -98,7 +98,7 @@ def test_a_job_that_fails_takes_with_it_only_what_needs_it(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, failing_at("state,t=2,r=1"), AVERAGE)
     driven = drive(root)
     assert driven.told[-1].sentence == (
-        "nothing is left to do: 1 job failed, and 1 that need their results cannot run"
+        "nothing is left to do: 1 job failed, and 1 that depend on their results cannot run"
     )
     assert driven.run.status is RunStatus.FAILED
     failed = [it for it in driven.run.events() if isinstance(it, JobFailed)]
@@ -150,7 +150,7 @@ def test_directories_after_one_that_failed_in_the_same_job_are_sent_again(here: 
     root = make(here / "p", TWO_STEPS, simulate, AVERAGE)
     driven = drive(root)
     assert driven.told[-1].sentence == (
-        "nothing is left to do: 1 job failed, and 1 that need their results cannot run"
+        "nothing is left to do: 1 job failed, and 1 that depend on their results cannot run"
     )
     assert set(ran(root).values()) == {1}
     assert len(ran(root)) == 6 + 2
@@ -271,7 +271,7 @@ def test_a_list_that_is_gone_before_it_was_read_never_came(here: Path) -> None:
     last = asyncio.run(driven.to_the_end())
     assert not last.success
     (failed,) = (it for it in driven.run.events() if isinstance(it, JobFailed))
-    assert "never came" in failed.reason
+    assert "the list is missing" in failed.reason
 
 
 def test_a_list_whose_samples_would_be_one_directory_stops_nothing_else(here: Path) -> None:
@@ -407,7 +407,7 @@ def test_a_directory_that_cannot_be_used_fails_alone_until_it_can(here: Path) ->
     (taken / "value.json").write_text('{"node": "state", "t": 7}')
     driven = drive(root)
     assert driven.told[-1].sentence == (
-        "nothing is left to do: 1 job failed, and 1 that need their results cannot run"
+        "nothing is left to do: 1 job failed, and 1 that depend on their results cannot run"
     )
     assert json.loads((taken / "value.json").read_text()) == {"node": "state", "t": 7}
     (taken / "value.json").unlink()

@@ -154,7 +154,7 @@ def test_the_example_survives_deaths_and_failures_on_two_clusters(
     driven = _drive(root)
     # then all is done but for what failed
     assert driven.told[-1].sentence == (
-        "nothing is left to do: 1 job failed, and 3 that need their results cannot run"
+        "nothing is left to do: 1 job failed, and 3 that depend on their results cannot run"
     ), driven.problems()
     # and when that is tried again, the plot comes
     (root / "mended").touch()

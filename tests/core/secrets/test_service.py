@@ -223,7 +223,7 @@ def test_a_plug_in_that_answers_with_plain_text_is_not_believed(
 ) -> None:
     lookup = asyncio.run(installed["careless"].look_up("m", "u"))
     assert lookup.found is None
-    assert [it.reason for it in lookup.failures] == ["what it gave is no Secret"]
+    assert [it.reason for it in lookup.failures] == ["its return value is no Secret"]
     assert PLANTED not in str(lookup)
     listing = asyncio.run(installed["careless"].names())
     assert [it.provider for it in listing.failures] == ["careless"]

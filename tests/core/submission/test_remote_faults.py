@@ -316,7 +316,7 @@ async def test_what_a_frozen_controller_took_is_known_when_it_goes_on(
     finally:
         slurm.continue_controller()
 
-    assert "is not known" in progress[-1].error
+    assert "is unconfirmed" in progress[-1].error
     assert remote.real.steps(plan) == ["unknown"]
     await remote.end()
     assert JobState.COMPLETED in await remote.jobs(f"{remote.nonce}-0")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.planning.pack_views import PackChoice
-from rowtui.core.project.queue.views import QueueAsked
-from rowtui.core.project.views.views import WhatIfAsked
+from rowtui.core.project.queue.views import QueueRequest
+from rowtui.core.project.views.views import WhatIfRequest
 from rowtui.tui.commands.command import NO_KEY, PARTS, TITLES
 from rowtui.tui.commands.registry import COMMANDS, bindings_for, commands_here, hints_here
 from rowtui.tui.line.commands import LINE_COMMANDS
@@ -121,14 +121,14 @@ async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() ->
     await engine.jobs.hold([active[0].record.token])
     engine.jobs_by_token[active[1].record.token].state = JobState.PENDING
     session.jobs = await engine.jobs.view()
-    rows = (await engine.queue.page(QueueAsked(folding=False), 0, 100)).rows
+    rows = (await engine.queue.page(QueueRequest(folding=False), 0, 100)).rows
     session.queue_marks = {row.key: row.marked for row in rows}
     session.queue_row = rows[0]
     session.network.take(SampleNetwork(engine.now).view(frozen=True))
     session.need = needs(session.snapshot)[0]
     session.network.under = "failures"
     session.network.failure = FAILURES[0]
-    session.what_if, session.written = WhatIfAsked(user="somebody"), "a token"
+    session.what_if, session.written = WhatIfRequest(user="somebody"), "a token"
     asking = [command for command in COMMANDS if command.asks]
     possible = set()
     for session.filter in FILTERS:

@@ -210,7 +210,7 @@ def _asked_nodes(
         many += f", {one.down:,} down" if one.down else ""
         many += f", {one.asleep:,} asleep" if one.asleep else ""
         rows.append(_kind_row(one.kind, "", many))
-    note = f"as it said {ago(nodes.at, now)}"
+    note = f"as reported {ago(nodes.at, now)}"
     lines = [(), *_table("Nodes now", note, KIND_HEADS, rows, width)]
     return lines + [found for text in nodes.notices for found in wrapped(line(text), width, 2)]
 

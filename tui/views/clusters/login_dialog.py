@@ -185,14 +185,14 @@ class HostKeyScreen(LoginDialog):
         """Compose the key, a hint for its comparison, and the two answers."""
         key = self._key
         told = [
-            line((visible(key.host), "title"), " was never seen before. It shows this key:"),
+            line((visible(key.host), "title"), " is unknown. Its host key is:"),
             (),
             line((f"{'kind':<13}", "dim"), key.kind),
             line((f"{'fingerprint':<13}", "dim"), (key.fingerprint, "key")),
             (),
             line(
-                "Compare the fingerprint with what the site publishes. If it is another one, "
-                "somebody may be listening in: reject."
+                "Compare the fingerprint with the one that the site publishes. If they differ, "
+                "the connection may be intercepted: reject."
             ),
             (),
             line(("Accepting writes the key to your known_hosts file.", "dim")),

@@ -105,7 +105,7 @@ class ClustersScreen(ScreenView):
         clusters = look.view.clusters if look.view else ()
         told = ("Asking…", "dim")
         if look.error is not None:
-            told = (f"The clusters cannot be told: {look.error[0]}", "failed")
+            told = (f"The clusters cannot be listed: {look.error[0]}", "failed")
         self.table.empty = line(told)
         connecting = self.session.connecting
 

@@ -209,8 +209,8 @@ def amounts_text(decision: Decision) -> str:
     # The mapper stopped before it computed the job's amounts.
     if not decision.contributions and job == (None, None, None):
         job = request.declared
-    cores = "cores not given" if job.cores is None else f"{amount_text(job.cores)} cores"
-    memory = "memory not given" if job.mem is None else f"{amount_text(job.mem)} GB"
+    cores = "cores not set" if job.cores is None else f"{amount_text(job.cores)} cores"
+    memory = "memory not set" if job.mem is None else f"{amount_text(job.mem)} GB"
     gpus = f"{amount_text(job.gpus)} GPUs" if job.gpus else "no GPUs"
     parts = [cores.replace("1 cores", "1 core") if cores == "1 cores" else cores, memory]
     parts.append("1 GPU" if gpus == "1 GPUs" else gpus)
@@ -243,7 +243,7 @@ def destination_lines(row: DestinationRow, decision: Decision, keys: str, width:
     else:
         lines += where
         if row.of.tried:
-            lines += section("What happened when it was tried")
+            lines += section("Result of the attempt")
             lines += wrapped(line("  ", (row.of.tried, "warning")), width, 2)
         lines += _score(row.of, decision, width)
     passed = [check for check in row.of.checks if check.passed]
@@ -277,7 +277,7 @@ def _where(of: Candidate | Refusal) -> str:
         parts.append(f"cluster {visible(of.cluster)}")
     if of.origin.place.file:
         parts.append(visible(str(of.origin.place)))
-    return " · ".join(parts) or "known from the cluster itself"
+    return " · ".join(parts) or "reported by the cluster"
 
 
 def section(title: str) -> list[Line]:
@@ -326,7 +326,7 @@ def check_lines(check: ConstraintCheck, width: int) -> list[Line]:
     if not check.passed and check.hint:
         lines += wrapped(line((f"      {visible(check.hint)}", "")), width, 6)
     if not check.passed and check.origin is not None:
-        lines += wrapped(line((f"      said by {origin_text(check.origin)}", "dim")), width, 6)
+        lines += wrapped(line((f"      set by {origin_text(check.origin)}", "dim")), width, 6)
     return lines
 
 
@@ -334,7 +334,7 @@ def _changes(refusal: Refusal, keys: str, width: int) -> Iterator[Line]:
     yield line(("Would take it with", "heading"))
     hints = dict.fromkeys(check.hint for check in refusal.failed if check.hint)
     if not refusal.changes and not hints:
-        yield line(("  no single change is known that would do", "dim"))
+        yield line(("  no single change would suffice", "dim"))
         return
     for hint in () if refusal.changes else hints:
         yield from wrapped(line(f"  {visible(hint)}"), width, 2)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.json.directories import explanation_of
 from rowtui.core.mapping.model.decision import Decision
-from rowtui.core.project.views.views import Edit, EditAsked, PlacementExplanation, WhatIfAsked
+from rowtui.core.project.views.views import Edit, EditRequest, PlacementExplanation, WhatIfRequest
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import Dialog, PageScreen, difference_line, field_keys
@@ -39,7 +39,6 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Static
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.model.decision import Decision
     from rowtui.tui.views.explain.view import ExplainView
 
 
@@ -58,7 +57,7 @@ def show_sources(view: ExplainView, row: DestinationRow | None) -> None:
     if found is None or found.decision is None or snapshot is None:
         return
     name = visible(row.name) if row is not None else "this job"
-    title = f"What decided about {name}, and where it is written"
+    title = f"Values that decided about {name}, and their places"
     view.app.push_screen(SourcesScreen(title, source_rows(row, found.decision), snapshot.root))
 
 
@@ -78,7 +77,7 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
         "",
         *lines_to_add(asked, action.name, plain),
     ]
-    view.app.push_screen(PageScreen(f"What would make it so for {action.name}", lines))
+    view.app.push_screen(PageScreen(f"Text that realises the what-if for {action.name}", lines))
 
 
 def copy_json(view: ExplainView) -> None:
@@ -117,7 +116,7 @@ def explanation_text(
     return "\n".join(text.rstrip() for text in lines) + "\n"
 
 
-def lines_to_add(asked: WhatIfAsked, action: str, decision: Decision | None) -> list[str]:
+def lines_to_add(asked: WhatIfRequest, action: str, decision: Decision | None) -> list[str]:
     """Return the lines, with their files, that make a what-if permanent; this function writes
     nothing.
     """
@@ -238,7 +237,7 @@ def write_what_if(view: ExplainView, plain: Decision | None) -> None:
     def refused(why: str) -> None:
         show_lines(view, plain, f"Nothing can be written: {why}")
 
-    asked = EditAsked(action.index, session.filter.statuses, session.group, what_if)
+    asked = EditRequest(action.index, session.filter.statuses, session.group, what_if)
     title = f"Write to workflow.toml for {action.name}?"
     start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
 
@@ -256,7 +255,7 @@ def take_back(view: ExplainView) -> None:
         view.dashboard.warn(f"It cannot be taken back: {why}.")
         view.show_bottom()
 
-    asked = EditAsked(undo=session.written)
+    asked = EditRequest(undo=session.written)
     title = "Take the last write to workflow.toml back?"
     start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
 
@@ -270,7 +269,7 @@ async def _forget_if_changed(view: ExplainView) -> None:
     session = view.session
     token = session.written
     with contextlib.suppress(Exception):  # A later undo reports the error.
-        edit = await session.engine.mapping.edit_workflow(EditAsked(undo=token))
+        edit = await session.engine.mapping.edit_workflow(EditRequest(undo=token))
         if edit.refused and session.written == token:
             session.written = ""
             view.show_bottom()
@@ -278,7 +277,7 @@ async def _forget_if_changed(view: ExplainView) -> None:
 
 async def _ask(
     view: ExplainView,
-    asked: EditAsked,
+    asked: EditRequest,
     title: str,
     done: Callable[[Edit], None],
     refused: Callable[[str], None],
@@ -302,7 +301,7 @@ async def _ask(
     view.app.push_screen(WriteScreen(title, edit), answered)
 
 
-async def _write(view: ExplainView, asked: EditAsked, done: Callable[[Edit], None]) -> None:
+async def _write(view: ExplainView, asked: EditRequest, done: Callable[[Edit], None]) -> None:
     try:
         edit = await view.session.engine.mapping.edit_workflow(asked)
     except Exception as error:

@@ -92,7 +92,7 @@ def _rules(decision: Decision, width: int) -> Iterator[Line]:
 def _values(decision: Decision, width: int) -> Iterator[Line]:
     if not decision.contributions:
         return
-    yield from section("Values, and who said them")
+    yield from section("Values and their origins")
     for contribution in decision.contributions:
         yield from _value(contribution, width)
 

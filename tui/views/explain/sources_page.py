@@ -136,7 +136,7 @@ class SourcesScreen(Dialog[None]):
     def on_mount(self) -> None:
         """Show the list from its first row."""
         rows = MemoryRows(self._rows, lambda row: row.number, lambda _, row: source_cells(row))
-        self.table.say_if_empty(line(("Nobody wrote anything that counted.", "dim")))
+        self.table.say_if_empty(line(("No source set a value that was used.", "dim")))
         self.table.show(rows, source_columns())
         self._titles()
         self.table.focus()

@@ -9,15 +9,12 @@ from typing import ClassVar, NamedTuple
 
 from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.mapping.model.decision import Decision
-from rowtui.core.project.views.views import PlacementExplanation, WhatIfAsked
+from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import NewestAnswer, start
 from rowtui.tui.views.explain.choice import LABELS, DestinationChoice, WhatIfForm
-from rowtui.tui.views.explain.explain import (
-    job_lines,
-    who,
-)
+from rowtui.tui.views.explain.explain import job_lines, who
 from rowtui.tui.views.explain.explain_text import (
     copy_json,
     explanation_text,
@@ -51,7 +48,7 @@ class ExplainQuestion(NamedTuple):
     action: int
     filter: Filter
     group: int
-    what_if: WhatIfAsked | None
+    what_if: WhatIfRequest | None
 
 
 class ExplainView(ScreenView):
@@ -182,7 +179,7 @@ class ExplainView(ScreenView):
         if found is None:
             return self._error or ("Asking…" if self._about else "There is no action yet.")
         if found.decision is None and found.groups:
-            return "Nothing can be said about this job."
+            return "There is no decision for this job."
         if found.decision is None:
             word = self.session.filter.word
             return "No groups." if word == "all" else f"No directory is {word}; t shows others."

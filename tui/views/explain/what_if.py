@@ -1,6 +1,6 @@
 """The what-if form as text: the fields become a request to the engine, and a description of it.
 
-The input is the texts of the fields, parsed at every key. The output is a `WhatIfAsked` from the
+The input is the texts of the fields, parsed at every key. The output is a `WhatIfRequest` from the
 texts that can be parsed, and a sentence for each text that cannot. An empty field leaves the job
 unchanged.
 """
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.request import Amounts, WhatIf
-from rowtui.core.project.views.views import WhatIfAsked
+from rowtui.core.project.views.views import WhatIfRequest
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.short_text import duration
@@ -47,7 +47,7 @@ class TypedWhatIf(NamedTuple):
     parsed.
     """
 
-    asked: WhatIfAsked | None
+    asked: WhatIfRequest | None
     wrong: tuple[tuple[str, str], ...] = ()
 
 
@@ -73,12 +73,12 @@ def read_form(texts: Mapping[str, str], known: Iterable[str] = ()) -> TypedWhatI
             wrong.append((field, str(error)))
     adds, drops = found.get("tags", ((), ()))
     amounts = Amounts(found.get("gpus"), found.get("cores"), found.get("mem"))
-    asked = WhatIfAsked(
+    asked = WhatIfRequest(
         WhatIf(amounts, found.get("walltime"), drops, adds),
         found.get("user"),
         found.get("roles"),
     )
-    return TypedWhatIf(None if asked == WhatIfAsked() else asked, tuple(wrong))
+    return TypedWhatIf(None if asked == WhatIfRequest() else asked, tuple(wrong))
 
 
 def known_names(decision: Decision) -> set[str]:
@@ -194,7 +194,7 @@ def amount_text(value: object) -> str:
     return visible(str(value))
 
 
-def what_if_parts(asked: WhatIfAsked, plain: Decision | None) -> list[str]:
+def what_if_parts(asked: WhatIfRequest, plain: Decision | None) -> list[str]:
     """Return `cores 16 → 64`, `with tag highmem (require)`, ...; `plain` is the job without the
     what-if.
     """
@@ -220,7 +220,7 @@ def what_if_parts(asked: WhatIfAsked, plain: Decision | None) -> list[str]:
     return parts
 
 
-def banner(asked: WhatIfAsked, plain: Decision | None) -> Line:
+def banner(asked: WhatIfRequest, plain: Decision | None) -> Line:
     """Return the line that is shown above everything while a what-if is active."""
     words = " · ".join(what_if_parts(asked, plain))
-    return line((" WHAT IF ", "badge"), (" not what is submitted: ", "warning"), words)
+    return line((" WHAT IF ", "badge"), (" not part of the plan: ", "warning"), words)

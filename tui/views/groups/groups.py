@@ -15,7 +15,7 @@ from rowtui.core.base.text import Cost, plural
 from rowtui.core.engine.api.engine import Engine
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
 from rowtui.core.groups.model import Status
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import ListRequest
 from rowtui.tui.widgets.cells import (
     Cell,
     FirstThatFits,
@@ -158,7 +158,7 @@ def rows_of_groups(
 ) -> EngineRows[GroupSummary]:
     """Return the groups; `took` is called with every page."""
 
-    async def ask(asked: ListAsked, start: int, length: int, find: str) -> RowPage[GroupSummary]:
+    async def ask(asked: ListRequest, start: int, length: int, find: str) -> RowPage[GroupSummary]:
         page = await about.engine.groups.page(
             about.action, about.statuses, start, length, asked=asked, find=find
         )
@@ -195,13 +195,15 @@ class DirectoryRows(EngineRows[DirectoryRow]):
         )
 
     async def _ask_engine(
-        self, asked: ListAsked, start: int, length: int, find: str
+        self, asked: ListRequest, start: int, length: int, find: str
     ) -> RowPage[DirectoryRow]:
         page = await self._page(asked, start, length, find)
         self.pointers = page.pointers
         return RowPage(page.total, page.rows, page.of, page.found)
 
-    async def _page(self, asked: ListAsked, start: int, length: int, find: str) -> DirectoriesPage:
+    async def _page(
+        self, asked: ListRequest, start: int, length: int, find: str
+    ) -> DirectoriesPage:
         engine, action, statuses = self._about
         if self._group is None:
             return await engine.groups.directories(
@@ -300,7 +302,7 @@ def why_lines(group: GroupSummary, width: int) -> list[Line]:
     return [
         *lines,
         (),
-        line(("x", "key"), f"  why {what}, and what would change that"),
+        line(("x", "key"), f"  why {what}, and changes that would help"),
         line(("4", "key"), "  pack its job with others"),
     ]
 

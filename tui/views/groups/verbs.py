@@ -160,7 +160,9 @@ class GroupVerbs(ScreenView):
         """
         chosen = self.marked_rows
         if chosen.long:
-            self.dashboard.warn("What failed is retried job by job: press d, then R on a group.")
+            self.dashboard.warn(
+                "Failed directories are retried job by job: press d, then R on a group."
+            )
         elif chosen.action is None or chosen.group is None:
             self.dashboard.warn("There is no group to retry.")
         else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import Engine
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import ListRequest
 from rowtui.core.runs.views import SampleView
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import Wiring
@@ -44,7 +44,7 @@ class Of(NamedTuple):
 def rows_of_samples(engine: Engine, of: Of, wiring: Wiring) -> EngineRows[SampleView]:
     """Return the samples, page by page."""
 
-    async def ask(asked: ListAsked, first: int, length: int, find: str) -> RowPage[SampleView]:
+    async def ask(asked: ListRequest, first: int, length: int, find: str) -> RowPage[SampleView]:
         page = await engine.network.samples(
             of.node, of.filter.states, first, length, frozen=of.frozen, asked=asked, find=find
         )

@@ -28,10 +28,10 @@ NO_NETWORK = (
     line(("This project has no network.", "title")),
     line(),
     line(
-        "A network says how samples flow through the actions of workflow.toml: sources with values"
-        " or files, nodes that run an action for each of their samples, links that bring samples"
-        " together (collapse) or apart (expand), and sinks. rowtui makes the directories, knows"
-        " which job waits for which, and can drive it all to the end."
+        "A network defines how samples flow through the actions of workflow.toml: sources with"
+        " values or files, nodes that run an action for each of their samples, links that bring"
+        " samples together (collapse) or apart (expand), and sinks. rowtui makes the directories,"
+        " derives the dependencies of the jobs, and can drive the whole network to the end."
     ),
     line(),
     line(("rowtui network init", "key"), "  writes a network.toml to begin with"),
@@ -85,7 +85,7 @@ def _standing(run: RunView, width: int, *, brief: bool) -> list[Line]:
     mark = RUN_MARKS[run.status]
     word, glyph, style = mark.word, mark.glyph, mark.style
     if run.status.value == "running" and not run.holder:
-        word, glyph, style = "nobody drives it", "○", "eligible"
+        word, glyph, style = "not driven", "○", "eligible"
     first = [(f"{glyph} {word}", style), (f"  run {run.id}", "")]
     if run.here:
         first.append(("  driven by the autopilot here", "submitted"))
@@ -105,7 +105,7 @@ def _standing(run: RunView, width: int, *, brief: bool) -> list[Line]:
 
 def _left(view: NetworkView) -> list[Line]:
     if not view.jobs:
-        return [line(("no jobs are known yet", "dim"))]
+        return [line(("no jobs yet", "dim"))]
     return [
         line(plural(view.jobs, "job"), ("  that ask for at most ", "dim"), asked_text(view.left))
     ]
@@ -206,7 +206,7 @@ def failure_cells(failure: FailureView) -> dict[str, Cell]:
     return {
         "node": line(("✗ ", "failed"), (failure.node, "failed")),
         "lost": lost,
-        "reason": line(failure.reason or "nobody knows why"),
+        "reason": line(failure.reason or "unknown reason"),
         "directory": line((failure.directory, "dim")),
     }
 

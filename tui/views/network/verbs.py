@@ -80,17 +80,19 @@ class NetworkVerbs(ScreenView):
             what = f"{plural(network.left, 'job')}{' left to send' * going_on}"
             lines.append(line(f"{what}, which ask for at most ", (asked_text(view.left), "title")))
         else:
-            lines.append(line("What is completed does not run again."))
+            lines.append(line("Completed jobs do not run again."))
         if view is not None and any(node.lists for node in view.nodes):
-            lines.append(line("Lists that jobs make will add more: it asks again then."))
+            lines.append(line("Lists that jobs make will add jobs: a dialog asks again then."))
         if snapshot is not None:
             where = f"{snapshot.cluster}: {snapshot.cluster_because}" if snapshot.cluster else ""
-            lines.append(line(("this is ", "dim"), where or "no cluster that is known now"))
-        lines.append(line(("Within these limits it sends jobs without asking.", "dim")))
+            lines.append(line(("this is ", "dim"), where or "an unknown cluster"))
+        lines.append(
+            line(("Within these limits the autopilot submits jobs without asking.", "dim"))
+        )
         return lines
 
     def command_stop(self) -> None:
-        """Stop the autopilot; jobs that were sent go on."""
+        """Stop the autopilot; submitted jobs continue."""
         self.session.note("you", "stopped the autopilot")
         said = "The autopilot has stopped; jobs that were sent go on."
         self._do("stopping the autopilot", self.session.engine.network.stop, said)
@@ -181,7 +183,7 @@ class NetworkVerbs(ScreenView):
         if depend:
             it = "it" if len(chosen) == 1 else "them"
             lines.append(f"{plural(depend, 'further job')} depend{'s' * (depend == 1)} on {it}:"
-                         " those that need their results are cancelled, too")  # fmt: skip
+                         " the jobs that depend on their results are cancelled, too")  # fmt: skip
         else:
             lines.append("no other job depends on that")
 
@@ -220,7 +222,7 @@ class NetworkVerbs(ScreenView):
 
         def redo() -> None:
             self.session.note("you", f"make {plural(view.jobs, 'result')} again")
-            said = f"{plural(view.jobs, 'job')} will run again; s goes on with the run."
+            said = f"{plural(view.jobs, 'job')} will run again; s continues the run."
             self._do("making results again", work, said, marks=True)
 
         question = f"Make {plural(view.jobs, 'result')} again?"
@@ -236,9 +238,9 @@ class NetworkVerbs(ScreenView):
         try:
             waits = await self.session.engine.network.waits(job)
         except Exception as error:
-            self.dashboard.report("nobody knows what it waits for", error)
+            self.dashboard.report("the dependencies cannot be listed", error)
             return
-        self.app.push_screen(PageScreen("What it waits for", waits_lines(waits)))
+        self.app.push_screen(PageScreen("Dependencies", waits_lines(waits)))
 
     # Waiting for the engine
 
@@ -284,8 +286,8 @@ def redo_lines(view: RedoView, marked: bool) -> list[str]:
     if (more := view.roots - MOST_NAMED) > 0 and view.stale:
         lines.append(f"  and {more:,} more")
     nodes = ", ".join(f"{name} {many:,}" for name, many in view.nodes)
-    lines.append(f"with what was made from them: {nodes}")
-    lines.append("What they made goes to the trash, and can be brought back.")
+    lines.append(f"with the directories made from them: {nodes}")
+    lines.append("Their results go to the trash, and can be restored.")
     return lines
 
 
@@ -305,7 +307,7 @@ def waits_lines(waits: WaitPath) -> list[str]:
     if len(waits.steps) == 1:
         state = waits.steps[0].state
         words = {
-            "waiting": "It waits for nothing that is known yet: a list may bring more.",
+            "waiting": "It waits for no job at present: a list may add jobs.",
             "eligible": "It waits for nothing: it is sent with the next step, or by the autopilot.",
             "submitted": "It waits for nothing: it is with a scheduler. Enter shows its log.",
             "failed": "It failed by itself: Enter shows its log, R tries it again.",

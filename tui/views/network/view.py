@@ -189,7 +189,7 @@ class NetworkScreen(NetworkVerbs):
         elif self.samples.has_focus and sample is not None:
             widget.show_made(partial(sample_lines, sample))
             waits = sample.state in ("waiting", "cancelled", "skipped")
-            set_titles(widget, "Sample", "Enter log" + "  b what it waits for" * waits)
+            set_titles(widget, "Sample", "Enter log" + "  b dependencies" * waits)
         else:
             widget.show_made(partial(node_lines, view, node))
             kind = "" if node.kind == "node" else f" ({node.kind})"

@@ -142,7 +142,7 @@ def _against_alone(there: PackedDestination) -> list[str | tuple[str, str]]:
 def _how_good(there: PackedDestination) -> list[str | tuple[str, str]]:
     gap = there.gap
     if gap is None:
-        return ["how good that is cannot be said"]
+        return ["the distance from the optimum is unknown"]
     if there.proven or gap < LEAST_GAP:
         return [("✓ ", "completed"), "the best possible, proven"]
     text = f"within {_percent(gap)} of the best possible"

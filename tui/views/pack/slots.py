@@ -44,7 +44,7 @@ def node_lines(row: BundleRow, jobs: Sequence[PlannedJob], axis: str, width: int
     at = 0 if axis == "cores" else 1
     total = row.node_type.amounts[at]
     if not total:
-        return [line((f"nobody says how much {axis} {row.node_type.name} has", "dim"))]
+        return [line((f"the {axis} of {row.node_type.name} is unknown", "dim"))]
     lanes = row.bundle.lanes[:MOST_LANES]
     taken = [lane.amounts[at] for lane in lanes]
     whole = max(total, sum(taken))
@@ -349,11 +349,11 @@ def _type_lines(row: TypeRow, unit: str, width: int) -> list[Line]:
 
 
 def _facts(it: NodeTypeView, unit: str) -> list[tuple[str, str]]:
-    memory = "" if it.amounts.memory_mb else ", memory not known"
+    memory = "" if it.amounts.memory_mb else ", memory unknown"
     disk = f", {memory_text(it.amounts.disk_mb)} of disk" if it.amounts.disk_mb else ""
     cost = f"{price(it.price)} {visible(unit)} an hour".replace("  ", " ")
     if not it.priced:
-        cost = "nobody gave a price: its cores count"
+        cost = "no price: counted by cores"
     facts = [("has", amounts_words(it.amounts) + memory + disk), ("costs", cost)]
     facts.append(("at most", "as many as wanted" if it.at_most is None else f"{it.at_most:,}"))
     if it.longest_seconds is not None:
@@ -361,9 +361,9 @@ def _facts(it: NodeTypeView, unit: str) -> list[tuple[str, str]]:
     if it.boot_seconds:
         facts.append(("boots in", f"{duration(it.boot_seconds)}, which is paid for"))
     if it.whole_node:
-        facts.append(("whole", "a job has all of it, whatever it needs"))
+        facts.append(("whole", "a job gets the whole node"))
     if it.source:
-        facts.append(("known from", visible(it.source)))
+        facts.append(("source", visible(it.source)))
     return facts
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.text import plural
 from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
-from rowtui.core.project.queue.views import MOST_MARKED, SORTS, QueueAsked, QueuePage
+from rowtui.core.project.queue.views import MOST_MARKED, SORTS, QueuePage, QueueRequest
 from rowtui.tui.commands.running import CANCEL, HOLD, RELEASE, RETRY, JobVerb
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import confirm
@@ -158,7 +158,7 @@ class QueueMarking:
         self,
         app: RowtuiApp,
         table: Callable[[], QueueList],
-        asked: Callable[[], QueueAsked],
+        asked: Callable[[], QueueRequest],
         show: Callable[[], None],
     ) -> None:
         self._app = app
@@ -231,7 +231,7 @@ class QueueMarking:
         try:
             marked = await self._session.engine.queue.marked(keys)
         except Exception as error:
-            self._app.report("the marked jobs are not known", error)
+            self._app.report("the marked jobs cannot be listed", error)
             return
         there = {row.key: row for row in marked}
         for key in keys:

@@ -19,10 +19,10 @@ from rowtui.core.project.queue.views import (
     PROJECT,
     SORTS,
     JobDetail,
-    QueueAsked,
     QueuePage,
+    QueueRequest,
 )
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import ListRequest
 from rowtui.core.submission.plan.model import NO_ID, called
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
@@ -60,7 +60,7 @@ class QueueView(QueueVerbs):
 
     def __init__(self) -> None:
         super().__init__()
-        self._asked = QueueAsked()
+        self._asked = QueueRequest()
         self._rows: QueueRows | None = None
         self._seen: object = None  # The poll of the queues from which the rows are.
         self._sorted = SORTS[0]
@@ -124,13 +124,15 @@ class QueueView(QueueVerbs):
         self._rows, self._seen = rows, self.session.jobs
         self.table.show(rows, ())
 
-    def _question(self, asked: ListAsked) -> QueueAsked:
+    def _question(self, asked: ListRequest) -> QueueRequest:
         """Return the request for rows: filter and order of the list, and the chosen jobs."""
         return self._asked._replace(
             text=asked.filter, sort=asked.sort or SORTS[0], descending=asked.descending
         )
 
-    async def _fetch(self, asked: ListAsked, begin: int, length: int, _: str) -> RowPage[QueueRow]:
+    async def _fetch(
+        self, asked: ListRequest, begin: int, length: int, _: str
+    ) -> RowPage[QueueRow]:
         session = self.session
         if session.job_to_show:
             follow: RowKey | None = RowKey("", 0, None, session.job_to_show)
@@ -190,7 +192,7 @@ class QueueView(QueueVerbs):
             return f"No jobs on {self._asked.clusters[0]}: n goes on to the next."
         return "No jobs yet: mark groups in 2 and submit them."
 
-    def _ask(self, asked: QueueAsked) -> None:
+    def _ask(self, asked: QueueRequest) -> None:
         """Show other rows, or the same rows in another way; the cursor stays on its job."""
         self._asked = asked
         if self._rows is not None:
@@ -252,7 +254,7 @@ class QueueView(QueueVerbs):
         if row.state in WAITS:
             title += " · why is it not running?"
         log = "Enter log · " if row.ours else ""
-        set_titles(panel, title, f"{log}w all that {row.cluster} says")
+        set_titles(panel, title, f"{log}w all details from {row.cluster}")
 
     def _take_row(self) -> None:
         """Store the row under the cursor, for the checks whether a command can be used."""

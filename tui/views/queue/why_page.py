@@ -105,7 +105,7 @@ def detail_lines(detail: JobDetail, now: float, width: int) -> list[Line]:
         )
     if detail.ahead is not None and detail.waiting:
         before = "none" if not detail.ahead else f"{detail.ahead:,} of {detail.waiting:,}"
-        told = f"{before} of those that wait there (an array is one)"
+        told = f"{before} of the jobs that wait there (an array counts once)"
         lines.append(_field("goes first", told))
     if detail.estimated and not detail.problem:
         start = start_text(detail.start, now)

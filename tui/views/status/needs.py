@@ -89,7 +89,7 @@ def need_detail(need: NeedItem, width: int) -> list[Line]:
     if need.step is not NextStep.NOTHING:
         lines.append(line(("Enter ", "key"), need.step.value))
     if need.step is NextStep.FAILED:
-        lines.append(line(("R ", "key"), "try those that failed like this again"))
+        lines.append(line(("R ", "key"), "retry the directories with this failure"))
     return lines
 
 

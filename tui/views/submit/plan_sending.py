@@ -46,7 +46,7 @@ def copied_first(copying: Copying) -> list[Line]:
     """Return the lines about copied files; empty if every cluster sees the project."""
     title = ("copied first ", "dim")
     if copying.error:
-        return [line(title, ("▲ not known: ", "warning"), copying.error)]
+        return [line(title, ("▲ unknown: ", "warning"), copying.error)]
     if copying.views is None:
         return [line(title, "…")] if copying.far else []
     lines = []
@@ -108,7 +108,7 @@ def sending_line(sending: Sending, now: float | None = None, width: int = 0) -> 
         )
         return (*parts, *_bar(sending, width - width_of(parts), now))
     if sending.phase == "stopping" and sending.copied:
-        return line(("▲ ", "warning"), "stopping; what was copied is kept")
+        return line(("▲ ", "warning"), "stopping; copied files are kept")
     if sending.phase == "stopping":
         return line(("▲ ", "warning"), f"stopping after this job: {sending.done:,} of {total:,}")
     if sending.phase == "broken":
@@ -177,11 +177,11 @@ def afterwards(sending: Sending) -> list[Line]:
     if sending.refused:
         lines.append(line(
             ("✗ ", "failed"), f"{plural(sending.refused, 'job')} refused: the directories are free "
-            "again. Mend what is said above, then plan anew in 2.",
+            "again. Correct the errors above, then plan again in 2.",
         ))  # fmt: skip
     if sending.skipped:
         lines.append(line(
-            ("– ", "warning"), f"{plural(sending.skipped, 'job')} skipped: the rows say why.",
+            ("– ", "warning"), f"{plural(sending.skipped, 'job')} skipped: the rows show why.",
         ))  # fmt: skip
     if sending.not_sent and not sending.running:
         lines.append(line(

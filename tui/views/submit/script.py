@@ -19,7 +19,7 @@ from rowtui.core.project.review.script_diff import (
     difference,
     folded,
 )
-from rowtui.core.project.review.views import ExportedFiles, ScriptAsked, ScriptBefore, asked_for
+from rowtui.core.project.review.views import ExportedFiles, ScriptBefore, ScriptRequest, asked_for
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.shell.external_program import open_in_pager
 from rowtui.tui.shell.session import FILTERS
@@ -130,10 +130,10 @@ class ScriptLook:
 
     full: bool = False
     unfolded: bool = False
-    known: dict[ScriptAsked, ScriptBefore | None] = field(default_factory=dict)
-    asking: ScriptAsked | None = None  # The request that is under way.
+    known: dict[ScriptRequest, ScriptBefore | None] = field(default_factory=dict)
+    asking: ScriptRequest | None = None  # The request that is under way.
     _plan_id: str = ""
-    _differences: dict[tuple[str, ScriptAsked], ScriptDifference] = field(default_factory=dict)
+    _differences: dict[tuple[str, ScriptRequest], ScriptDifference] = field(default_factory=dict)
 
     def begin(self, plan_id: str) -> None:
         """Reset the state for another plan."""
@@ -143,7 +143,7 @@ class ScriptLook:
             self.asking = None
             self._differences.clear()
 
-    def missing(self, jobs: Sequence[PlannedJob], scheduler: str) -> ScriptAsked | None:
+    def missing(self, jobs: Sequence[PlannedJob], scheduler: str) -> ScriptRequest | None:
         """Return the request that is necessary before the difference of these jobs' script can be
         shown.
         """
@@ -206,16 +206,16 @@ class SubmitSteps(ScreenView):
 
     # The earlier script
 
-    def ask_before(self, asked: ScriptAsked) -> None:
+    def ask_before(self, asked: ScriptRequest) -> None:
         """Ask for an earlier script; only the newest request counts."""
         self.script_look.asking = asked
         start(self.app, partial(self._ask_before, asked), "script-before", exclusive=True)
 
-    async def _ask_before(self, asked: ScriptAsked) -> None:
+    async def _ask_before(self, asked: ScriptRequest) -> None:
         try:
             before = await self.session.engine.plans.script_before(asked)
         except Exception as error:
-            self.dashboard.report("the last script is not known", error)
+            self.dashboard.report("the last script cannot be read", error)
             before = None
         self.script_look.known[asked] = before
         self.script_look.asking = None
@@ -238,7 +238,7 @@ class SubmitSteps(ScreenView):
                 job.action_index, chosen.statuses, 0, 1, find=first
             )
         except Exception as error:
-            self.dashboard.report("the group of this job is not known", error)
+            self.dashboard.report("the group of this job cannot be found", error)
             return
         if page.found is None:
             text = f"No {word} group begins with {visible(first)} now."

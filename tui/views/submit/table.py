@@ -17,7 +17,7 @@ from rowtui.core.base.filter import (
     RowFilter,
     row_matches,
 )
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.views.submit.plan import Sending
 from rowtui.tui.views.submit.plan_rows import PlanRow, SingleRows, row_cells, row_values
@@ -103,7 +103,7 @@ class PlanRows(ListRows[PlanRow]):
 
     # The interface for a `ListTable`
 
-    def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
+    def arrange(self, asked: ListRequest, key: Hashable | None, names: Mapping[str, str]) -> None:
         """Use another filter, or another order; a filter that cannot be parsed changes nothing."""
         wanted, self.problem = read_filter(asked.filter, names)
         if wanted is None:

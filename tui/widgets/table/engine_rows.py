@@ -19,7 +19,7 @@ from rowtui.core.base.filter import (
     with_known_fields,
 )
 from rowtui.core.base.values import JsonKind, kind_of
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.tui.widgets.cells import Cell, FirstThatFits, Number, plain
 from rowtui.tui.widgets.table.rows import ListRows, PagedRows
 
@@ -49,12 +49,12 @@ def read_filter(text: str, names: Mapping[str, str]) -> tuple[RowFilter | None, 
 class Arranged(Protocol):
     """Rows that can be filtered and sorted. `problem` is why the newest request was refused."""
 
-    asked: ListAsked  # The request of the rows now, or soon.
+    asked: ListRequest  # The request of the rows now, or soon.
     problem: str
     of: int  # The number of rows without the filter.
     settled: bool  # Whether the rows are those of `asked`.
 
-    def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
+    def arrange(self, asked: ListRequest, key: Hashable | None, names: Mapping[str, str]) -> None:
         """Change filter and order. `key`: the row to keep; `names`: name of a column -> id."""
         ...
 
@@ -78,7 +78,7 @@ class RowPage(NamedTuple, Generic[Item]):
     found: int | None = None
 
 
-Ask = Callable[[ListAsked, int, int, str], Awaitable[RowPage[Item]]]
+Ask = Callable[[ListRequest, int, int, str], Awaitable[RowPage[Item]]]
 
 
 class EngineRows(PagedRows[Item]):
@@ -98,7 +98,7 @@ class EngineRows(PagedRows[Item]):
         spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], object],
         arrived: Callable[[], None],
         failed: Callable[[Exception], None],
-        asked: ListAsked = AS_IS,
+        asked: ListRequest = AS_IS,
     ) -> None:
         super().__init__(
             self._fetch_asked, key_of, cells_of, spawn=spawn, arrived=arrived, failed=failed
@@ -114,7 +114,7 @@ class EngineRows(PagedRows[Item]):
         self._find = ""
         self._found: tuple[Hashable, int] | None = None
 
-    def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
+    def arrange(self, asked: ListRequest, key: Hashable | None, names: Mapping[str, str]) -> None:
         """Send the request at once; a request that is under way is ignored."""
         self.asked = asked
         self.problem = ""
@@ -212,7 +212,7 @@ class MemoryRows(ListRows[Item]):
             return self._values_of(item)
         return {name: _value_of(cell) for name, cell in self._cells_of(0, item).items()}
 
-    def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
+    def arrange(self, asked: ListRequest, key: Hashable | None, names: Mapping[str, str]) -> None:
         """Use another filter, or another order; a filter that cannot be parsed changes nothing."""
         wanted, self.problem = read_filter(asked.filter, names)
         if wanted is None:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from rowtui.core.base.filter import FilterError, RowFilter, parse_filter, places
-from rowtui.core.project.views.views import AS_IS, ListAsked
+from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.fields import FilterBar
 from rowtui.tui.widgets.table.engine_rows import Arranged
@@ -126,7 +126,7 @@ class FilteredTable(VirtualTable):
             wanted = RowFilter()
         self.places = partial(places, wanted) if wanted.terms else None
 
-    def ask(self, asked: ListAsked) -> None:
+    def ask(self, asked: ListRequest) -> None:
         """Use this filter and order from now on."""
         if asked == self.asked or not isinstance(self.source, Arranged):
             return

@@ -164,7 +164,7 @@ def read_lines(text: str) -> tuple[tuple[str, str], ...]:
 # Explanations of the reasons that `parse` reads from the letters of Grid Engine's states.
 
 _WAIT = "Nothing needs to be done."
-_CLEAR = "Mend the cause and have the error cleared (`qmod -cj`), or cancel it and submit again."
+_CLEAR = "Correct the cause and have the error cleared (`qmod -cj`), or cancel it and submit again."
 
 
 def _in_error(match: re.Match[str]) -> ReasonExplanation:
@@ -188,11 +188,11 @@ GRID_ENGINE = Reasons(
         "being deleted": ReasonExplanation("It is being cancelled.", _WAIT),
         "being started": ReasonExplanation("It has its node and is being started.", _WAIT),
         "suspended": ReasonExplanation(
-            "Somebody stopped it; it keeps its memory and goes on when it is resumed.",
+            "A user or an administrator suspended the job; it keeps its memory until it resumes.",
             "Resume it (`qmod -usj`), or ask who stopped it.",
         ),
         "its queue is suspended": ReasonExplanation(
-            "Its queue was stopped; it keeps its memory and goes on with the queue.", _WAIT
+            "Its queue was stopped; the job keeps its memory and resumes with the queue.", _WAIT
         ),
         "load": ReasonExplanation("Its node is too busy: it goes on when the load falls.", _WAIT),
     },

@@ -154,7 +154,7 @@ def read_dry_run(result: CommandResult) -> DryAnswer:
         _UNSUITABLE.search(it) or _REFUSED.match(it) or _NEVER_SENT.match(it) for it in refusals
     ):
         return DryAnswer(DryVerdict.REFUSES, said)
-    return DryAnswer(DryVerdict.NOT_TOLD, said or "qsub said nothing")
+    return DryAnswer(DryVerdict.NOT_TOLD, said or "qsub printed nothing")
 
 
 def _said(lines: Iterable[str]) -> str:

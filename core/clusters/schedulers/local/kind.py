@@ -31,8 +31,8 @@ class LocalKind(SchedulerKind):
         return LocalScheduler(cluster)
 
     async def detail(self, transport: Transport, job: JobKey, *, estimate: bool) -> SchedulerDetail:
-        told = "what is known of its jobs stands here"
-        return SchedulerDetail(problem=f"a scheduler of the kind {self.name} is not asked: {told}")
+        problem = f"a scheduler of the kind {self.name} reports no further details"
+        return SchedulerDetail(problem=problem)
 
     async def load(self, transport: Transport, cluster: str, timeout: float) -> ClusterLoad:  # noqa: ASYNC109
         import asyncio

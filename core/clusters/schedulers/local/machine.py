@@ -87,7 +87,7 @@ def _stated(environment: Mapping[str, str], name: str, least: int) -> int | None
     if not text.isascii() or not text.isdecimal() or int(text) < least:
         raise RowtuiError(
             f"{name} is {text!r}, which is not a whole number of at least {least}",
-            f"Set {name} to a number, or unset it to use what the machine has.",
+            f"Set {name} to a number, or unset it to use the machine's own number.",
         )
     return int(text)
 

@@ -168,7 +168,7 @@ class LocalScheduler:
             return f"the job's time limit is {job.walltime_seconds} seconds"
         for number in job.after:
             if self._queue.read_job(number) is None:
-                return f"the job waits for job {number}, which is not known here"
+                return f"the job waits for job {number}, which is unknown here"
         return ""
 
     def _explain(self, error: OSError) -> str:
@@ -261,7 +261,7 @@ class LocalScheduler:
     def _cancel_one(self, number: int) -> str:
         job = self._queue.read_job(number)
         if job is None:
-            return f"job {number} is not known here"
+            return f"job {number} is unknown here"
         # The process that makes the claim decides: with this claim, no process will run the job.
         if self._queue.cancel_waiting(job, "cancelled"):
             return ""

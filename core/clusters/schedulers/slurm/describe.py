@@ -126,7 +126,7 @@ def _absence(result: CommandResult) -> str:
     if result.trouble is Trouble.NOT_STARTED or result.exit_status == 127:
         return "Slurm's commands (sbatch, scontrol) are not on PATH"
     if _UNCONFIGURED.encode() in result.stderr:
-        return "Slurm's commands are installed, but no slurm.conf tells them of a cluster"
+        return "Slurm's commands are installed, but no slurm.conf describes a cluster"
     return ""
 
 

@@ -174,4 +174,4 @@ def _problem(result: CommandResult, found: object) -> str:
     if result.trouble is not None:
         return result.complaint
     said = " ".join(result.stderr.decode(errors="replace").split())
-    return said[:300] or result.complaint or "it said nothing"
+    return said[:300] or result.complaint or "it printed nothing"

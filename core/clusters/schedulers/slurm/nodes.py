@@ -149,7 +149,7 @@ def _sleeping(
             found.append(node._replace(name=names[0], number=len(names)))
     if unknown:
         nodes = plural(len(unknown), "node")
-        text = f"{partition.name}: Slurm says nothing of {nodes}, the first: {unknown[0]}"
+        text = f"{partition.name}: Slurm does not report {nodes}, the first: {unknown[0]}"
         notices.append(visible(text))
     return found
 

@@ -17,8 +17,8 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import header_value, visible
 
 _NO_JOB = "no job would be submitted"
-_ORDER = "rowtui says itself which job waits for which"
-_LOG = "rowtui shows this log; output_file_name in workflow.toml says where it is"
+_ORDER = "rowtui sets the dependencies of jobs"
+_LOG = "rowtui shows this log; output_file_name in workflow.toml sets its path"
 _WHOSE = "jobs are those of the user who submits them"
 _REFUSED: Mapping[str, str] = {
     "array": "one script is one job here, for one group of directories",
@@ -30,7 +30,7 @@ _REFUSED: Mapping[str, str] = {
     "output": _LOG,
     "error": _LOG,
     "chdir": "jobs run in the folder of the project",
-    "clusters": "the destination's runner says which cluster it is",
+    "clusters": "the destination's runner sets the cluster",
     "parsable": "rowtui passes it itself",
     "wait": "the submission would last until the job has ended",
     "test-only": _NO_JOB,

@@ -50,7 +50,7 @@ WORDS = {
     "Dependency": ReasonExplanation("It waits for other jobs to end.", _WAIT),
     "DependencyNeverSatisfied": _never(
         "A job that it has to wait for did not end as it must: this one never starts.",
-        "Cancel it, and submit again what failed.",
+        "Cancel it, and submit the failed job again.",
     ),
     "JobHeldUser": HELD,
     "JobHeldAdmin": _never(
@@ -61,12 +61,12 @@ WORDS = {
     ),
     "launch failed requeued held": _never(
         "It could not be started on its node, and is held.",
-        "Release it to try again, or cancel it and submit it again. If it fails again, tell the"
-        " administrators the node.",
+        "Release it to try again, or cancel it and submit it again. If it fails again, report"
+        " the node to the administrators.",
     ),
     "launch failure limit exceeded requeued held": _never(
         "It could not be started several times, and is held.",
-        "Tell the administrators; then release it, or cancel it and submit it again.",
+        "Report it to the administrators; then release it, or cancel it and submit it again.",
     ),
     "JobHoldMaxRequeue": _never(
         "It was put back into the queue too many times, and is held.",
@@ -90,7 +90,7 @@ WORDS = {
         "Cancel it, and ask for another number of nodes or use another partition.",
     ),
     "PartitionConfig": _never(
-        "The partition is not meant for such a job: it can never give what this one asks for.",
+        "The partition is not meant for such a job: its limits exclude the request.",
         _LESS,
     ),
     "PartitionDown": _CLOSED,

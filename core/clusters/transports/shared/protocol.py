@@ -249,7 +249,7 @@ def read_result(argv: Sequence[str], frame: Message) -> CommandResult:
     except ValueError:
         raise ProtocolError("a result has an unknown trouble") from None
     if not 0 <= length <= len(frame.body):
-        raise ProtocolError("a result is shorter than it says")
+        raise ProtocolError("a result is shorter than its stated length")
     return CommandResult(
         tuple(argv),
         status,

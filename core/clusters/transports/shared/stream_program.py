@@ -28,7 +28,9 @@ def main() -> int:
         shared.connect(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
         data = shared.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
         if CREDENTIALS.unpack(data)[1] != os.geteuid():
-            return complain("somebody else is at the other end of the shared connection")
+            return complain(
+                "the process at the other end of the shared connection belongs to another user"
+            )
         with shared.makefile("rb") as answers:
             send(shared, json.loads(greeting))
             head, _ = receive(answers)

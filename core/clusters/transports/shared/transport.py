@@ -119,7 +119,7 @@ def refusal_in(answer: Message) -> SharedError | None:
             "rowtui disconnect ends it",
         )
     if refused == "logging in":
-        return SharedError("somebody is logging in for the shared connection right now")
+        return SharedError("another login for the shared connection is in progress")
     if refused:
         return NobodyThere("the shared connection is being ended")
     return None

@@ -277,7 +277,7 @@ def test_one_of_several_partitions_that_slurm_takes_together_is_known(tmp_path: 
 def test_in_rows_file_node_types_are_told_where_to_go(tmp_path: Path) -> None:
     problems = load(tmp_path, "", row=HEAD).problems
     assert [it.message for it in problems] == ["unknown key `node_type` in `cluster`"]
-    assert problems[0].hint == "Row does not know it: write it in ~/.config/rowtui/clusters.toml"
+    assert problems[0].hint == "Row has no entry for it: write it in ~/.config/rowtui/clusters.toml"
 
 
 @pytest.mark.parametrize(

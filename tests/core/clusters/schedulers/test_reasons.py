@@ -353,7 +353,7 @@ def test_how_slurm_says_that_a_job_failed(reason: str, how: dict[str, Any], word
         (Job(7, JobState.CANCELLED, elapsed=5), "It was cancelled while it ran."),
         (Job(7, JobState.CANCELLED, reason="preempted"), "A job of higher priority took its place"),
         (Job(7, JobState.CANCELLED, reason="DependencyNeverSatisfied"), "did not end well"),
-        (Job(7, JobState.LOST), "knows nothing of it any more"),
+        (Job(7, JobState.LOST), "has no record of this job any more"),
         (Job(7, JobState.SUSPENDED), "stopped for the time being"),
         (Job(7, JobState.COMPLETED, exit_code=0), "It ended well."),
         (Job(7, JobState.COMPLETING), "cleans up"),

@@ -101,12 +101,13 @@ async def test_the_same_while_sessions_of_a_real_server_are_killed(
     (tmp_path / "ran").touch()
     running = asyncio.create_task(append_many(transport, tmp_path / "ran", 40))
 
-    while not running.done():
-        before = len((tmp_path / "ran").read_text())
-        await asyncio.to_thread(login.cut)
-        while len((tmp_path / "ran").read_text()) < before + 20 and not running.done():
-            await asyncio.wait({running}, timeout=0.01)
-    results = await running
+    async with asyncio.timeout(50):
+        while not running.done():
+            before = len((tmp_path / "ran").read_text())
+            await asyncio.to_thread(login.cut)
+            while len((tmp_path / "ran").read_text()) < before + 20 and not running.done():
+                await asyncio.wait({running}, timeout=0.01)
+        results = await running
     await transport.run(["true"], timeout=60)
     await theirs.close()
 

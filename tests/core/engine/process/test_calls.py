@@ -85,7 +85,8 @@ async def test_a_large_plan_comes_whole_while_the_loop_goes_on_and_is_named_afte
             turns += 1
 
     beating = asyncio.ensure_future(beat())
-    plan = await engine.plans.make(3_000, None, None)
+    async with asyncio.timeout(50):
+        plan = await engine.plans.make(3_000, None, None)
     beating.cancel()
     assert plan == plan_of(3_000, "#" * 3000)
     # 9 MB came in pieces of 64 kB, and the loop had its turn between them.

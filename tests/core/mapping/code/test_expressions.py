@@ -423,7 +423,7 @@ def test_an_exception_that_cannot_be_printed_is_named_all_the_same() -> None:
 def test_an_error_of_galaxys_objects_keeps_its_words_and_its_hint() -> None:
     error = failure(compile_block("app.model.context"), app=App())
 
-    assert error.message == "app.model is part of Galaxy; rowtui has no such thing"
+    assert error.message == "app.model is part of Galaxy; rowtui does not have it"
     assert "docs/mapping.md" in error.hint
     assert isinstance(error.cause, NotInRowtui)
 

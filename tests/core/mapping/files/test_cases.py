@@ -94,7 +94,7 @@ def test_cases_that_come_out_as_expected_pass() -> None:
         ("bwa", "{not_destination: [a, slurm]}", "it goes to slurm, where it may not go"),
         ("bwa", "{outcome: failed}", "the outcome is not failed: it goes to slurm"),
         ("bwa", "{cores: 5}", "cores is 4, not 5"),
-        ("bwa", "{gpus: 1}", "gpus is not given, not 1"),
+        ("bwa", "{gpus: 1}", "gpus is not set, not 1"),
         ("bwa", "{params: {queue: long}}", "param queue is `q4`, not `long`"),
         ("bwa", "{params: {n: '3'}}", "param n is 3 as a number, not as text"),
         ("bwa", "{params: {queue: null}}", "param queue is there: `q4`"),

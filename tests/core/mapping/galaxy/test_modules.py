@@ -98,7 +98,7 @@ def test_a_job_has_state_attempt_parameters_and_history() -> None:
 def test_other_parts_of_galaxy_are_explained(shown: object, text: str, what: str) -> None:
     failed = error(text, **{text.partition(".")[0]: shown})
 
-    assert failed.message == f"{what} is part of Galaxy; rowtui has no such thing"
+    assert failed.message == f"{what} is part of Galaxy; rowtui does not have it"
     assert isinstance(failed.cause, NotInRowtui)
     assert isinstance(failed.cause, RowtuiError)
 

@@ -168,7 +168,7 @@ def test_a_file_that_is_no_mapping_has_its_problem_and_nothing_else() -> None:
 
 def test_a_finding_reads_as_compilers_write_them() -> None:
     (found,) = findings("tools: {a: {cores: 1}}")
-    assert str(found).splitlines()[0] == ("a.yml:1: warning T102: tool `a` says cores, but no mem")
+    assert str(found).splitlines()[0] == ("a.yml:1: warning T102: tool `a` sets cores, but no mem")
 
 
 def test_names_from_files_cannot_write_to_the_terminal() -> None:
@@ -229,7 +229,7 @@ FOUND = {
              "bwa", "bwa$"),
     "M204": ("warning", "the same", "tools: {bwa: {gpus: 1}, %s: {gpus: 1, mem: 1}}",
              "bwa.*", "bwa/.*"),
-    "M205": ("warning", "is replaced by", "tools: {bwa/1: {gpus: 1%s}, bwa/.*: {gpus: 2}}",
+    "M205": ("warning", "are replaced by", "tools: {bwa/1: {gpus: 1%s}, bwa/.*: {gpus: 2}}",
              "", ", mem: 1"),
     "M206": ("warning", "every role", "global: {default_inherits: %s}\n"
              "roles: {default: {gpus: 1}, r: {gpus: 2}}", "default", "other"),
@@ -416,9 +416,9 @@ def test_a_name_is_found_on_its_line_of_the_code() -> None:
         params: {a: "{cores} {entty.id}", b: "{candidate_destinations}"}
     """
     assert [(each.place.line, each.place.column, each.message) for each in only("M501", text)] == [
-        (5, 30, "name `unknwon` is not known in rank of tool `t`"),
-        (6, 17, "name `entty` is not known in params.a of tool `t`"),
-        (6, 42, "name `candidate_destinations` is not known in params.b of tool `t`"),
+        (5, 30, "name `unknwon` is not defined in rank of tool `t`"),
+        (6, 17, "name `entty` is not defined in params.a of tool `t`"),
+        (6, 42, "name `candidate_destinations` is not defined in params.b of tool `t`"),
     ]
     assert only("M501", text)[1].hint == "did you mean 'entity'?"
 

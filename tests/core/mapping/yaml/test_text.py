@@ -242,7 +242,7 @@ def test_an_alias_of_nothing_and_a_recursive_one_are_refused(parser: str) -> Non
     assert "`*hisat2` refers to nothing" in nothing.message
     assert "quotes" in nothing.hint
     assert (inside.line, inside.column) == (2, 8)
-    assert "stands inside what it refers to" in inside.message
+    assert "stands inside its own anchor" in inside.message
 
 
 # ---------------------------------------------------------------- what is wrong, and where
@@ -293,7 +293,7 @@ def test_a_merge_key_given_twice_is_a_duplicate() -> None:
         ("%YAML 1.1\n---\na: yes", 1, 1, "YAML 1.2", "`yes`"),
         ("%YAML 3.0\n---\na: 1", 1, 1, "`%`", "Remove"),
         ("a: " + "9" * 5000, 1, 4, "5,000 characters is too large", "quotes"),
-        ("a: !!bool yes", 1, 4, "`yes` is not what its tag", "Remove"),
+        ("a: !!bool yes", 1, 4, "`yes` does not match its tag", "Remove"),
     ],
 )
 def test_a_fault_is_explained_in_words_at_its_place(

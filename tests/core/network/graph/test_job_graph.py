@@ -212,7 +212,7 @@ def test_a_job_that_did_not_fail_by_itself_is_not_retried_and_the_error_names_wh
     with pytest.raises(JobGraphError, match="job 1 is cancelled") as raised:
         graph.retry(1)
 
-    assert raised.value.hint == "retry what it was lost with: 0"
+    assert raised.value.hint == "retry the failed jobs that it depends on: 0"
 
 
 def test_what_a_person_cancelled_stays_so_when_what_it_needs_is_retried() -> None:

@@ -143,7 +143,7 @@ def test_a_table_of_no_rows_has_no_samples() -> None:
     assert csv(["a", "b"]).count == 0
     assert csv(["a", "b"]).values == ((),)
     assert objects([], dimensions=("x",)).count == 0
-    with pytest.raises(SourceError, match="has nothing in it"):
+    with pytest.raises(SourceError, match="is empty, so that"):
         objects([])
 
 

@@ -122,7 +122,7 @@ async def test_clusters_are_shown_with_what_they_are_and_why_one_cannot_be_reach
         assert beta.login_command == "rowtui connect beta"
 
         gamma = shown["gamma"]
-        assert gamma.away == ("SITE is not 'gamma' here, and no [cluster.ssh] says how to reach it")
+        assert gamma.away == ("SITE is not 'gamma' here, and no [cluster.ssh] defines its login")
         assert gamma.places == (f"{home}/.config/row/clusters.toml:1", f"{file}:25")
         assert shown["local"].kinds[0].name == "this-machine"
         assert "broken" not in shown

@@ -144,7 +144,7 @@ async def test_results_that_cannot_be_fetched_stay_submitted(
     await project.jobs.view()
     assert project.state.submitted_set("one").bit_count() == len(NAMES)
     login.restart()
-    await project.reach.connect("alpha")
+    await project.connections.connect("alpha")
     await ended(project)
     assert project.state.completed["one"].bit_count() == len(NAMES)
     await project.let_go()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.model import Remote
+from rowtui.core.clusters.transports.cluster_transport import transport_for
 from rowtui.core.clusters.transports.login import (
     Asker,
     LoginError,
@@ -14,8 +15,7 @@ from rowtui.core.clusters.transports.login import (
     Prompt,
     UnknownHostKey,
 )
-from rowtui.core.clusters.transports.reach import transport_for
-from rowtui.core.project.context.credentials import Door, asks_for_password
+from rowtui.core.project.context.credentials import LoginCredentials, asks_for_password
 
 from tests.rig.faults import Prompt as Asked
 from tests.rig.faulty import faulty_login
@@ -72,7 +72,7 @@ async def log_in(
             f" UserKnownHostsFile {node.known_hosts}\n IdentityAgent none\n IdentitiesOnly yes\n"
         )
         remote = Remote("node", config=(str(config),))
-        transport = transport_for(remote, Door(remote, lambda: person), cluster="node")
+        transport = transport_for(remote, LoginCredentials(remote, lambda: person), cluster="node")
         await transport.reconnect()
         await transport.close()
         return [answer for login in node.logins for answer in login.answers]
@@ -127,7 +127,7 @@ async def test_a_jump_host_never_gets_the_password_of_the_cluster(
         )
         remote = Remote("node", config=(str(config),))
         person = Person("gate's")
-        transport = transport_for(remote, Door(remote, lambda: person), cluster="node")
+        transport = transport_for(remote, LoginCredentials(remote, lambda: person), cluster="node")
         # when somebody logs in
         with pytest.raises(LoginError):  # nobody listens behind it
             await transport.reconnect()

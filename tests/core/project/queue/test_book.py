@@ -15,7 +15,7 @@ from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 from rowtui.core.project.queue.book import MOST_JOBS, QueueBook
 from rowtui.core.project.queue.needs import AT_ONCE, LONG, STUCK, queue_needs
 from rowtui.core.project.queue.rows import Foreign, QueueRow, RowKey
-from rowtui.core.project.queue.views import SORTS, QueueAsked
+from rowtui.core.project.queue.views import SORTS, QueueRequest
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
 from rowtui.core.submission.plan.model import JobRecord, JobStep
 
@@ -87,15 +87,15 @@ def test_arrays_and_bundles_of_three_are_one_row_and_unfold() -> None:
     pair = [job(7, token=f"c.{it}", task=it) for it in (0, 1)]
     book = QueueBook()
     book.take(view(*array, *bundle, *pair))
-    page = book.page(QueueAsked(), 0, 10)
+    page = book.page(QueueRequest(), 0, 10)
     assert labels(page.rows) == ["9[1-3,7]", "8×3", "7_0", "7_1"]
     assert [row.jobs for row in page.rows] == [4, 3, 1, 1]
     assert (page.total, page.jobs) == (4, 9)
     fold = page.rows[0].key
-    open_ = book.page(QueueAsked(unfolded=frozenset({fold})), 0, 10)
+    open_ = book.page(QueueRequest(unfolded=frozenset({fold})), 0, 10)
     assert labels(open_.rows)[:5] == ["9[1-3,7]", "9_1", "9_2", "9_3", "9_7"]
     assert all(row.inside and row.key.parent == fold for row in open_.rows[1:5])
-    assert book.page(QueueAsked(folding=False), 0, 1).total == 4 + 7
+    assert book.page(QueueRequest(folding=False), 0, 1).total == 4 + 7
     assert book.chosen([fold], "cancel").jobs == 4
     assert sorted(book.tokens([fold, open_.rows[1].key], "cancel")) == ["a.1", "a.2", "a.3", "a.7"]
 
@@ -104,20 +104,20 @@ def test_a_row_is_found_again_after_a_poll_a_fold_and_by_its_token_alone() -> No
     array = [job(9, token=f"a.{it}", task=it) for it in range(5)]
     book = QueueBook()
     book.take(view(*array, job(3)))
-    key = book.page(QueueAsked(folding=False), 3, 1).rows[0].key
+    key = book.page(QueueRequest(folding=False), 3, 1).rows[0].key
     book.take(view(job(11), *array, job(3)))
-    assert book.page(QueueAsked(folding=False, follow=key), 0, 1).followed == 4
-    assert book.page(QueueAsked(follow=key), 0, 1).followed == 1  # its array
+    assert book.page(QueueRequest(folding=False, follow=key), 0, 1).followed == 4
+    assert book.page(QueueRequest(follow=key), 0, 1).followed == 1  # its array
     by_token = RowKey("", 0, None, "t3")
-    assert book.page(QueueAsked(follow=by_token), 0, 1).followed == 2
-    assert book.page(QueueAsked(follow=RowKey("", 0, None, "gone")), 0, 1).followed is None
+    assert book.page(QueueRequest(follow=by_token), 0, 1).followed == 2
+    assert book.page(QueueRequest(follow=RowKey("", 0, None, "gone")), 0, 1).followed is None
 
 
 def test_a_verb_takes_only_jobs_in_a_state_for_it_and_none_of_others() -> None:
     jobs = [job(1), job(2, JobState.HELD), job(3, JobState.FAILED, ended=NOW)]
     book = QueueBook()
     book.take(view(*jobs, others=(Job(99, JobState.PENDING),)))
-    rows = book.page(QueueAsked(whose="mine"), 0, 9).rows
+    rows = book.page(QueueRequest(whose="mine"), 0, 9).rows
     assert [row.ours for row in rows] == [True, True, True, False]
     keys = [row.key for row in rows]
     for verb, tokens in {
@@ -136,21 +136,21 @@ def test_a_filter_has_the_words_of_every_list_and_says_why_it_cannot_be_read() -
         "priority": ["1"], "state=running": ["2"], "!state=running": ["1"], "~prio|x": ["1"],
         "elapsed>45m": ["2"], "action=sample job=2": ["2"],
     }.items():  # fmt: skip
-        page = book.page(QueueAsked(text=text), 0, 9)
+        page = book.page(QueueRequest(text=text), 0, 9)
         assert labels(page.rows) == found, text
         assert page.all_jobs == 2
-    assert "no column" in book.page(QueueAsked(text="colour=red"), 0, 9).problem
+    assert "no column" in book.page(QueueRequest(text="colour=red"), 0, 9).problem
 
 
 def test_everybodys_jobs_are_listed_without_those_that_are_mine() -> None:
     book = QueueBook()
     book.take(view(job(1), others=(Job(5, JobState.RUNNING),)))
     book.take_foreign([Foreign("anvil", "ada", Job(it, JobState.PENDING)) for it in (5, 6)])
-    page = book.page(QueueAsked(whose="everybody"), 0, 9)
+    page = book.page(QueueRequest(whose="everybody"), 0, 9)
     assert [(row.label, row.user, row.ours) for row in page.rows] == [
         ("1", "", True), ("5", "", False), ("6", "ada", False),
     ]  # fmt: skip
-    assert book.page(QueueAsked(), 0, 9).hidden == 1
+    assert book.page(QueueRequest(), 0, 9).hidden == 1
 
 
 @settings(max_examples=60)
@@ -170,7 +170,7 @@ def test_every_job_is_in_the_pages_once_whatever_the_order(
     jobs = [job(array, state, token=f"a{array}.{task}", task=task) for array, state, task in made]
     book = QueueBook()
     book.take(view(*jobs))
-    asked = QueueAsked(sort=sort, descending=descending, folding=folding)
+    asked = QueueRequest(sort=sort, descending=descending, folding=folding)
 
     def rows() -> Iterator[QueueRow]:
         total = book.page(asked, 0, 0).total
@@ -193,7 +193,7 @@ def test_a_hundred_thousand_jobs_of_squeue_become_pages_of_bounded_size() -> Non
     text = "".join(record.format(number) for number in range(1, 100_001))
     book = QueueBook()
     book.take(view(others=tuple(form.read(text.encode()).jobs)))
-    page = book.page(QueueAsked(whose="mine", sort="id"), 70_000, 100)
+    page = book.page(QueueRequest(whose="mine", sort="id"), 70_000, 100)
     assert (page.total, len(page.rows), page.rows[0].label) == (100_000, 100, "70001")
     assert len(pickle.dumps(page)) < 60_000
 
@@ -272,7 +272,7 @@ def test_words_of_jobs_of_every_kind_are_found() -> None:
         "grace": "9", "hers": "9", "mine": "7_3", "7_3": "7_3", "gpu": "7_3", "n1": "7_3",
         "why": "7_3", "priority": "1", "sample": "1", "d0": "1",
     }.items():  # fmt: skip
-        assert labels(book.page(QueueAsked(text, whose="everybody"), 0, 9).rows) == [label], text
+        assert labels(book.page(QueueRequest(text, whose="everybody"), 0, 9).rows) == [label], text
 
 
 def test_what_has_ended_is_not_stale_while_its_cluster_is_silent() -> None:
@@ -280,5 +280,5 @@ def test_what_has_ended_is_not_stale_while_its_cluster_is_silent() -> None:
     jobs = [job(1), job(2, JobState.FAILED, ended=NOW)]
     error = (ClusterView("anvil", "slurm", error="timed out"),)
     book.take(view(*jobs)._replace(clusters=error))
-    rows = book.page(QueueAsked(), 0, 10).rows
+    rows = book.page(QueueRequest(), 0, 10).rows
     assert {row.label: row.silent for row in rows} == {"1": True, "2": False}

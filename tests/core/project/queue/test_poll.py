@@ -22,7 +22,7 @@ def own_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "queue"))
 
 
-def surroundings(home: Path, *nodes: FaultyLogin, more: str = "") -> ClusterContext:
+def cluster_context(home: Path, *nodes: FaultyLogin, more: str = "") -> ClusterContext:
     file = home / ".config/rowtui/clusters.toml"
     file.parent.mkdir(parents=True)
     file.write_text(
@@ -54,7 +54,7 @@ async def test_a_cluster_that_hangs_keeps_no_other_waiting(
         # given one that says nothing until the other has answered
         answered = asyncio.Event()
         slow.inject("squeue", Hang(until=answered))
-        around = surroundings(tmp_path, slow, quick)
+        around = cluster_context(tmp_path, slow, quick)
         looks = Looks(around)
         # when all are asked
         done: asyncio.Queue[str] = asyncio.Queue()
@@ -89,7 +89,7 @@ async def test_each_failure_stays_with_its_cluster(slurm: SlurmCluster, tmp_path
         ]
         broken.inject("squeue", Refuse(), times=None)
         nowhere = '[[cluster]]\nname = "nowhere"\nssh.host = "no.such.host.invalid"\n'
-        around = surroundings(tmp_path, broken, well, more=nowhere)
+        around = cluster_context(tmp_path, broken, well, more=nowhere)
         looks = Looks(around)
 
         known = await asked(looks)
@@ -101,10 +101,10 @@ async def test_each_failure_stays_with_its_cluster(slurm: SlurmCluster, tmp_path
 
 
 async def test_a_machine_that_is_no_cluster_has_its_own_queue_only(tmp_path: Path) -> None:
-    around = surroundings(tmp_path)
+    around = cluster_context(tmp_path)
     looks = Looks(around)
     assert [*await asked(looks)] == ["local"]
-    assert around.reach.known("gamma") is None
+    assert around.connections.known("gamma") is None
     assert await looks.look("gamma") is None
     (view,) = looks.views()
     assert (view.where, view.scheduler, view.connected, view.error) == ("here", "local", None, "")

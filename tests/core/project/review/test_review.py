@@ -17,11 +17,7 @@ from rowtui.core.clusters.schedulers.base import JobSpec
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
-from rowtui.core.project.review.budgets import (
-    ChargedHours,
-    account_of,
-    check_budget,
-)
+from rowtui.core.project.review.budgets import ChargedHours, account_of, check_budget
 from rowtui.core.project.review.review import (
     MOST_ASKED,
     check_dry,
@@ -138,7 +134,7 @@ async def test_the_dry_check_asks_about_one_job_of_each_kind_and_not_about_too_m
         replace(plan.jobs[0], token=f"t{n}", cpus=1 if n < 3 else 1000 + n) for n in range(16)
     )
     asked: list[JobSpec] = []
-    scheduler = project.reach.scheduler("local")
+    scheduler = project.connections.scheduler("local")
     assert scheduler is not None
     really = scheduler.test_only
 

@@ -108,7 +108,7 @@ def test_what_is_there_with_another_value_is_never_overwritten(
     assert [it.name for it in made.conflicts] == ["a", "b", "c", "e", "f"]
     first = made.conflicts[0]
     assert first == DirectoryConflict(
-        "a", wanted, {"t": 1}, "it is there already, with another value"
+        "a", wanted, {"t": 1}, "it exists already, with another value"
     )  # fmt: skip
     assert all(it.why for it in made.conflicts)
     assert (workspace / "a" / "value.json").read_text() == '{"t": 1}'
@@ -271,7 +271,7 @@ def test_retired_are_those_that_no_sample_wants(project: Project, run_made: froz
 def test_nothing_is_put_away_without_a_yes(
     project: Project, root: Path, run_made: frozenset[str]
 ) -> None:
-    with pytest.raises(RowtuiError, match="nobody confirmed"):
+    with pytest.raises(RowtuiError, match="was not confirmed"):
         delete_retired(project, ["state,t=0"], run_made, confirmed=False)
 
     assert (root / "workspace" / "state,t=0").is_dir()
@@ -295,7 +295,7 @@ def test_only_what_the_network_made_and_no_job_has_is_put_away_and_comes_back(
     assert moved.refused == [
         KeptDirectory("state,t=3", "a job of one has it"),
         KeptDirectory("mine", "no network made it"),
-        KeptDirectory("changed", 'its value has no "node": somebody changed it'),
+        KeptDirectory("changed", 'its value has no "node": it was changed by another program'),
         KeptDirectory("gone", "it is not a directory of the workspace"),
         KeptDirectory("../x", "no network made it"),
     ]

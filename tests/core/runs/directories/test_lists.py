@@ -97,7 +97,7 @@ def test_the_place_of_a_syntax_error_is_a_number_too(tmp_path: Path) -> None:
 def test_a_list_that_never_came_is_told_apart(tmp_path: Path) -> None:
     for directory in ("nowhere", "x"):
         (tmp_path / "x").mkdir(exist_ok=True)
-        with pytest.raises(ListError, match="promised never came") as raised:
+        with pytest.raises(ListError, match="the list is missing") as raised:
             read_list(tmp_path, directory, "children.json", "fold")
         assert raised.value.missing
 

@@ -41,4 +41,4 @@ def test_a_run_renews_what_runs_published_and_leaves_what_people_wrote(here: Pat
     assert second.told[-1].success
     assert (root / "results" / "1.txt").read_text() == "another"
     assert (root / "results" / "2.txt").read_text() == "mine"
-    assert any("no run published is there" in it for it in first.project.take_notices())
+    assert any("no run published exists" in it for it in first.project.take_notices())

@@ -165,7 +165,7 @@ def test_a_directory_with_something_else_in_it_is_named_and_left_alone(root: Pat
     (mine / "value.json").write_text(json.dumps({"node": "average", "t": 7}))
     complete(root, "simulate", "energy", *SOURCES)
     project = opened(root)
-    assert project.take_notices() == ("average,t=1: it is there already, with another value",)
+    assert project.take_notices() == ("average,t=1: it exists already, with another value",)
     assert there(root) == ["average,t=1", "average,t=2"]
     assert not (mine / "inputs.json").exists()
 
@@ -181,9 +181,7 @@ def test_an_edited_value_fails_its_job_in_every_view_until_it_is_mended_and_retr
     networks = Networks(Project.open(root, cluster="local"))
     (failure,) = networks.view().failures
     assert (failure.node, failure.directory) == ("simulate", SOURCES[0])
-    assert failure.reason == (
-        "its directory cannot be used: it is there already, with another value"
-    )
+    assert failure.reason == ("its directory cannot be used: it exists already, with another value")
     networks.retry([failure.job])
     assert [it.job for it in networks.view().failures] == [failure.job]  # it is as it was
 

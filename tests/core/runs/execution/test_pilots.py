@@ -210,7 +210,7 @@ def test_without_a_word_of_what_a_pilot_holds_the_run_pauses_and_says_so(here: P
     run = RunStore(root).create(study.network, study.rows.values(), plug_ins={"execution": "pilot"})
     driven = drive(root, run=run)
     assert driven.told[-1].kind is MessageKind.PAUSED
-    assert "what a pilot holds" in driven.told[-1].sentence
+    assert "the pilot has no size" in driven.told[-1].sentence
 
 
 def test_where_there_are_no_pilots_jobs_go_alone(here: Path) -> None:

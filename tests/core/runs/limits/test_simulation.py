@@ -204,7 +204,7 @@ def test_a_plug_in_that_is_not_there_does_not_stop_the_others(study: Project) ->
 
     told = compare(orderable(study, growth), work, machines, ["row", "sink"], never)
     assert (asked, told.left_out) == (["sink"], ("sink",))
-    with pytest.raises(RowtuiError, match="no machines are known"):
+    with pytest.raises(RowtuiError, match="no machines are defined"):
         compare(orderable(study, growth), work, Machines(()), ["row"])
 
 
@@ -307,7 +307,7 @@ def test_machines_of_a_cluster_go_by_gpus_then_by_the_price_of_a_core(
     told = [(it.name, it.number, it.price_per_hour) for it in found.machines]
     assert told == [("cheap", 3, 1.0), ("large", None, 6.4), ("gpu", 2, 3.2)]
     assert (found.unit, found.cores) == ("EUR", None)
-    assert "how many nodes alpha has is not known" in found.notices[0]
+    assert "the number of nodes of alpha is unknown" in found.notices[0]
 
 
 def test_machines_are_written_as_people_speak_of_them() -> None:
@@ -358,5 +358,5 @@ def test_a_run_time_of_nobody_is_refused(study: Project) -> None:
 
 @pytest.mark.parametrize("text", ["simulate", "=3", "a=-1", "a=nan", "a=inf", "a=soon", "a=1,b"])
 def test_what_is_no_run_time_is_refused(text: str) -> None:
-    with pytest.raises(RowtuiError, match="how long it takes"):
+    with pytest.raises(RowtuiError, match="the run time of a node"):
         parse_seconds(text)

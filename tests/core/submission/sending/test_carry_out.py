@@ -259,7 +259,7 @@ async def test_what_stays_unknown_stays_reserved_until_it_is_settled(
     assert "2 jobs were not sent" in progress[-1].error
     assert real.steps(plan) == ["unknown", "abandoned", "abandoned"]
     (said,) = await real.settle()
-    assert "cannot be asked" in said.message
+    assert "cannot be queried" in said.message
     assert real.state.submitted["one"] == {0: Submitted("local", 0, plan.jobs[0].token)}
     answers.silent = False
     await real.settle()
@@ -533,7 +533,7 @@ async def test_jobs_that_only_another_user_can_see_are_not_taken_for_ended(
     (said,) = await real.settle()
 
     # Then they stay as they are, and are not fenced off.
-    assert said.message == "what became of one-d\\xff is only known to somebody-else"
+    assert said.message == "the outcome of one-d\\xff is readable only by somebody-else"
     assert len(real.state.submitted["one"]) == 3
     (real.root / "go").touch()
     real.scheduler = here

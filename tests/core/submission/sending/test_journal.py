@@ -144,7 +144,7 @@ def test_what_cannot_be_written_down_is_an_error(tmp_path: Path) -> None:
     journal.folder.parent.mkdir(parents=True)
     journal.folder.write_text("in the way")
 
-    with pytest.raises(RowtuiError, match="nothing is sent"):
+    with pytest.raises(RowtuiError, match="no job is submitted"):
         journal.append([entry("t-0", JobStep.PLANNED)])
 
 

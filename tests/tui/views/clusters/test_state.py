@@ -16,7 +16,7 @@ async def test_clusters_from_the_list_to_a_login() -> None:
     engine.details.more = (
         ClusterDetail(
             "gamma", "slurm", "", places=("/home/someone/.config/row/clusters.toml:40",),
-            away="SITE is not 'gamma' here, and no [cluster.ssh] says how to reach it",
+            away="SITE is not 'gamma' here, and no [cluster.ssh] defines its login",
         ),
     )  # fmt: skip
     engine.details.problems = (
@@ -40,7 +40,7 @@ async def test_clusters_from_the_list_to_a_login() -> None:
 
         # the nodes are asked for when somebody wants to know
         await hand.press("n")
-        await hand.sees("Nodes now", "as it said now", "1,000, 2 down")
+        await hand.sees("Nodes now", "as reported now", "1,000, 2 down")
         assert engine.calls.count("nodes anvil") == 1
 
         # one that is slow, and one that does not answer, say so here and at the top
@@ -57,11 +57,11 @@ async def test_clusters_from_the_list_to_a_login() -> None:
 
         # one that cannot be reached says why; one that waits for a login gets it
         await hand.press("G")
-        await hand.sees("no [cluster.ssh] says how to reach it", "· elsewhere")
+        await hand.sees("no [cluster.ssh] defines its login", "· elsewhere")
         await hand.press("n")
         await hand.sees("nodes: gamma cannot be reached from here")
         await hand.press("k")
-        await hand.sees("rowtui connect delta", "nobody described them")
+        await hand.sees("rowtui connect delta", "not configured: n asks")
         await hand.press("enter")
         await hand.sees("Is this delta?")
         await hand.press("escape")

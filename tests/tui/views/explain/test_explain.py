@@ -60,7 +60,7 @@ def test_each_refusal_names_what_was_asked_and_what_is_offered(decision: Decisio
         "✗ refused: asks 16 CPUs, accepts at most 8; asks 96 GB of memory, accepts at most 64; "
     )
     assert "✗ max_accepted_cores  asked cores 16, offered at most 8" in text
-    assert "said by destination shared in mapping.yml:57" in text
+    assert "set by destination shared in mapping.yml:57" in text
     assert "a cores 16 → 8 and mem 96 → 64 and drop required tag highmem" in text
     assert "✓ tag offline  the job rejects it, the destination does not have it" in text
 

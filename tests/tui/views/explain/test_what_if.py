@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.request import Amounts, WhatIf
-from rowtui.core.project.views.views import WhatIfAsked
+from rowtui.core.project.views.views import WhatIfRequest
 from rowtui.tui.views.explain.what_if import STRENGTHS, banner, known_names, read_form, with_change
 from rowtui.tui.widgets.cells import plain
 
@@ -51,9 +51,9 @@ def test_tags_are_added_with_a_strength_and_dropped() -> None:
 
 
 def test_another_user_with_these_roles_or_with_none() -> None:
-    asked = WhatIfAsked(user="bob", roles=("a", "b", "c"))
+    asked = WhatIfRequest(user="bob", roles=("a", "b", "c"))
     assert read_form({"user": " bob ", "roles": "a, b c"}).asked == asked
-    assert read_form({"roles": "-"}).asked == WhatIfAsked(roles=())
+    assert read_form({"roles": "-"}).asked == WhatIfRequest(roles=())
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_counts(
     field: str, text: str, sentence: str
 ) -> None:
     typed = read_form({field: text, "user": "bob"})
-    assert typed.asked == WhatIfAsked(user="bob")
+    assert typed.asked == WhatIfRequest(user="bob")
     [(where, why)] = typed.wrong
     assert where == field
     assert sentence in why
@@ -108,7 +108,7 @@ def test_a_change_put_into_the_form_is_read_back_as_it_was(
     )
     typed = read_form(with_change({}, wanted), names)
     assert typed.wrong == ()
-    assert (typed.asked or WhatIfAsked()).change == wanted
+    assert (typed.asked or WhatIfRequest()).change == wanted
 
 
 def test_a_second_change_joins_the_first_and_is_not_there_twice() -> None:
@@ -121,11 +121,11 @@ def test_a_second_change_joins_the_first_and_is_not_there_twice() -> None:
 
 def test_the_banner_says_from_what_to_what_and_that_nothing_of_it_is_submitted() -> None:
     job = decision_of(mapper_of(), "equilibrate", ["d"] * 9)
-    asked = WhatIfAsked(
+    asked = WhatIfRequest(
         WhatIf(Amounts(cores=8, gpus=1), 7_200, ("x\x1b",), (("fast", "require"),)), "bob", ()
     )
     assert plain(banner(asked, job)) == (
-        " WHAT IF  not what is submitted: cores 16 → 8 · GPUs – → 1 · walltime 04:00:00 → 02:00:00"
+        " WHAT IF  not part of the plan: cores 16 → 8 · GPUs – → 1 · walltime 04:00:00 → 02:00:00"
         " · with tag fast (require) · without tag x\\x1b · as user bob · roles none"
     )
 

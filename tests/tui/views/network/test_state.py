@@ -119,7 +119,7 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed_and_
         for _ in range(4):
             await hand.press("down")
         await hand.press(*"ly", "enter")
-        await hand.sees("there is no cluster 'locally'; known: local, slow")
+        await hand.sees("there is no cluster 'locally'; choose from ")
         assert not network_of(hand).calls
         hand.app.clear_notifications()
         await hand.press("escape")
@@ -173,7 +173,7 @@ async def test_the_autopilot_is_stopped_by_a_key_and_leaving_while_it_drives_ask
         await hand.press("s")
         await hand.sees("the autopilot drives it already: x stops it")
         await hand.press("x")
-        await hand.sees("jobs that were sent go on", "○ stopped")
+        await hand.sees("submitted jobs continue", "○ stopped")
         await hand.press("x")
         await hand.sees("stop: the autopilot is not on")
     async with opened(with_network(**RUNNING)) as hand:
@@ -354,11 +354,9 @@ async def test_the_way_to_the_cause_and_stale_results_are_a_key_away() -> None:
         await hand.press("b")
         await hand.sees("blocked by: the cursor is not on a sample")
         await hand.press("l", "enter", "b")
-        await hand.sees(
-            "What it waits for", "└ ▶ submitted  simulate", "All that it waits for itself"
-        )
+        await hand.sees("Dependencies", "└ ▶ submitted  simulate", "All that it waits for itself")
         await hand.press("escape", "d")
-        await hand.sees("Make 5 results again?", "average 2, train 3", "goes to the trash")
+        await hand.sees("Make 5 results again?", "average 2, train 3", "go to the trash")
         await hand.press("enter")
         await hand.sees("Nothing was put away.")
         await hand.press("d", "5", "enter")

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import ListRequest
 from rowtui.core.submission.plan.model import InBundle, Plan
 from rowtui.tui.views.submit.plan import Became, JobOutcome, Sending
 from rowtui.tui.views.submit.plan_rows import plan_rows, row_values
@@ -37,7 +37,7 @@ def plan_of(count: int) -> Plan:
     return replace(plan, jobs=tuple(jobs))
 
 
-def arranged(sending: Sending, asked: ListAsked) -> PlanRows:
+def arranged(sending: Sending, asked: ListRequest) -> PlanRows:
     """The rows, once all work for them is done."""
     todo: list[Work] = []
     rows = PlanRows(plan_rows(sending.plan), sending, todo.append, lambda: None)
@@ -61,7 +61,7 @@ SHORT, LONG = Sending(plan_of(23)), Sending(plan_of(2 * AT_ONCE + 1))
 def test_a_plan_of_any_length_is_arranged_as_any_list_in_memory(
     sending: Sending, text: str, sort: str, descending: bool
 ) -> None:
-    asked = ListAsked(text, sort, descending)
+    asked = ListRequest(text, sort, descending)
     slow = MemoryRows(
         plan_rows(sending.plan),
         lambda row: row.key,
@@ -83,11 +83,11 @@ def test_requests_stay_below_the_heading_of_their_bundle_whatever_the_order() ->
     jobs = [replace(job, bundle=bundle) if 1 <= at < 4 else job for at, job in enumerate(plan.jobs)]
     sending = Sending(replace(plan, jobs=tuple(jobs)))
 
-    rows = arranged(sending, ListAsked("", "cpus", True))
+    rows = arranged(sending, ListRequest("", "cpus", True))
 
     # the bundle asks for 64, its requests for 1, 2 and 3, the others for 0, 4 and 0
     assert [row.key for row in rows.items] == ["b", "t3", "t2", "t1", "t4", "t0", "t5"]
-    one = arranged(sending, ListAsked("only-2", "", False))
+    one = arranged(sending, ListRequest("only-2", "", False))
     assert [row.key for row in one.items] == ["t2"]
     assert one.hidden_on == 5
 
@@ -99,7 +99,7 @@ def test_a_long_plan_follows_its_sending_without_looking_all_the_time() -> None:
     rows = PlanRows(
         plan_rows(sending.plan), sending, todo.append, lambda: arrivals.append(rows.row_count)
     )
-    rows.arrange(ListAsked("outcome~^accepted", "", False), None, NAMES)
+    rows.arrange(ListRequest("outcome~^accepted", "", False), None, NAMES)
     rows.follow()  # nothing more is begun while it looks
     assert len(todo) == 1
     assert not rows.settled
@@ -116,8 +116,8 @@ def test_a_long_plan_follows_its_sending_without_looking_all_the_time() -> None:
     assert not todo
 
     # of two questions only the newer one counts
-    rows.arrange(ListAsked("only-1", "", False), None, NAMES)
-    rows.arrange(ListAsked("only-249", "", False), None, NAMES)
+    rows.arrange(ListRequest("only-1", "", False), None, NAMES)
+    rows.arrange(ListRequest("only-249", "", False), None, NAMES)
     for work in todo:
         asyncio.run(work())
     assert [row.key for row in rows.items] == ["t249"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.core.base.filter import FilterError, number_of, parse_filter
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import ListRequest
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.work import start
@@ -33,11 +33,11 @@ class Numbers:
     """Rows 0.. as an engine has them: `number<N`, any order, one page at a time."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[ListAsked, int]] = []
+        self.asked: list[tuple[ListRequest, int]] = []
         self.version = 0
         self.gate: asyncio.Event | None = None
 
-    async def ask(self, asked: ListAsked, begin: int, length: int, find: str) -> RowPage[int]:
+    async def ask(self, asked: ListRequest, begin: int, length: int, find: str) -> RowPage[int]:
         self.asked.append((asked, begin))
         if self.gate is not None and asked.filter == "number<500":
             await self.gate.wait()
@@ -211,11 +211,11 @@ async def test_a_million_rows_are_filtered_sorted_and_marked_by_pages(tmp_path: 
         memory = MemoryRows(items, str, lambda _, one: {"name": line(one), "number": line("")})
         table.start_over()
         table.show(memory, COLUMNS)
-        table.ask(ListAsked("a", "name", True))
+        table.ask(ListRequest("a", "name", True))
         assert [memory.key(at) for at in range(memory.row_count)] == ["Ca", "a"]
         assert table.tally == "2 of 3"
         table.show(MemoryRows([*items, "ax"], str, memory._cells_of), COLUMNS)
         assert table.tally == "3 of 4"
-        table.ask(ListAsked("nosuch=1"))
+        table.ask(ListRequest("nosuch=1"))
         assert "no column 'nosuch'" in getattr(table.source, "problem", "")
         assert (table.tally, table.asked.filter) == ("3 of 4", "a")

@@ -147,7 +147,7 @@ async def test_cancelling_says_of_each_job_what_is_wrong(rig: LocalRig) -> None:
     results = await rig.scheduler.cancel([JobKey(over), JobKey(999)])
     assert [result.error for result in results] == [
         "job 1 has ended already",
-        "job 999 is not known here",
+        "job 999 is unknown here",
     ]
 
 
@@ -193,7 +193,7 @@ async def test_a_job_larger_than_the_machine_is_rejected_with_the_numbers(
         Rejected("the job asks for 4 CPUs, this machine has 3"),
         Rejected("the job asks for 1,001 MiB of memory, this machine has 1,000 MiB"),
         Rejected("the job asks for 2 GPUs, this machine has 1"),
-        Rejected("the job waits for job 77, which is not known here"),
+        Rejected("the job waits for job 77, which is unknown here"),
     ]
     assert await rig.jobs() == {}
 

@@ -67,7 +67,7 @@ def test_a_cluster_that_does_not_answer_says_so_in_each_part() -> None:
 
 
 def test_a_scheduler_that_offers_nothing_says_so() -> None:
-    assert "is not asked" in asyncio.run(
+    assert "reports no further details" in asyncio.run(
         scheduler_kind("bash").detail(Silent(), JobKey(1), estimate=False)
     ).problem  # fmt: skip
     assert asyncio.run(scheduler_kind("local").everybody(Silent(), 10)).problem

@@ -145,7 +145,7 @@ def test_cloud_nodes_that_slurm_hides_are_asked_for_by_the_name_of_one() -> None
 
     assert found == read_node_types(CONFIG, PARTITIONS, NODES)
     # Nodes of the state FUTURE are not there yet.
-    assert found.notices == ("mixed: Slurm says nothing of 3 nodes, the first: f1",)
+    assert found.notices == ("mixed: Slurm does not report 3 nodes, the first: f1",)
 
 
 def test_hidden_nodes_that_cannot_be_all_alike_are_doubted() -> None:

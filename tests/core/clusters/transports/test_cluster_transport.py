@@ -15,8 +15,8 @@ from rowtui.core.clusters.commands import Trouble
 from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
+from rowtui.core.clusters.transports.cluster_transport import ClusterTransport, transport_for
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
-from rowtui.core.clusters.transports.reach import ClusterTransport, transport_for
 from rowtui.core.clusters.transports.shared.calls import (
     end_shared,
     look_at,
@@ -39,7 +39,7 @@ OTHER_PROCESS = """\
 import asyncio, sys
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.login import Nobody
-from rowtui.core.clusters.transports.reach import transport_for
+from rowtui.core.clusters.transports.cluster_transport import transport_for
 
 async def main():
     host, config, kind, word = sys.argv[1:]
