@@ -177,7 +177,7 @@ def _refuse_unknown(packer: str) -> None:
 
     known = [name for name, _ in packers(installed_packers().packers)]
     if packer not in known:
-        there_are = f"the solvers are {', '.join(map(visible, known))}"
+        there_are = f"the packers are {', '.join(map(visible, known))}"
         meant = did_you_mean(packer, known)
         hint = f"{meant} {there_are}" if meant else there_are
         raise RowtuiError(f"there is no packer '{visible(packer)}'", hint)

@@ -388,7 +388,7 @@ def _say_errors(conflicts: Sequence[RowtuiError], untold: RowtuiError | None, ou
     for error in conflicts:
         out.error(str(error))
     if untold is not None:
-        out.warn(f"What would be copied first cannot be told: {untold}")
+        out.warn(f"The files to copy before submission cannot be listed: {untold}")
 
 
 def _bundle_numbers(plan: Plan) -> dict[str, str]:

@@ -365,7 +365,7 @@ def test_a_project_that_cannot_be_written_can_be_looked_at(empty_folder: Shell) 
             expect(empty_folder(*words), 0)
         for cluster in ("local", "none"):
             done = empty_folder("submit", "--yes", cluster=cluster)
-            expect(done, 1, "Permission denied", "nothing was sent")
+            expect(done, 1, "Permission denied", "no job was submitted")
         expect(empty_folder("clean"), 1, "Permission denied")
     finally:
         set_writable(folder, True)
@@ -415,7 +415,7 @@ def check_with_a_limit(empty_folder: Shell, size: int) -> None:
     done = empty_folder("show", "status")
     expect(done, 0, "nothing can be saved in", "File too large")
     assert counts(empty_folder) == {"completed": 1, "submitted": 0, "eligible": 3, "waiting": 0}
-    expect(empty_folder("submit", "--yes"), 1, "File too large", "nothing was sent")
+    expect(empty_folder("submit", "--yes"), 1, "File too large", "no job was submitted")
     assert not list(folder.rglob("*.tmp"))
 
     empty_folder.prefix = ()
@@ -464,7 +464,7 @@ def test_on_a_full_disk_nothing_is_lost(empty_folder: Shell, tmp_path: Path) -> 
     assert "No space left on device; the project is shown as it is now" in out
     assert "submit: 1" in out
     assert "said nowhere: 0" in out
-    assert "nothing was sent" in out
+    assert "no job was submitted" in out
     assert "Traceback" not in out
     assert '"completed":1,"submitted":0,"eligible":3' in out.split("free:")[1].split("\n")[0]
     assert out.endswith("submit: 0\na b c d ")

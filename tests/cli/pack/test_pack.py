@@ -162,7 +162,7 @@ def test_a_packer_or_a_node_type_that_does_not_exist_is_refused(here: Here) -> N
     done = here("pack", "--packer", "bset", "--cluster", "local")
     assert (done.code, done.out) == (1, "")
     assert "there is no packer 'bset'" in done.err
-    assert "did you mean 'best'? there are best, fill," in done.err
+    assert "did you mean 'best'? the packers are best, fill," in done.err
     done = here("pack", "--json", "--node-type", "this-machin", "--cluster", "local")
     assert (done.code, done.out) == (1, "")
     assert "did you mean 'this-machine'?" in done.err

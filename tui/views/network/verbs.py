@@ -94,7 +94,7 @@ class NetworkVerbs(ScreenView):
     def command_stop(self) -> None:
         """Stop the autopilot; submitted jobs continue."""
         self.session.note("you", "stopped the autopilot")
-        said = "The autopilot has stopped; jobs that were sent go on."
+        said = "The autopilot has stopped; submitted jobs continue."
         self._do("stopping the autopilot", self.session.engine.network.stop, said)
 
     def command_step(self) -> None:

@@ -196,7 +196,7 @@ def test_a_previous_action_that_no_sink_needs_is_not_run() -> None:
 def test_a_link_in_shared_directories_is_told_to_row_by_previous_actions() -> None:
     problem = only(STUDY, HEAD + SIMULATE + action("analyse", "a.json", "state") + AVERAGE)
     assert problem.severity == "error"
-    assert "do not know that action 'analyse' waits for 'simulate'" in problem.message
+    assert "it is unknown that action 'analyse' waits for 'simulate'" in problem.message
     assert 'previous_actions = ["simulate"]' in problem.hint
 
 

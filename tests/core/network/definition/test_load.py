@@ -319,7 +319,7 @@ WRONG = [
     (HEAD + HEAD, 5, 1, "a source is called 's', too", "line 2"),
     (NODE + '[[node]]\nname="s"\nfrom="n"\n', 8, 1, "a source is called 's', too", "line 2"),
     (HEAD + "[[node]]\nfrom = 's'\n", 4, 1, "a node has no `name`", ""),
-    (HEAD + '[[node]]\nname="n"\n', 4, 1, "node 'n' takes nothing", "from ="),
+    (HEAD + '[[node]]\nname="n"\n', 4, 1, "node 'n' has no inputs", "from ="),
     (HEAD + '[[node]]\nname="n"\nfrom=[]\n', 6, 1, "empty list", ""),
     (HEAD + '[[node]]\nname="n"\nfrom=["s", "s"]\n', 6, 12, "'s' twice", "[node.inputs]"),
     (HEAD + '[[node]]\nname="n"\nfrom=["s", 1]\n', 6, 12, "not an integer", ""),
@@ -329,7 +329,7 @@ WRONG = [
     (NODE + '[[node]]\nname="m"\nfrom="m"\n', 9, 1, "node 'm' has a link to itself", ""),
     (HEAD + '[[node]]\nname="n"\nfrom="s"\ninputs={a="s"}\n', 6, 1, "has `inputs`, so `from`", ""),
     (HEAD + '[[node]]\nname="n"\ninputs={}\n', 6, 1, "`inputs` is empty", ""),
-    (HEAD + '[[node]]\nname="n"\ninputs={a=[]}\n', 6, 9, "input 'a' takes nothing", ""),
+    (HEAD + '[[node]]\nname="n"\ninputs={a=[]}\n', 6, 9, "input 'a' has no inputs", ""),
     (HEAD + '[[node]]\nname="n"\ninputs={a={form="s"}}\n', 6, 12, "unknown key `form`", "'from'"),
     (HEAD + '[[node]]\nname="n"\ninputs={"a b"="s"}\n', 6, 9, "input 'a b' is not", ""),
     (

@@ -130,8 +130,8 @@ def test_inputs_of_a_group_are_joined_and_groups_are_combined(
         ),
         (
             node("n", one("s", output="o", expand="node")),
-            "node 'n', input 's': the dimension 'node' is reserved: `node` of a value file says "
-            "whose samples a directory holds",
+            "node 'n', input 's': the dimension 'node' is reserved: `node` of a value file "
+            "names the node of a directory",
         ),
         (node("n", *plain("nowhere")), "node 'n': there is no source or node 'nowhere'"),
         (node("n", *plain("s", "n")), "node 'n' has a link to itself"),

@@ -56,7 +56,7 @@ async def test_what_needs_a_person_comes_worst_first_with_its_cause_and_next_ste
     assert found[4].more == ("x\n: not JSON",)
     shown = [plain(part) for part in need_detail(found[4], 60)]
     assert shown == ["▲ 1 bad directory set aside", "  x\\n: not JSON", "Enter see which"]
-    assert "R try those" in plain(need_detail(found[0], 60)[-1])
+    assert "R retry the directories with this failure" in plain(need_detail(found[0], 60)[-1])
 
 
 async def test_failures_whose_cause_is_not_known_are_told_by_action() -> None:
