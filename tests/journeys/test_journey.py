@@ -182,7 +182,7 @@ KEYS_SAID = {
     "Enter see its eligible groups": "Enter",
     "1 back": "1",
     "space mark a group": "Space",
-    "s submit what is marked": "s",
+    "s submit the marked groups": "s",
     "s confirm": "s",
 }
 

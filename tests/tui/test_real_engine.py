@@ -142,7 +142,7 @@ async def test_a_study_from_the_first_look_to_the_last_job(root: Path) -> None:
             await person.press("enter")
             await person.sees("Groups of one", "2 groups", "d0")
             await person.press("s")
-            await person.sees("Nothing is sent yet", "diff against job", "nothing else is another")
+            await person.sees("Nothing is sent yet", "diff against job", "nothing else differs")
             await person.press("s", "y", "e", "s", "enter")
             await person.sees("1 of 1 job accepted")
 
