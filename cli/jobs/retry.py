@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
@@ -22,10 +21,6 @@ from rowtui.core.project.project import Project
 from rowtui.core.project.retry import Again, RetryCause, plan_again
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.workflow.model import Action
-
-if TYPE_CHECKING:
-    pass
-
 
 _SHOWN = 10  # jobs that are listed before the question
 

@@ -200,6 +200,3 @@ def _confirmed(args: argparse.Namespace, jobs: Sequence[JobView], verb: Verb, ou
         out.print(f"  and {len(jobs) - SHOWN_JOBS:,} more")
     question = f"{verb.name.capitalize()} {plural(len(jobs), 'job')}?"
     return ask(question, out, default=False, as_json=args.json)
-
-
-# `rowtui retry`: submit failed work again, unchanged or with changes, after asking.

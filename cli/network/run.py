@@ -320,16 +320,16 @@ def simulate_run(args: argparse.Namespace, out: Output) -> int:
         if args.gantt:  # this plug-in must not be the one for which no time remains
             names = [args.gantt, *(name for name in names if name != args.gantt)]
         found = compare(orderable(project, growth), work, machines, names, go_on)
-    told = SimulationReport(found, times, network.name, done, assumed, args.entries)
+    report = SimulationReport(found, times, network.name, done, assumed, args.entries)
     for notice in machines.notices:
         out.warn(notice)
     chosen = found.outcome(args.gantt) if args.gantt else found.best
     if chosen is not None and chosen.run is None:
         raise RowtuiError(chosen.error)
     if args.json:
-        out.print(simulation_json(told, chosen, args.gantt_by))
+        out.print(simulation_json(report, chosen, args.gantt_by))
     else:
-        print_simulation(told, chosen, args.gantt_by, out)
+        print_simulation(report, chosen, args.gantt_by, out)
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
@@ -13,10 +12,6 @@ from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.dry_run import dry_run
 from rowtui.core.project.project import Project
 from rowtui.core.workflow.model import Action
-
-if TYPE_CHECKING:
-    pass
-
 
 NOTHING = "There are no eligible jobs to submit."
 

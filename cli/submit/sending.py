@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     from rowtui.core.submission.sending.release_held import SendingProgress
 
 
-# The scripts of a dry run; each is printed as soon as it is made.
-
-
 class PlanMessages(NamedTuple):
     """A command's messages about a plan. `why` follows the number of jobs; `before` precedes it."""
 
@@ -314,7 +311,7 @@ def _flush() -> None:
     sys.stdout.flush()
 
 
-# .
+# `rowtui plan`: the jobs to submit, where each would go and why, and its cost.
 
 
 def plan(args: argparse.Namespace, out: Output) -> int:

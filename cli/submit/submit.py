@@ -6,16 +6,9 @@ On `local` the jobs are followed, with their output, and Ctrl-C detaches.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import chosen_actions, chosen_positions, open_project, planned
-
-if TYPE_CHECKING:
-    pass
-
-
-# `rowtui plan`: the jobs to submit, where each would go and why, and its cost.
 
 
 def run(args: argparse.Namespace, out: Output) -> int:

@@ -377,9 +377,3 @@ def _brief(view: JobView | None) -> JobView | None:
         return view
     names = view.record.directories[:SHOWN_DIRECTORIES]
     return view._replace(record=replace(view.record, directories=names), directories=view.size)
-
-
-# Elements of the list of all jobs: single jobs of any user, and folded arrays and bundles.
-#
-# The input is the scheduler's or the project's own view of a job; the result has the list's columns
-# as attributes. Pure.
