@@ -84,9 +84,15 @@ class Pane:
         """Wait until all of these are on the screen; that screen."""
         return self.until(lambda shown: all(text in shown for text in texts), repr(texts))
 
-    def sees_no(self, text: str) -> str:
-        """Wait until this is not on the screen; that screen."""
-        return self.until(lambda shown: text not in shown, f"no {text!r}")
+    def leaves(self, *texts: str) -> None:
+        """Press Escape once a page with these texts is on the screen, and wait until it is gone.
+
+        A page that is being drawn lacks its texts too. Whoever takes that for its end types the
+        next key right behind the Escape, and a terminal reads both as one key, with Alt.
+        """
+        self.sees(*texts)
+        self.press("Escape")
+        self.until(lambda shown: texts[0] not in shown, f"no {texts[0]!r}")
 
     def until(self, true: Callable[[str], object], what: str) -> str:
         """Wait until this is true of the screen; that screen."""

@@ -31,11 +31,18 @@ Anything = TypeVar("Anything", bound=Engine)
 PATIENCE = 30.0
 """Seconds before a test gives up; nothing takes more than one."""
 
-TOAST = 0.15
-"""Seconds without anything to draw after which a message that may hide a text is taken away."""
+TURN = 0.02
+"""Seconds that the app has for itself between two looks at the screen."""
 
-REST = 0.06
-"""Seconds without anything to draw after which a screen is at rest: longer than any pause in it."""
+TOAST_TURNS = 8
+"""Turns without anything to draw after which a message that may hide a text is taken away.
+
+They are counted rather than timed: a machine that stands still for a second gives the app no turn
+in it, and a message that was not drawn yet would be taken away before anybody saw it.
+"""
+
+REST_TURNS = 3
+"""Turns without anything to draw after which a screen is at rest: longer than any pause in it."""
 
 
 class Eye:
@@ -43,7 +50,6 @@ class Eye:
 
     def __init__(self) -> None:
         self.woken = asyncio.Event()
-        self.last = time.monotonic()
         self.seen: tuple[object, str] | None = None  # as long as nothing is to be drawn anew
 
 
@@ -57,7 +63,6 @@ def nothing_drawn(eye: Eye) -> Iterator[None]:
             return really(compositor, full, **options)
         if compositor._dirty_regions:
             compositor._dirty_regions.clear()
-            eye.last = time.monotonic()
             eye.seen = None
             eye.woken.set()
         return None
@@ -143,21 +148,28 @@ class Hand(Generic[Anything]):
         return seen[1]
 
     async def until(self, true: Callable[[], object], what: str = "") -> None:
-        began = time.monotonic()
-        late = began + PATIENCE
+        late = time.monotonic() + PATIENCE
+        quiet = 0
         while time.monotonic() < late:
             self._eye.woken.clear()
             await self._settle()
             if true():
                 return
-            if time.monotonic() - max(self._eye.last, began) > TOAST and self.app._notifications:
+            if quiet >= TOAST_TURNS and any(
+                screen.query(Toast) for screen in self.app.screen_stack
+            ):
                 self._clear_messages()
-            try:
-                async with asyncio.timeout(0.02):  # not all is on the screen
-                    await self._eye.woken.wait()
-            except TimeoutError:
-                pass
+            quiet = 0 if await self._drew() else quiet + 1
         raise AssertionError(f"never came: {what}\n{self.text()}")
+
+    async def _drew(self) -> bool:
+        """Give the app one turn; whether it drew something in it."""
+        try:
+            async with asyncio.timeout(TURN):
+                await self._eye.woken.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def _clear_messages(self) -> None:
         """Take all messages away, which would go by themselves after some seconds."""
@@ -175,13 +187,11 @@ class Hand(Generic[Anything]):
 
     async def rests(self) -> None:
         """Nothing changes on the screen any more."""
-        since = time.monotonic()
-        while True:
+        quiet = 0
+        while quiet < REST_TURNS:
+            self._eye.woken.clear()
             await self._settle()
-            left = max(self._eye.last, since) + REST - time.monotonic()
-            if left <= 0:
-                return
-            await asyncio.sleep(left)
+            quiet = 0 if await self._drew() else quiet + 1
 
 
 @asynccontextmanager
