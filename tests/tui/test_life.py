@@ -8,6 +8,11 @@ import termios
 import time
 from pathlib import Path
 
+import pytest
+from rowtui.tui.widgets.table.list_table import ListTable
+from textual.events import DescendantFocus
+
+from tests.tui.hand import opened
 from tests.tui.terminal import Terminal
 
 BREAKS_ON_T = """
@@ -99,3 +104,14 @@ def test_a_terminal_that_is_gone_without_a_signal_ends_it(tmp_path: Path) -> Non
         assert terminal.process.wait(timeout=60) == 128 + signal.SIGHUP
     finally:
         terminal.close()
+
+
+@pytest.mark.parametrize("number", "268")
+async def test_no_widget_is_listened_to_while_the_dashboard_ends(number: str) -> None:
+    async with opened() as hand:
+        await hand.press(number)
+        view = hand.app.screen
+        words = (DescendantFocus(view), ListTable.Rearranged(view.query(ListTable).first()))
+        assert all(map(view.post_message, words))
+        hand.app._prune(view)  # the first thing that the end of the app does
+        assert not any(map(view.post_message, words))

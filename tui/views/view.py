@@ -25,7 +25,8 @@ from rowtui.tui.widgets.chrome import OneLine
 from rowtui.tui.widgets.short_text import clock_time
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.events import Resize
+from textual.events import DescendantFocus, Resize
+from textual.message import Message
 from textual.screen import Screen
 
 if TYPE_CHECKING:
@@ -206,7 +207,15 @@ class ScreenView(Screen[None]):
     @property
     def ready(self) -> bool:
         """Whether all widgets are mounted, and the view is not being closed."""
-        return self._complete and self.is_attached and self.is_running
+        return self._complete and self.is_attached and self.is_running and self.display
+
+    def check_message_enabled(self, message: Message) -> bool:
+        """Refuse messages of the widgets until all of them are mounted, and once the first of
+        them may be gone: what a handler looks for might not be there.
+        """
+        if isinstance(message, DescendantFocus) or type(message).__module__.startswith("rowtui."):
+            return self.ready and super().check_message_enabled(message)
+        return super().check_message_enabled(message)
 
     def show(self) -> None:
         """Update everything from the session."""
