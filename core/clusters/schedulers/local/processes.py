@@ -91,6 +91,10 @@ def catches_signal(pid: int, number: int) -> bool:
     return False
 
 
+_LOOKS = 200  # half a millisecond each: a loaded machine may take long to load a program
+_EMPTY_LOOKS = 6
+
+
 def queue_variable(folder: Path) -> tuple[bytes, bytes]:
     """Return the variable that names a job's queue; its value is the folder's real path."""
     return b"ROWTUI_LOCAL_QUEUE", os.path.realpath(os.fsencode(folder))
@@ -181,8 +185,36 @@ def _kin(seen: list[_Seen], leader: int) -> set[int]:
 
 
 def _environment_holds(pid: int, marks: set[bytes]) -> bool:
+    """Whether these variables are in the environment of a process.
+
+    In the middle of an exec the kernel shows nothing or half of it: what is read counts when it was
+    read twice, and nothing only when it was read several times.
+    """
+    before, same = None, 0
+    for _ in range(_LOOKS):
+        environment = _read(pid, "environ")
+        if marks.issubset(environment.split(b"\0")):
+            return True
+        if not environment and not _has_memory(pid):
+            return False
+        same = same + 1 if environment == before else 1
+        if same >= (2 if environment else _EMPTY_LOOKS) and _read(pid, "cmdline"):
+            return False
+        before = environment
+        if not environment:
+            time.sleep(0.0005)
+    return False
+
+
+def _has_memory(pid: int) -> bool:
+    """Whether a process is there, and neither a thread of the kernel nor another user's."""
+    size = _read(pid, "statm").split(b" ")[0]
+    return size not in (b"", b"0") and os.access(f"/proc/{pid}/environ", os.R_OK)
+
+
+def _read(pid: int, name: str) -> bytes:
+    """Return a file of a process; nothing if it is gone, or of another user."""
     try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return marks.issubset(file.read().split(b"\0"))
+        return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:
-        return False
+        return b""

@@ -99,3 +99,18 @@ def test_the_processes_of_a_job_are_its_tree_its_session_and_all_with_its_token(
         assert not {p.pid for p in processes_of_job(token + "x", None)} & expected
         end_job_processes(token, process.pid, 1.0)
         assert not [pid for pid in expected if identify_process(pid)]
+
+
+def test_a_process_that_becomes_another_program_is_still_one_of_its_job() -> None:
+    # In the middle of an exec the kernel shows neither environment nor arguments of a process.
+    loop = 'i=$((${1:-0} + 1)); exec "$BASH" -c "$0" "$0" "$i"'
+    environment = {**os.environ, "ROWTUI_TOKEN": "becomes-another"}
+    with subprocess.Popen(
+        ["bash", "-c", loop, loop], env=environment, start_new_session=True
+    ) as process:
+        try:
+            for _ in range(300):
+                found = processes_of_job("becomes-another", None)
+                assert [it.pid for it in found] == [process.pid]
+        finally:
+            process.kill()
