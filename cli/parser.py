@@ -165,6 +165,11 @@ _PARTS = (
         },
     ),
     _Part(
+        "usage.parser",
+        "add_usage",
+        {"usage": "show what jobs used of what they requested, and what they should request"},
+    ),
+    _Part(
         "project.parser",
         "add_mirror",
         {

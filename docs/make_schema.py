@@ -23,6 +23,7 @@ from rowtui.core.base.json import (
     network,
     packing,
     plans,
+    usage,
 )
 from rowtui.core.base.json import directories as amounts
 from rowtui.core.base.json import plans as copies
@@ -50,6 +51,7 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "sent": ("submit, retry", plans.SentJson),
     "job-answers": ("cancel, hold, release", list[jobs.JobAnswerJson]),
     "log": ("logs", jobs.LogJson),
+    "usage": ("usage", usage.UsageJson),
     "explained": ("explain", mapping.ExplainedJson),
     "not-there": ("explain, of directories that do not exist yet", mapping.NotThereJson),
     "workflow-change": ("explain --write, --undo", mapping.WorkflowChangeJson),
@@ -83,6 +85,7 @@ PARTS: dict[str, Any] = {
     "bundle": plans.BundleJson,
     "refused": plans.RefusedJson,
     "queue-row": jobs.QueueRowJson,
+    "job-usage": usage.JobUsageJson,
     "run": network.RunJson,
 }
 """Objects that stand in several of these: name of the schema -> the type."""

@@ -28,6 +28,7 @@ from rowtui.core.clusters.schedulers.base import (
     SubmitResult,
     Unreachable,
 )
+from rowtui.core.clusters.schedulers.measured import Measured
 from rowtui.core.demo.simulation import ClusterSimulation, FastClock, SimulatedCluster, SimulatedJob
 
 # Other users' jobs on the simulated clusters, in the format of squeue.
@@ -266,6 +267,10 @@ class SimulatedScheduler:
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """See `Scheduler`."""
         return await self._held(jobs, held=False)
+
+    async def measured(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured]:
+        """Return nothing: nothing runs, so nothing is used."""
+        return {}
 
     async def _held(self, jobs: Sequence[JobKey], *, held: bool) -> tuple[JobAnswer, ...]:
         if why := await self._away():

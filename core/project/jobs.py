@@ -105,6 +105,9 @@ class Jobs:
         try:
             for snapshot, strangers in answers.gone:
                 self._forget_gone(snapshot, strangers)
+            # First what they used: a job whose end is in the journal is not looked at again.
+            if ended := [it.ended for it in answers.settled if it.ended is not None]:
+                project.usage.note(ended)
             apply_settled(answers.settled, StoredReservations(project.store))
         except NotSavedError as error:  # a user without write permission sees the last known state
             project.notice(error.message)
@@ -149,6 +152,7 @@ class Jobs:
             # The submission does not wait for clusters that need a login first.
             stop=lambda: any(project.connections.login_needed(name) for name in access),
             search=lambda: self._search_after_loss(access),
+            on_end=lambda ended: project.usage.note([ended]),
         )
         if project.network is not None:
             await asyncio.to_thread(project.network.submitting, plan)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.planning.asked import MappedCosts
     from rowtui.core.project.planning.pack_views import PackChoice
     from rowtui.core.project.review.budgets import ChargedHours
+    from rowtui.core.project.usage import ProjectUsage
     from rowtui.core.submission.plan.model import Plan
 
 Progress = Callable[[int, int], None]
@@ -325,6 +326,13 @@ class Project(ClusterContext):
         from rowtui.core.project.jobs import Jobs
 
         return Jobs(self)
+
+    @cached_property
+    def usage(self) -> ProjectUsage:
+        """Return what the project's jobs used."""
+        from rowtui.core.project.usage import ProjectUsage
+
+        return ProjectUsage(self)
 
     @cached_property
     def connections(self) -> Connections:

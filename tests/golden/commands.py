@@ -244,14 +244,15 @@ WORDS = (
     "--replay nowhere",
 )
 WITH_HELP = (
-    "", "show", "show status", "show directories", "show jobs", "show cluster", "show launchers",
-    "init", "scan", "clean", "doctor", "demo", "completion", "plan", "submit", "pack", "queue",
-    "logs", "cancel", "hold", "release", "retry", "mirror", "explain", "mapping", "mapping lint",
-    "mapping format", "mapping test", "mapping show", "mapping trust", "mapping schema", "network",
-    "network init", "network check", "network show", "network make", "network run", "network stop",
-    "network limits", "network runs", "network retry", "network redo", "network cancel",
-    "network retire", "network restore", "connect", "disconnect", "secrets", "secrets list",
-    "secrets get", "secrets set", "secrets delete", "serve",
+    "", "show", "show status", "show directories", "show jobs", "show cluster",
+    "show launchers", "init", "scan", "clean", "doctor", "demo", "completion", "plan", "submit",
+    "pack", "queue", "logs", "cancel", "hold", "release", "retry", "usage", "mirror", "explain",
+    "mapping", "mapping lint", "mapping format", "mapping test", "mapping show",
+    "mapping trust", "mapping schema", "network", "network init", "network check",
+    "network show", "network make", "network run", "network stop", "network limits",
+    "network runs", "network retry", "network redo", "network cancel", "network retire",
+    "network restore", "connect", "disconnect", "secrets", "secrets list", "secrets get",
+    "secrets set", "secrets delete", "serve",
 )  # fmt: skip
 
 

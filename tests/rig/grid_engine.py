@@ -166,7 +166,7 @@ class GridEngineTransport:
     """Runs commands where the cluster's clients can reach it."""
 
     def __init__(self, enter: Sequence[str], env: Mapping[str, str]) -> None:
-        self._enter = tuple(enter)
+        self.enter = tuple(enter)
         self._env = dict(env)
 
     async def run(
@@ -180,7 +180,7 @@ class GridEngineTransport:
     ) -> CommandResult:
         """Run one command in the cluster's network."""
         changes = {**self._env, **(env or {})}
-        whole = [*self._enter, *argv]
+        whole = [*self.enter, *argv]
         return await run_command(whole, stdin=stdin, timeout=timeout, cwd=cwd, env=changes)
 
 
@@ -209,8 +209,8 @@ class GridEngineCluster:
             "SGE_EXECD_PORT": PORTS[1],
         }
         self._write_configuration()
-        self._enter = self._make_network()
-        self.transport = GridEngineTransport(self._enter, self.env)
+        self.enter = self._make_network()
+        self.transport = GridEngineTransport(self.enter, self.env)
         self._start_daemons()
 
     def run(
@@ -218,7 +218,7 @@ class GridEngineCluster:
     ) -> subprocess.CompletedProcess[str]:
         """Run a shell line as on a login node of this cluster, in its work folder."""
         done = subprocess.run(
-            [*self._enter, "sh", "-c", command],
+            [*self.enter, "sh", "-c", command],
             input=stdin,
             env=os.environ | self.env,
             cwd=self.work,
@@ -279,7 +279,7 @@ class GridEngineCluster:
 
     def _start_daemon(self, program: str) -> Daemon:
         return self._keeper.start(
-            [*self._enter, str(PROGRAMS / program)],
+            [*self.enter, str(PROGRAMS / program)],
             log=self.folder / f"{program}.out",
             env=os.environ | self.env | {"SGE_ND": "1"},  # stays in the foreground
         )

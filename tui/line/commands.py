@@ -52,6 +52,7 @@ def _command(one: InTerminal) -> Command:
 IN_TERMINAL = (
     InTerminal("clean", "[OPTIONS]", "remove cached state; the record of jobs is lost"),
     InTerminal("disconnect", "CLUSTER", "end logins that `rowtui connect` made"),
+    InTerminal("usage", "[JOB] [OPTIONS]", "what jobs used of what they requested", acts=False),
     InTerminal("doctor", "[OPTIONS]", "missing or wrong settings, cluster by cluster", acts=False),
     InTerminal("mirror", "[CLUSTER] [OPTIONS]", "copies of the project: compare, send, fetch"),
     InTerminal("secrets", "WHAT [MACHINE]", "passwords of clusters: set, get, delete, list"),

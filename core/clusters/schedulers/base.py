@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from rowtui.core.clusters.schedulers.measured import Measured
+
 
 class JobState(enum.Enum):
     """The state of a job, with the words that commands and screens show.
@@ -340,4 +342,12 @@ class Scheduler(Protocol):
 
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Allow held jobs to start. Repeating the request is harmless."""
+        ...
+
+    async def measured(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured] | None:
+        """Return what ended jobs used, as the scheduler's accounts say.
+
+        `jobs`: with their tokens in the queue. Jobs without an account (yet) are missing. None if
+        the query failed; an empty answer if the site keeps no accounts.
+        """
         ...

@@ -17,9 +17,11 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
+from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
 from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry, PlannedJob
@@ -63,16 +65,48 @@ class Ending:
     """The end of a job. `reason` is "" if the job ended well.
 
     `exit_code`: that of the command, or of the script if no command failed; None: unknown.
+    `measured`: what the job used, by its own report; `ended_at`: when that was written, in epoch
+    seconds, 0 if there is no report.
     """
 
     exit_code: int | None
     reason: str
     release: ReservationRelease
+    measured: Measured | None = None
+    ended_at: float = 0.0
 
     @property
     def detail(self) -> str:
         """Return the detail for the journal."""
         return end_detail(self.exit_code, self.reason)
+
+
+class FinishedJob(NamedTuple):
+    """A job that ran and is over. `reason`: "" if it ended well; times in epoch seconds.
+
+    `job_id`: 0 for a job that no scheduler had. `user`: who sent it; `submitted_at`: when.
+    """
+
+    job: PlannedJob
+    job_id: int
+    ended_at: float
+    exit_code: int | None
+    reason: str
+    measured: tuple[Measured, ...]
+    user: str = ""
+    submitted_at: float = 0.0
+
+
+def ended_job(
+    job: PlannedJob, key: JobKey, ending: Ending, now: float, known: Job | None = None
+) -> FinishedJob:
+    """Return a job that is over. `known`: what its scheduler reports of it, or of its bundle."""
+    measured = [] if ending.measured is None else [ending.measured]
+    if known is not None:
+        wall = None if job.bundle is not None or known.elapsed is None else float(known.elapsed)
+        measured.append(Measured(MeasuredBy.SCHEDULER, wall, node=known.nodes))
+    ended_at = ending.ended_at or now
+    return FinishedJob(job, key.id, ended_at, ending.exit_code, ending.reason, tuple(measured))
 
 
 def ending_of(
@@ -111,7 +145,10 @@ def ending_of(
         return LastEnd(job.destination.cluster, job_id, job.token, why, outcome)
 
     ends = {name: end(at) for at, name in enumerate(job.directories)}
-    return Ending(exit_code, reason, ReservationRelease(job.token, job.action, ends))
+    release = ReservationRelease(job.token, job.action, ends)
+    if marker is None:
+        return Ending(exit_code, reason, release)
+    return Ending(exit_code, reason, release, marker.measured, marker.at)
 
 
 def cancelled(job: PlannedJob, job_id: int) -> ReservationRelease:

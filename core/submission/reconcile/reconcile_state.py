@@ -29,7 +29,9 @@ from rowtui.core.submission.reconcile.ending import (
     NOT_BEGUN,
     WITHOUT_A_WORD,
     Ending,
+    FinishedJob,
     cancelled,
+    ended_job,
     ending_of,
     scheduler_word,
 )
@@ -47,7 +49,7 @@ class ReconciledJob:
 
     `release` has the job's action and ends: its directories are no longer submitted. None: they
     still are, under `job_id` if that is not 0. If `is_news`, `apply_settled` journals `step` with
-    `detail`; else the journal has this state already.
+    `detail`; else the journal has this state already. `ended`: how a job ended that ran.
     """
 
     token: str
@@ -62,6 +64,7 @@ class ReconciledJob:
     is_news: bool = False
     at: float = 0.0
     journal: Journal | None = field(default=None, repr=False, compare=False)
+    ended: FinishedJob | None = field(default=None, repr=False, compare=False)
 
 
 def apply_settled(settled: Sequence[ReconciledJob], reservations: Reservations) -> None:
@@ -121,6 +124,7 @@ class Settling:
     jobs: dict[str, PlannedJob] = field(default_factory=dict)
     entries: list[JournalEntry] = field(default_factory=list)
     latest: dict[str, JournalEntry] = field(default_factory=dict)
+    accepted: dict[str, float] = field(default_factory=dict)  # when, by token
     places: dict[str, str] = field(default_factory=dict)  # see Scheduler.place, by token
     traces: Mapping[str, Traces] = field(default_factory=dict)
 
@@ -140,6 +144,10 @@ class Settling:
         self.plan_id, self.plan, self.jobs, self.traces = plan_id, None, {}, {}
         self.entries = await asyncio.to_thread(self.journal.entries, plan_id)
         self.latest = {it.token: it for it in self.entries}
+        self.accepted = {}
+        for it in self.entries:
+            if it.step is JobStep.ACCEPTED:
+                self.accepted.setdefault(it.token, it.at)
         self.places = {it.token: it.detail for it in self.entries if it.step is JobStep.SENDING}
 
     async def job(self, token: str) -> PlannedJob:
@@ -232,6 +240,7 @@ class Settling:
         detail: str,
         key: JobKey = JobKey(0),  # noqa: B008
         release: ReservationRelease | None = None,
+        ended: FinishedJob | None = None,
     ) -> None:
         """Conclude a step that must be recorded and journalled."""
         self.settled.append(
@@ -248,6 +257,7 @@ class Settling:
                 is_news=True,
                 at=self.clock(),
                 journal=self.journal,
+                ended=ended,
             )
         )
 
@@ -308,15 +318,21 @@ class Settling:
                 by_user = may_be_cancelled and word == CANCELLED
                 self.give_up(job, why, cancelled(job, key.id) if by_user else None)
             return  # or it began just now, in another job: the next poll shows where
-        self.end(job, key, ending_of(job, marker, code, word, key.id))
+        self.end(job, key, ending_of(job, marker, code, word, key.id), known)
 
-    def end(self, job: PlannedJob, key: JobKey, ending: Ending) -> None:
-        """Conclude the end of a job."""
+    def end(self, job: PlannedJob, key: JobKey, ending: Ending, known: Job | None = None) -> None:
+        """Conclude the end of a job. `known`: what its scheduler reports of it, or of its
+        bundle.
+        """
         message = f"{job.name}: {visible(ending.reason)}" if ending.reason else ""
         if ending.reason == CANCELLED and is_pilot(job.token):
             message = ""  # the outcome of each of its requests is reported separately
+        ended = ended_job(job, key, ending, self.clock(), known)._replace(
+            user=self.plan.user if self.plan is not None else "",
+            submitted_at=self.accepted.get(job.token, 0.0),
+        )
         detail, release = ending.detail, ending.release
-        self.news(job, JobStep.ENDED, message, key=key, detail=detail, release=release)
+        self.news(job, JobStep.ENDED, message, key=key, detail=detail, release=release, ended=ended)
 
 
 def _left_unbegun(known: Job | None) -> bool:

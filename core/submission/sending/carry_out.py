@@ -33,7 +33,13 @@ from rowtui.core.submission.plan.dependencies import (
 )
 from rowtui.core.submission.plan.json import save_plan
 from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
-from rowtui.core.submission.reconcile.ending import NOT_BEGUN, NOT_SENT, WITHOUT_A_WORD, ending_of
+from rowtui.core.submission.reconcile.ending import (
+    NOT_BEGUN,
+    NOT_SENT,
+    WITHOUT_A_WORD,
+    ended_job,
+    ending_of,
+)
 from rowtui.core.submission.sending.release_held import (
     LettingGo,
     RunRecords,
@@ -359,6 +365,8 @@ class _Run:
         if traces.ended is not None and traces.ended.not_ready:
             return await self.skip(job, NEEDS_MISSING)
         ending = ending_of(job, traces.ended, None if word else 0, word, 0)
+        ended = ended_job(job, JobKey(0), ending, self.it.tools.clock())
+        await asyncio.to_thread(self.it.tools.on_end, ended._replace(user=self.it.plan.user))
         await self.it.release([ending.release])
         await self.it.note(JobStep.ENDED, [job], detail=ending.detail)
         if not ending.reason:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from rowtui.core.base.files import read_bounded, sync_folder
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobKey
+from rowtui.core.clusters.schedulers.measured import Measured, read_script_words
 from rowtui.core.submission.scripts.fixed_part import NOT_READY
 
 ABANDONED = "abandoned"
@@ -39,7 +40,7 @@ class Ended:
     `cause`: `exit`, `time limit`, `cancelled`, `signal NAME`; of a request of a bundle also `out of
     memory`. `at`: epoch seconds. `command_code`: exit code of the command that ran last; `index`:
     the position of the command's directory in the job's list, if the job ended there; None:
-    unknown.
+    unknown. `measured`: what the job used.
     """
 
     exit_code: int
@@ -48,6 +49,7 @@ class Ended:
     at: float
     command_code: int | None = None
     index: int | None = None
+    measured: Measured | None = None
 
     @property
     def not_ready(self) -> bool:
@@ -225,6 +227,7 @@ def parse_ended(lines: Sequence[str]) -> Ended | None:
             at=float(at),
             command_code=int(command) if command else None,
             index=int(index) if index else None,
+            measured=read_script_words(map(visible, lines[6:8])),
         )
     except ValueError:
         return None

@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
@@ -23,6 +24,9 @@ from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
 from rowtui.core.submission.sending.send import LOOKUP_PAUSE, PATIENCE, find_requests, sent_with
 from rowtui.core.submission.sending.site import NO_TRACES, Access
+
+if TYPE_CHECKING:
+    from rowtui.core.submission.reconcile.ending import FinishedJob
 
 # Records and messages of a submission in progress: steps, ids, answers and reservations.
 #
@@ -52,7 +56,8 @@ class Tools:
     """The tools of a submission. `root` is the project's folder; `access` is by cluster.
 
     `search` searches for unknown jobs of the project if records were lost. `stop` is called between
-    two jobs; if it returns True, no further job is sent.
+    two jobs; if it returns True, no further job is sent. `on_end` is called for each job that ran
+    and ended inside `submit`.
     """
 
     access: Mapping[str, Access]
@@ -64,6 +69,7 @@ class Tools:
     lookup_pause: float = LOOKUP_PAUSE
     patience: float = PATIENCE
     search: Callable[[], Awaitable[None]] | None = None
+    on_end: Callable[[FinishedJob], None] = lambda _: None
 
 
 @dataclass

@@ -36,6 +36,7 @@ from rowtui.core.clusters.schedulers.local.processes import (
     processes_of_job,
     signal_process,
 )
+from rowtui.core.clusters.schedulers.measured import Measured
 from rowtui.core.secrets.model import is_secret
 
 _OVER = "jobs of this cluster are over when they have been submitted"
@@ -125,6 +126,10 @@ class BashScheduler:
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Refuse: no job waits."""
         return tuple(JobAnswer(job, _OVER) for job in jobs)
+
+    async def measured(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured]:
+        """Return nothing: the jobs' scripts measure all that can be known."""
+        return {}
 
 
 class _Signals:

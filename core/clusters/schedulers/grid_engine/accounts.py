@@ -6,13 +6,14 @@ Source: the manual pages of accounting and qacct, and the measured behaviour of 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rowtui.core.clusters.commands import CommandResult
 from rowtui.core.clusters.schedulers.base import (
     Job,
     JobKey,
     JobState,
+    array_of,
 )
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
     REASON_LIMIT,
@@ -21,6 +22,7 @@ from rowtui.core.clusters.schedulers.grid_engine.parse import (
     name_and_token,
     seconds_of,
 )
+from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
 
 _RULE = re.compile(r"^={20,}$", re.MULTILINE)
 
@@ -43,13 +45,7 @@ _BY_SIGNAL = 100
 def read_accounts(stdout: bytes) -> list[Job]:
     """Return the jobs of `qacct -j`, each as it ended last. Raises: UnreadableError."""
     found: dict[JobKey, Job] = {}
-    for record in _RULE.split(stdout.decode("utf-8", "replace")):
-        fields = {}
-        for line in record.splitlines():
-            name, _, value = line.partition(" ")
-            fields[name] = value.strip()
-        if "jobnumber" not in fields:
-            continue
+    for fields in _records(stdout):
         try:
             job = _ended_job(fields)
         except (KeyError, ValueError) as error:
@@ -57,6 +53,58 @@ def read_accounts(stdout: bytes) -> list[Job]:
         if job is not None:
             found[job.key] = job
     return list(found.values())
+
+
+def _records(stdout: bytes) -> Iterator[dict[str, str]]:
+    for record in _RULE.split(stdout.decode("utf-8", "replace")):
+        fields = {}
+        for line in record.splitlines():
+            name, _, value = line.partition(" ")
+            fields[name] = value.strip()
+        if "jobnumber" in fields:
+            yield fields
+
+
+def read_usage(stdout: bytes, wanted: Mapping[JobKey, str]) -> dict[JobKey, Measured]:
+    """Return what these jobs used, from `qacct -j`. `wanted`: jobs with their tokens in the queue.
+
+    `ru_maxrss` is the largest process; `maxvmem` is address space, which says little. Raises:
+    QstatFormatError.
+    """
+    found: dict[JobKey, Measured] = {}
+    for fields in _records(stdout):
+        try:
+            job = _ended_job(fields)
+        except (KeyError, ValueError) as error:
+            raise QstatFormatError(f"qacct: {error}"[:REASON_LIMIT]) from error
+        if job is None or job.key not in wanted:
+            continue
+        # A task has the token of its array, and its number.
+        if job.token and array_of(job.token, job.task) != array_of(wanted[job.key], job.task):
+            continue
+        found[job.key] = Measured(
+            MeasuredBy.SCHEDULER,
+            None if job.elapsed is None else float(job.elapsed),
+            _seconds(fields.get("cpu", "")),
+            _kibibytes(fields.get("ru_maxrss", "")),
+            node=job.nodes,
+        )
+    return found
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return float(text.removesuffix("s"))
+    except ValueError:
+        return None
+
+
+def _kibibytes(text: str) -> int | None:
+    """Return `204.391MB` in KiB: 8.1.9 takes the kernel's KiB for bytes, and shortens them."""
+    match = re.fullmatch(r"([0-9.]+)([KMG]?)B?", text)
+    if match is None:
+        return None
+    return int(float(match[1]) * 1000 ** ("", "K", "M", "G").index(match[2]))
 
 
 def _ended_job(fields: Mapping[str, str]) -> Job | None:

@@ -27,7 +27,11 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
 )
-from rowtui.core.clusters.schedulers.grid_engine.accounts import keeps_no_accounts, read_accounts
+from rowtui.core.clusters.schedulers.grid_engine.accounts import (
+    keeps_no_accounts,
+    read_accounts,
+    read_usage,
+)
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
     MARK,
     ListedJobs,
@@ -45,6 +49,7 @@ from rowtui.core.clusters.schedulers.grid_engine.parse import (
     read_submission,
     task_range,
 )
+from rowtui.core.clusters.schedulers.measured import Measured
 
 SUBMIT_TIMEOUT = 90.0  # a qsub would wait for a frozen qmaster without limit
 QUERY_TIMEOUT = 60.0
@@ -191,6 +196,19 @@ class GridEngineScheduler:
         """Run qrls."""
         return await self._request("qrls", jobs)
 
+    async def measured(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured] | None:
+        """Run qacct for these jobs. See `Scheduler`."""
+        wanted = {key.id for key in jobs}
+        which = [f"*{MARK}*"] if len(wanted) > SINGLE_LOOKS else [str(it) for it in sorted(wanted)]
+        found: dict[JobKey, Measured] = {}
+        for one in which:
+            try:
+                stdout = await self._accounts(one)
+                found |= await asyncio.to_thread(read_usage, stdout, jobs)
+            except (_NoAnswerError, QstatFormatError):
+                return None
+        return found
+
     async def _request(
         self, command: str, jobs: Sequence[JobKey], *, gone_is_fine: bool = False
     ) -> tuple[JobAnswer, ...]:
@@ -292,16 +310,20 @@ class GridEngineScheduler:
         return [job for job_id in sorted(job_ids) for job in await self._past(str(job_id))]
 
     async def _past(self, which: str) -> list[Job]:
-        """Return the accounts of a job id or of a name pattern. Raises: _NoAnswerError."""
+        """Return the jobs with a job id or a name pattern. Raises: _NoAnswerError."""
+        try:
+            return read_accounts(await self._accounts(which))
+        except QstatFormatError as error:
+            raise _NoAnswerError(str(error)) from error
+
+    async def _accounts(self, which: str) -> bytes:
+        """Return qacct's output, nothing if there are no accounts. Raises: _NoAnswerError."""
         result = await self._ask(["qacct", "-d", str(ACCOUNT_DAYS), "-j", which])
         no_program = result.trouble is Trouble.NOT_STARTED
         if no_program or knows_none(result) or keeps_no_accounts(result):
-            return []
+            return b""
         _refuse_no_answer(result)
-        try:
-            return read_accounts(result.stdout)
-        except QstatFormatError as error:
-            raise _NoAnswerError(str(error)) from error
+        return result.stdout
 
     async def _ask(self, argv: Sequence[str]) -> CommandResult:
         return await self._transport.run(argv, timeout=self._query_timeout, env=_TIMES)

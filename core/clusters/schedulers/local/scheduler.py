@@ -44,6 +44,7 @@ from rowtui.core.clusters.schedulers.local.processes import (
 from rowtui.core.clusters.schedulers.local.queue import CommitUncertainError, LocalQueue
 from rowtui.core.clusters.schedulers.local.records import End, QueuedJob
 from rowtui.core.clusters.schedulers.local.wake import CANCELLED, NEW_JOB, ensure_supervisor, ring
+from rowtui.core.clusters.schedulers.measured import Measured
 
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
@@ -136,6 +137,10 @@ class LocalScheduler:
         return tuple(JobAnswer(job) for job in jobs)
 
     # -- the same methods, synchronous: they wait for the disk only ---------------------------
+
+    async def measured(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured]:
+        """Return nothing: the jobs' scripts measure all that can be known."""
+        return {}
 
     def submit_now(self, job: JobSpec) -> SubmitResult:
         """Queue a job like `submit`, for callers without an event loop."""

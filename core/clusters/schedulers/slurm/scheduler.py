@@ -24,6 +24,7 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
     SubmitResult,
 )
+from rowtui.core.clusters.schedulers.measured import Measured
 from rowtui.core.clusters.schedulers.slurm.accounting import AccountForm
 from rowtui.core.clusters.schedulers.slurm.commands import (
     Word,
@@ -51,6 +52,7 @@ from rowtui.core.clusters.schedulers.slurm.queue import (
     learn_exits,
     with_exits,
 )
+from rowtui.core.clusters.schedulers.slurm.usage import UsageForm
 
 SUBMIT_TIMEOUT = 90.0  # Slurm's own clients try for up to 60 s
 QUERY_TIMEOUT = 60.0
@@ -228,6 +230,24 @@ class SlurmScheduler:
         """Allow held jobs to start; released and ended jobs are no error."""
         return await self._act(("scontrol", "release"), jobs, words_of(jobs))
 
+    async def measured(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured] | None:
+        """Run sacct with the steps of these jobs, in batches."""
+        found: dict[JobKey, Measured] = {}
+        ids = sorted({key.id for key in jobs})
+        for start in range(0, len(ids), ACCOUNT_BATCH):
+            batch = ",".join(map(str, ids[start : start + ACCOUNT_BATCH]))
+            form = UsageForm.new()
+            result = await self._sacct(*form.options, "-j", batch)
+            if result is None:
+                return {}
+            if result.exit_status != 0 or result.truncated:
+                return None
+            try:
+                found |= await asyncio.to_thread(form.read, result.stdout, jobs)
+            except SlurmFormatError:
+                return None
+        return found
+
     async def _act(
         self, command: tuple[str, ...], jobs: Sequence[JobKey], words: Sequence[Word]
     ) -> tuple[JobAnswer, ...]:
@@ -323,16 +343,9 @@ class SlurmScheduler:
 
     async def _accounts(self, *options: str) -> list[Job] | None:
         """Return jobs from sacct; none without accounting, None if the query failed."""
-        if self._has_accounts is False:
-            return []
         form = AccountForm.new()
-        result = await self._transport.run(
-            ["sacct", *form.options, *options],
-            timeout=self._query_timeout,
-            env={"SLURM_BITSTR_LEN": "0"},
-        )
-        if _no_such_program(result) or b"storage is disabled" in result.stderr:
-            self._has_accounts = False
+        result = await self._sacct(*form.options, *options)
+        if result is None:
             return []
         if result.exit_status != 0 or result.truncated:
             return None
@@ -340,6 +353,18 @@ class SlurmScheduler:
             return await asyncio.to_thread(form.read, result.stdout)
         except SlurmFormatError:
             return None
+
+    async def _sacct(self, *options: str) -> CommandResult | None:
+        """Run one sacct; None if the site has no accounting."""
+        if self._has_accounts is False:
+            return None
+        result = await self._transport.run(
+            ["sacct", *options], timeout=self._query_timeout, env={"SLURM_BITSTR_LEN": "0"}
+        )
+        if _no_such_program(result) or b"storage is disabled" in result.stderr:
+            self._has_accounts = False
+            return None
+        return result
 
     def _no_answer(self, error: str) -> QueueSnapshot:
         return QueueSnapshot(self.cluster, self._clock(), error=error or "squeue failed")

@@ -63,7 +63,7 @@ def test_the_end_of_a_command_is_heard_whatever_it_does_with_its_descriptors(
 
     assert (code, errors) == (2, "rowtui: the command failed in directory c (exit code 7).\n")
     assert (project.root / "runs").read_text() == "a\nb\nc\n"
-    assert project.ended()[4:] == ["7", "2"]
+    assert project.ended()[4:6] == ["7", "2"]
 
 
 def test_a_command_is_the_scripts_child_and_leads_its_group(project: SmallProject) -> None:

@@ -1,0 +1,57 @@
+"""The grammar of `usage`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from rowtui.cli.argument_parser import json_option
+
+_EXAMPLES = """\
+  rowtui usage                       each action: requested and used
+  rowtui usage 12                    one job: why it was slow, or ran out of memory
+  rowtui usage -a simulate --by node --since 2d
+  rowtui usage --failed --by reason
+  rowtui usage --recommend           what actions should request, and the risk
+  rowtui usage --csv > jobs.csv      a row for each job"""
+
+GROUPINGS = ("action", "cluster", "partition", "node", "user", "attempt", "day", "reason")
+_UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+
+
+def add_usage(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add the command with its options."""
+    usage = add(commands, "usage", "usage.usage:usage", about["usage"], _EXAMPLES)
+    usage.several_clusters = True
+    usage.add_argument("jobs", nargs="*", metavar="JOB", help="job ids, as 12 or 12_3: these only")
+    usage.add_argument("-a", "--action", metavar="PATTERN", help="actions that match")
+    usage.add_argument(
+        "--since", type=since, metavar="TIME", help="ended since then: 12h, 2d, or 2026-11-01"
+    )
+    usage.add_argument("--failed", action="store_true", help="only jobs that did not end well")
+    usage.add_argument(
+        "--by", choices=GROUPINGS, default="action", metavar="WHAT",
+        help="a row for each " + ", ".join(GROUPINGS[:-1]) + " or " + GROUPINGS[-1]
+        + " [default: action]",
+    )  # fmt: skip
+    usage.add_argument(
+        "--recommend", action="store_true", help="what each action should request, and the risk"
+    )
+    usage.add_argument("--csv", action="store_true", help="a row for each job, for spreadsheets")
+    json_option(usage)
+
+
+def since(text: str) -> float:
+    """Return epoch seconds for `12h` ago, or a date with or without a time."""
+    if match := re.fullmatch(r"(\d{1,6})([mhdw])", text):
+        return time.time() - int(match[1]) * _UNITS[match[2]]
+    try:
+        return datetime.fromisoformat(text).astimezone().timestamp()
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no time: write 12h, 2d or 2026-11-01"
+        ) from None

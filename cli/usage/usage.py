@@ -1,0 +1,367 @@
+"""`rowtui usage`: what jobs requested and used, by action, node, day and so on, or job by job."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rowtui.cli.environment import run as run_async
+from rowtui.cli.jobs.queue_text import JobName, read_job_name
+from rowtui.cli.jobs.verbs import given_clusters
+from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
+from rowtui.cli.project.open import open_project
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json import VERSION
+from rowtui.core.base.text import count, hours, memory, plural, visible
+from rowtui.core.clusters.schedulers.measured import MeasuredBy
+from rowtui.core.submission.plan.model import NO_ID, job_label
+from rowtui.core.usage.model import JobUsage
+from rowtui.core.usage.recommend import CPUS, LEAST, MEMORY, ActionSize, right_sizes, rounded
+from rowtui.core.usage.store import UsageColumns
+from rowtui.core.usage.table import UsageRow, chosen_usage, total_row, usage_table
+from rowtui.core.workflow.duration import format_duration
+
+if TYPE_CHECKING:
+    from rowtui.core.base.json import usage as to
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_LARGEST = 200  # jobs whose details are printed one after another
+
+
+def usage(args: argparse.Namespace, out: Output) -> int:
+    """Print a table, the named jobs, or recommendations; 1 if a named job is not known."""
+    project = open_project(args, out)
+    everything = run_async(project.usage.complete())
+    if everything.damaged:
+        out.warn(
+            f"{plural(everything.damaged, 'record')} of what jobs used cannot be read; the others "
+            "are shown"
+        )
+    names = [_name(text) for text in args.jobs]
+    columns = chosen_usage(
+        everything,
+        actions=[args.action] if args.action else (),
+        clusters=given_clusters(args),
+        since=args.since or 0.0,
+        failed=args.failed,
+        job_ids={name.id for name in names},
+    )
+    if args.csv:
+        _print_csv(columns)
+        return 0
+    jobs = _named(columns, names)
+    lacking = [text for text, name in zip(args.jobs, names, strict=True) if not _any(jobs, name)]
+    for text in lacking:
+        out.warn(f"job {visible(text)} has not ended, or nothing is known of what it used")
+    if args.json:
+        out.json(_json(args, columns, jobs))
+    elif names:
+        for number, job in enumerate(jobs):
+            out.lines([""] * bool(number) + list(_job_lines(job, out)))
+    elif args.recommend:
+        _print_recommended(columns, out)
+    elif not len(columns):
+        out.print("No job has ended yet." if not len(everything) else "No job matches.")
+    else:
+        out.lines(_table(columns, args.by, out))
+    return 1 if lacking else 0
+
+
+def _name(text: str) -> JobName:
+    name = read_job_name(text)
+    if name is None:
+        raise RowtuiError(f"'{visible(text)}' is no job id", "write 12, 12_3 or 12.3")
+    return name
+
+
+def _named(columns: UsageColumns, names: Sequence[JobName]) -> list[JobUsage]:
+    if not names:
+        return []
+    jobs = [job for job in columns.jobs() if any(_means(name, job) for name in names)]
+    if len(jobs) > _LARGEST:
+        raise RowtuiError(f"these are {count(len(jobs))} jobs", "name fewer, or use --csv")
+    return jobs
+
+
+def _means(name: JobName, job: JobUsage) -> bool:
+    label = job_label(job.job_id, job.token) or ""
+    if not name.of_one:
+        return job.job_id == name.id
+    end = f"_{name.task}" if name.task is not None else f".{name.member}"
+    return label == f"{name.id}{end}"
+
+
+def _any(jobs: Sequence[JobUsage], name: JobName) -> bool:
+    return any(_means(name, job) for job in jobs)
+
+
+# Tables
+
+
+def _table(columns: UsageColumns, by: str, out: Output) -> Iterator[str]:
+    rows = usage_table(columns, by)
+    headings = [TextColumn(by.capitalize(), style="bold")]
+    headings += [
+        TextColumn(name, right=True)
+        for name in (
+            "Jobs", "Failed", "CPU-hours", "Used", "Memory", "Most", "Limit", "Time", "Longest",
+            "Limit",
+        )
+    ]  # fmt: skip
+    shown: list[Row] = [_cells(row) for row in rows]
+    if len(rows) > 1:
+        shown += [None, _cells(total_row(columns))]
+    yield from table_lines(headings, shown, out)
+    yield ""
+    yield "CPU-hours: charged, CPUs x time. Used: share of them in which CPUs worked."
+    yield "Memory and Time: the median job, the most of all jobs, and the most requested."
+
+
+def _cells(row: UsageRow) -> Row:
+    failed = row.jobs - row.ended_well
+    return [
+        row.name,
+        count(row.jobs),
+        TableCell(count(failed), "red bold" if failed else ""),
+        hours(row.charged_cpu_hours),
+        _percent(row.cpu_share),
+        _kib(row.memory_median),
+        _kib(row.memory_most),
+        _kib(row.memory),
+        _clock(row.wall_median),
+        _clock(row.wall_most),
+        _clock(row.walltime),
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def _kib(amount: float | None) -> str:
+    return "–" if amount is None else memory(amount / 1024)
+
+
+def _clock(seconds: float | None) -> str:
+    return "–" if seconds is None else format_duration(math.ceil(seconds))
+
+
+# One job
+
+
+def _job_lines(job: JobUsage, out: Output) -> Iterator[str]:
+    kind, used = job.kind, job.used
+    label = job_label(job.job_id, job.token) or NO_ID
+    where = f"{kind.cluster}/{kind.partition}" if kind.partition else kind.cluster
+    yield out.style(f"job {label}", "bold") + visible(
+        f"  {kind.action} on {plural(job.directories, 'directory', 'directories')}, {where}"
+        + (f", node {used.node}" if used.node else "")
+        + (f", attempt {kind.attempt}" if kind.attempt > 1 else "")
+    )
+    yield f"  ended    {_when(job.ended_at)}, {visible(job.reason) or 'completed'}"
+    yield "  " + _line("time", _clock(used.wall), _share(used.wall, kind.walltime_seconds),
+                       _clock(kind.walltime_seconds), used.wall_by)  # fmt: skip
+    cpus = plural(kind.cpus, "CPU")
+    if used.cpu is None:
+        yield f"  CPU      not measured, of {cpus}"
+    else:
+        charged = None if used.wall is None else used.wall * kind.cpus
+        yield "  " + _line("CPU", _clock(used.cpu), _share(used.cpu, charged),
+                           f"{cpus} for {_clock(used.wall)}", used.cpu_by)  # fmt: skip
+    limit = None if kind.memory_mb is None else kind.memory_mb * 1024
+    if limit and _reached(job, limit):
+        seen = f"; {_kib(used.memory)} were seen ({used.memory_by.words})" if used.memory else ""
+        yield f"  memory   reached its limit of {_kib(limit)}{seen}"
+    elif used.memory is None:
+        yield f"  memory   not measured, of {_kib(limit)}"
+    else:
+        of = _kib(limit) if limit else "no stated amount"
+        memory_share = _share(used.memory, limit)
+        yield "  " + _line("memory", _kib(used.memory), memory_share, of, used.memory_by)
+    if kind.gpus:
+        gpus = plural(kind.gpus, "GPU")
+        known = used.gpu is not None or used.gpu_memory is not None
+        work = f"{_clock(used.gpu)}, {_kib(used.gpu_memory)} of memory ({used.gpu_by.words})"
+        yield f"  GPU      {work if known else 'not measured'}, of {gpus}"
+
+
+def _reached(job: JobUsage, limit: int) -> bool:
+    """Whether a job was killed for its memory: some schedulers only report the signal."""
+    if job.reason == "out of memory":
+        return True
+    return "signal KILL" in job.reason and (job.used.memory or 0) >= 0.95 * limit
+
+
+def _line(name: str, used: str, share: str, of: str, by: MeasuredBy) -> str:
+    if by is MeasuredBy.NOBODY:
+        return f"{name:<8} not measured, of {of}"
+    return f"{name:<8} {used} of {of}{share}, measured by the {by.words}"
+
+
+def _share(used: float | None, of: float | None) -> str:
+    return "" if used is None or not of else f" ({used / of:.0%})"
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+# Recommendations
+
+
+def _print_recommended(columns: UsageColumns, out: Output) -> None:
+    sizes = list(right_sizes(columns))
+    if not sizes:
+        out.print(f"Recommendations need at least {LEAST} jobs of an action that ended well.")
+        return
+    headings = [TextColumn("Action", style="bold"), TextColumn("What")]
+    headings += [TextColumn(name, right=True) for name in ("Requested", "Recommended", "Risk")]
+    headings += [TextColumn("Jobs", right=True), TextColumn("Used: least to most")]
+    out.lines(table_lines(headings, [_size_cells(size) for size in sizes], out))
+    out.print()
+    out.print("Risk: the share of jobs that would use more, if they are like these jobs.")
+
+
+def _size_cells(size: ActionSize) -> Row:
+    found, resource = size.recommended, size.resource
+    if found.line is None:
+        amount = _amount(resource, rounded(resource, found.amount))
+    else:
+        base = max(0.0, found.amount + found.line.offset)
+        each = _amount(resource, rounded(resource, found.line.slope))
+        amount = f"{_amount(resource, rounded(resource, base))} + {each} each"
+    least, *_, most = found.quantiles
+    peak = max(found.counts) or 1
+    bars = "".join(_BARS[math.ceil(one / peak * 8)] for one in found.counts)
+    return [
+        size.action,
+        resource,
+        "–" if size.requested is None else _amount(resource, size.requested),
+        amount,
+        f"{found.risk:.1%}",
+        count(found.jobs) + (f" ({count(found.censored)} killed)" if found.censored else ""),
+        f"{_amount(resource, least)} {bars} {_amount(resource, most)}",
+    ]
+
+
+def _amount(resource: str, value: float) -> str:
+    if resource == MEMORY:
+        return _kib(value)
+    return f"{value:.0f}" if resource == CPUS else _clock(value)
+
+
+# For programs
+
+
+def _print_csv(columns: UsageColumns) -> None:
+    """Print a row for each job, with the names of the JSON form."""
+    writer = None
+    for job in columns.jobs():
+        row = job_json(job)
+        if writer is None:
+            writer = csv.DictWriter(sys.stdout, list(row), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def _json(
+    args: argparse.Namespace, columns: UsageColumns, jobs: Sequence[JobUsage]
+) -> to.UsageJson:
+    return {
+        "version": VERSION,
+        "by": args.by,
+        "groups": [_row_json(row) for row in usage_table(columns, args.by)],
+        "total": _row_json(total_row(columns)) if len(columns) else None,
+        "jobs": [job_json(job) for job in jobs],
+        "recommended": [_size_json(size) for size in right_sizes(columns)]
+        if args.recommend
+        else [],
+        "damaged_records": columns.damaged,
+    }
+
+
+def _row_json(row: UsageRow) -> to.UsageOfJobsJson:
+    return {
+        "name": visible(row.name),
+        "jobs": row.jobs,
+        "failed": row.jobs - row.ended_well,
+        "charged_cpu_hours": row.charged_cpu_hours,
+        "charged_gpu_hours": row.charged_gpu_hours,
+        "used_cpu_hours": row.used_cpu_hours,
+        "measured_cpu_hours": row.measured_cpu_hours,
+        "cpu_share": row.cpu_share,
+        "median_wall_seconds": row.wall_median,
+        "longest_wall_seconds": row.wall_most,
+        "requested_wall_seconds": row.walltime,
+        "wall_share": row.wall_share,
+        "median_memory_kib": row.memory_median,
+        "most_memory_kib": row.memory_most,
+        "requested_memory_kib": row.memory,
+        "memory_share": row.memory_share,
+    }
+
+
+def job_json(job: JobUsage) -> to.JobUsageJson:
+    """Return one job for `--json` and `--csv`."""
+    kind, used = job.kind, job.used
+    return {
+        "id": job_label(job.job_id, job.token),
+        "token": job.token,
+        "action": visible(kind.action),
+        "cluster": visible(kind.cluster),
+        "partition": visible(kind.partition) or None,
+        "user": visible(kind.user) or None,
+        "node": visible(used.node) or None,
+        "attempt": kind.attempt,
+        "directory_count": job.directories,
+        "reason": visible(job.reason) or None,
+        "exit_code": job.exit_code,
+        "submitted_at": _iso(job.submitted_at),
+        "started_at": _iso(job.started_at),
+        "ended_at": _iso(job.ended_at),
+        "cpus": kind.cpus,
+        "gpus": kind.gpus,
+        "requested_memory_kib": None if kind.memory_mb is None else kind.memory_mb * 1024,
+        "requested_wall_seconds": kind.walltime_seconds,
+        "wall_seconds": _digits(used.wall),
+        "wall_source": _source(used.wall_by),
+        "cpu_seconds": _digits(used.cpu),
+        "cpu_source": _source(used.cpu_by),
+        "memory_kib": used.memory,
+        "memory_source": _source(used.memory_by),
+        "gpu_seconds": _digits(used.gpu),
+        "gpu_memory_kib": used.gpu_memory,
+        "gpu_source": _source(used.gpu_by),
+    }
+
+
+def _size_json(size: ActionSize) -> to.RecommendedJson:
+    found = size.recommended
+    return {
+        "action": visible(size.action),
+        "resource": size.resource,
+        "amount": found.for_size(0.0),
+        "per_directory": None if found.line is None else found.line.slope,
+        "risk": found.risk,
+        "jobs": found.jobs,
+        "killed": found.censored,
+        "requested": size.requested,
+    }
+
+
+def _iso(at: float) -> str | None:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at else None
+
+
+def _digits(value: float | None) -> float | None:
+    """Return a value of a stored 32-bit number without digits that mean nothing."""
+    return None if value is None else round(value, 2)
+
+
+def _source(by: MeasuredBy) -> str | None:
+    return None if by is MeasuredBy.NOBODY else by.words

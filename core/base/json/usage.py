@@ -1,0 +1,95 @@
+"""JSON objects of `usage`."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class UsageOfJobsJson(TypedDict):
+    """Several jobs together. Seconds, CPU-hours and KiB; null: not known of any of them.
+
+    `charged_cpu_hours`: CPUs times wall time; `used_cpu_hours`: CPU time of the jobs of which it is
+    known, which were charged `measured_cpu_hours`. `requested_...`: the most that a job requested.
+    `..._share`: the mean of used by requested.
+    """
+
+    name: str
+    jobs: int
+    failed: int
+    charged_cpu_hours: float
+    charged_gpu_hours: float
+    used_cpu_hours: float | None
+    measured_cpu_hours: float
+    cpu_share: float | None
+    median_wall_seconds: float | None
+    longest_wall_seconds: float | None
+    requested_wall_seconds: float | None
+    wall_share: float | None
+    median_memory_kib: float | None
+    most_memory_kib: float | None
+    requested_memory_kib: float | None
+    memory_share: float | None
+
+
+class JobUsageJson(TypedDict):
+    """What one job requested and used. `reason`: null if it ended well.
+
+    `..._source`: `job script`, `control group` (includes cached files), `scheduler`, or null.
+    """
+
+    id: str | None
+    token: str
+    action: str
+    cluster: str
+    partition: str | None
+    user: str | None
+    node: str | None
+    attempt: int
+    directory_count: int
+    reason: str | None
+    exit_code: int | None
+    submitted_at: str | None
+    started_at: str | None
+    ended_at: str | None
+    cpus: int
+    gpus: int
+    requested_memory_kib: float | None
+    requested_wall_seconds: int
+    wall_seconds: float | None
+    wall_source: str | None
+    cpu_seconds: float | None
+    cpu_source: str | None
+    memory_kib: int | None
+    memory_source: str | None
+    gpu_seconds: float | None
+    gpu_memory_kib: int | None
+    gpu_source: str | None
+
+
+class RecommendedJson(TypedDict):
+    """What the jobs of an action should request. `risk`: share of jobs that would exceed it.
+
+    `resource`: `memory` (KiB), `walltime` (seconds) or `cpus`. `killed`: jobs that ended at their
+    limit. With `per_directory`, a job of n directories needs `amount + n * per_directory`.
+    """
+
+    action: str
+    resource: str
+    amount: float
+    per_directory: float | None
+    risk: float
+    jobs: int
+    killed: int
+    requested: float | None
+
+
+class UsageJson(TypedDict):
+    """`usage`. `jobs`: only where jobs are named; `recommended`: only with `--recommend`."""
+
+    version: int
+    by: str
+    groups: list[UsageOfJobsJson]
+    total: UsageOfJobsJson | None
+    jobs: list[JobUsageJson]
+    recommended: list[RecommendedJson]
+    damaged_records: int

@@ -1,0 +1,318 @@
+"""Store the usage of ended jobs as records of 56 bytes, in `.row/rowtui/usage/`.
+
+The input is `JobUsage`; the result is columns, or `JobUsage` again. Texts that many jobs share
+(names, nodes, reasons, requests) stand once in `names-<id>.jsonl`, one JSON value on a line, and
+records in `jobs-<id>.bin` refer to their lines. Both files only grow. A writer holds a lock,
+removes what a killed writer left half written at their ends, and writes the texts before the
+records that need them; both are on the disk when `append` returns. The last record of a job
+counts, so a job may be recorded again when more is known of it.
+
+A record ends with a check byte, so that damaged records are left out and counted. `<id>` is random:
+if one of the two files is lost, the other one is never read together with new texts or records.
+Removing the folder removes the usage of all jobs and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import math
+import os
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import write_all
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
+from rowtui.core.usage.model import JobUsage, UsageKind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FIELDS = (
+    ("prefix", "I"),  # line of the token without its last number
+    ("number", "i"),  # the token's last number; -1 if it ends with none
+    ("kind", "I"),  # line of a UsageKind
+    ("job_id", "I"),
+    ("node", "I"),  # line
+    ("end", "I"),  # line of [reason, exit code]
+    ("submitted_at", "I"),
+    ("ended_at", "I"),
+    ("wall", "f"),
+    ("cpu", "f"),
+    ("memory", "I"),
+    ("gpu", "f"),
+    ("gpu_memory", "I"),
+    ("directories", "H"),  # the highest bit: the scheduler's accounts are included
+    ("sources", "B"),  # two bits each: wall, cpu, memory, gpu
+    ("check", "B"),
+)
+"""The columns of a record in their order, little-endian, with their types as in `struct`."""
+
+_RECORD = struct.Struct("<" + "".join(code for _, code in FIELDS))
+SIZE = _RECORD.size
+_MOST = (1 << 32) - 1
+_COMPLETE = 1 << 15
+
+
+class UsageStore:
+    """The usage records of one project. Safe under several writers, and under SIGKILL."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder = root / ".row" / "rowtui" / "usage"
+        self._lines: dict[str, int] = {}
+        self._read = 0  # bytes of the texts that are in `_lines`
+        self._id = ""
+
+    def append(self, jobs: Iterable[JobUsage]) -> None:
+        """Record these jobs; they are on the disk when this returns. Raises: RowtuiError."""
+        new = list(jobs)
+        if not new:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self._locked() as lock:
+                self._append(lock, new)
+        except OSError as error:
+            raise RowtuiError(
+                f"cannot write what jobs used to {visible(str(self.folder))}: "
+                f"{error.strerror or error}"
+            ) from None
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[int]:
+        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield lock
+        finally:
+            os.close(lock)
+
+    def _append(self, lock: int, jobs: list[JobUsage]) -> None:
+        names, records, new_id = self._paths(lock)
+        if new_id != self._id:
+            self._id, self._read, self._lines = new_id, 0, {}
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        with open(os.open(names, flags, 0o666), "r+b", buffering=0) as file:
+            self._learn(file.fileno())
+            before = len(self._lines)
+            data = b"".join(map(self._record, jobs))
+            if added := list(self._lines)[before:]:
+                write_all(file.fileno(), "".join(f"{line}\n" for line in added).encode())
+                os.fsync(file.fileno())
+                self._read = os.fstat(file.fileno()).st_size
+        fd = os.open(records, flags, 0o666)
+        try:
+            size = os.fstat(fd).st_size
+            if size % SIZE:
+                os.ftruncate(fd, size - size % SIZE)
+            write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _paths(self, lock: int) -> tuple[Path, Path, str]:
+        """Return the files in use, from the id in the lock file; new ones if one is missing."""
+        found = os.pread(lock, 64, 0).decode(errors="replace").strip()
+        names, records = self._files(found)
+        if not found.isalnum() or names.exists() != records.exists():
+            found = os.urandom(8).hex()
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, f"{found}\n".encode(), 0)
+            os.fsync(lock)
+            names, records = self._files(found)
+        return names, records, found
+
+    def _files(self, which: str) -> tuple[Path, Path]:
+        return self.folder / f"names-{which}.jsonl", self.folder / f"jobs-{which}.bin"
+
+    def _learn(self, fd: int) -> None:
+        """Read the texts that another process has added; remove half a line at the end."""
+        size = os.fstat(fd).st_size
+        if size < self._read:
+            self._read, self._lines = 0, {}
+        data = os.pread(fd, size - self._read, self._read)
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            os.ftruncate(fd, self._read + whole)
+        for line in data[:whole].decode("utf-8", "replace").split("\n")[:-1]:
+            # A damaged file may have a line twice: each line counts.
+            self._lines[line if line not in self._lines else f"{line} {len(self._lines)}"] = len(
+                self._lines
+            )
+        self._read += whole
+
+    def _line(self, value: Any) -> int:
+        text = json.dumps(value, separators=(",", ":"))
+        return self._lines.setdefault(text, len(self._lines))
+
+    def _record(self, job: JobUsage) -> bytes:
+        used = job.used
+        prefix, number = _split(job.token)
+        sources = used.wall_by | used.cpu_by << 2 | used.memory_by << 4 | used.gpu_by << 6
+        data = _RECORD.pack(
+            self._line(prefix),
+            number,
+            self._line(list(job.kind)),
+            min(job.job_id, _MOST),
+            self._line(used.node),
+            self._line([job.reason, job.exit_code]),
+            _whole(job.submitted_at),
+            _whole(job.ended_at),
+            math.nan if used.wall is None else used.wall,
+            math.nan if used.cpu is None else used.cpu,
+            _whole(used.memory or 0),
+            math.nan if used.gpu is None else used.gpu,
+            _whole(used.gpu_memory or 0),
+            min(job.directories, _COMPLETE - 1) | (_COMPLETE if job.complete else 0),
+            sources,
+            0,
+        )
+        return data[:-1] + bytes([(sum(data) + 1) & 0xFF])
+
+    # Reading
+
+    def columns(self) -> UsageColumns:
+        """Return all jobs, each as it was recorded last, oldest first. Raises: RowtuiError."""
+        try:
+            found = (self.folder / "lock").read_text("utf-8", "replace").strip()
+            names, records = self._files(found)
+            # The records first: the texts that they need were written before them.
+            data = records.read_bytes()
+            lines = names.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            data = lines = b""
+        except OSError as error:
+            raise RowtuiError(
+                f"cannot read what jobs used in {visible(str(self.folder))}: "
+                f"{error.strerror or error}"
+            ) from None
+        return UsageColumns(data, lines)
+
+
+class UsageColumns:
+    """The usage of many jobs as columns (numpy arrays of equal length).
+
+    `damaged`: how many records could not be read.
+    """
+
+    def __init__(self, data: bytes, lines: bytes) -> None:
+        import numpy as np
+
+        record = np.dtype({"names": [name for name, _ in FIELDS],
+                           "formats": [f"<{_FORMATS[code]}" for _, code in FIELDS]})  # fmt: skip
+        count = len(data) // SIZE
+        rows = np.frombuffer(data, record, count)
+        self._texts = lines.split(b"\n")[:-1]
+        self._values: dict[int, Any] = {}
+        raw = np.frombuffer(data, np.uint8, count * SIZE).reshape(count, SIZE)
+        sound = raw[:, :-1].sum(1, dtype=np.uint8) + np.uint8(1) == raw[:, -1]
+        for name in ("prefix", "kind", "node", "end"):
+            sound &= rows[name] < len(self._texts)
+        self.damaged = int(count - sound.sum())
+        self.rows: NDArray[Any] = rows if not self.damaged else rows[sound]
+        self._keep_last()
+
+    def _keep_last(self) -> None:
+        """Leave out all but the last record of each job."""
+        import numpy as np
+
+        rows = self.rows
+        keys = rows["prefix"].astype(np.int64) << 32 | (rows["number"].astype(np.int64) + 1)
+        if len(keys) < 2 or (np.diff(keys) > 0).all():
+            return
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        last = np.append(ordered[1:] != ordered[:-1], True)
+        if not last.all():
+            self.rows = rows[np.sort(order[last])]
+
+    def __len__(self) -> int:
+        """Return the number of jobs."""
+        return len(self.rows)
+
+    def incomplete(self) -> NDArray[np.bool_]:
+        """Return which jobs lack the values of the scheduler's accounts."""
+        lacking: NDArray[np.bool_] = self.rows["directories"] < _COMPLETE
+        return lacking
+
+    def chosen(self, mask: NDArray[np.bool_]) -> UsageColumns:
+        """Return only the jobs where this is true, in the same order."""
+        other = object.__new__(UsageColumns)
+        other._texts, other._values, other.damaged = self._texts, self._values, self.damaged
+        other.rows = self.rows[mask]
+        return other
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return one column of the records, by its name in `FIELDS`."""
+        return self.rows[name]
+
+    def text(self, line: int) -> Any:
+        """Return the value on a line of the texts; None if it cannot be read."""
+        if line not in self._values:
+            try:
+                self._values[line] = json.loads(self._texts[line])
+            except ValueError:
+                self._values[line] = None
+        return self._values[line]
+
+    def kind(self, line: int) -> UsageKind:
+        """Return the kind on a line of the texts; an unnamed one if it cannot be read."""
+        value = self.text(line)
+        try:
+            return value if isinstance(value, UsageKind) else UsageKind(*value)
+        except TypeError:
+            return UsageKind("", "", "", "", 1, 1, 0, None, 0)
+
+    def jobs(self) -> Iterator[JobUsage]:
+        """Yield each job."""
+        for row in self.rows.tolist():
+            yield self._job(row)
+
+    def _job(self, row: tuple[Any, ...]) -> JobUsage:
+        (prefix, number, kind, job_id, node, end, submitted, ended,
+         wall, cpu, memory, gpu, gpu_memory, directories, sources, _) = row  # fmt: skip
+        reason, exit_code = self.text(end) or ("", None)
+        used = Used(
+            None if math.isnan(wall) else wall,
+            None if math.isnan(cpu) else cpu,
+            memory or None,
+            None if math.isnan(gpu) else gpu,
+            gpu_memory or None,
+            self.text(node) or "",
+            *(MeasuredBy(sources >> shift & 3) for shift in (0, 2, 4, 6)),
+        )
+        token = f"{self.text(prefix) or ''}{number if number >= 0 else ''}"
+        return JobUsage(
+            token,
+            self.kind(kind),
+            job_id,
+            directories & ~_COMPLETE,
+            reason,
+            exit_code,
+            submitted,
+            ended,
+            used,
+            bool(directories & _COMPLETE),
+        )
+
+
+_FORMATS = {"I": "u4", "i": "i4", "f": "f4", "H": "u2", "B": "u1"}
+
+
+def _split(token: str) -> tuple[str, int]:
+    """Return a token without its last number, and that number, or -1."""
+    prefix = token.rstrip("0123456789")
+    digits = token[len(prefix) :]
+    if digits and len(digits) < 10 and str(int(digits)) == digits:
+        return prefix, int(digits)
+    return token, -1
+
+
+def _whole(value: float) -> int:
+    return max(0, min(int(value), _MOST))

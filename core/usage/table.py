@@ -1,0 +1,243 @@
+"""Tables of what jobs used against what they requested: by action, node, day and so on. Pure.
+
+The input is `UsageColumns`; the result is one `UsageRow` for each group of jobs. What a job was
+charged is its CPUs times its wall time, whether it used them or not; what it used is its CPU time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rowtui.core.usage.model import UsageKind
+from rowtui.core.usage.store import UsageColumns
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class UsageRow(NamedTuple):
+    """The jobs of one group. None: not known of any of them.
+
+    `ended_well` of `jobs`. Hours: CPU-hours charged, and used by the jobs of which that is known,
+    which were charged `measured_cpu_hours`. Wall times in seconds, memory in KiB: the median, the
+    most, and the most that one job requested. `memory_share`, `wall_share`: the mean of used by
+    requested.
+    """
+
+    name: str
+    jobs: int
+    ended_well: int
+    charged_cpu_hours: float
+    charged_gpu_hours: float
+    used_cpu_hours: float | None
+    measured_cpu_hours: float
+    wall_median: float | None
+    wall_most: float | None
+    walltime: float | None
+    wall_share: float | None
+    memory_median: float | None
+    memory_most: float | None
+    memory: float | None
+    memory_share: float | None
+
+    @property
+    def cpu_share(self) -> float | None:
+        """How much of the charged CPU time was used, as a fraction; None if unknown."""
+        if self.used_cpu_hours is None or not self.measured_cpu_hours:
+            return None
+        return self.used_cpu_hours / self.measured_cpu_hours
+
+
+GROUPINGS = ("action", "cluster", "partition", "node", "user", "attempt", "day", "reason")
+"""What `usage_table` can group jobs by."""
+
+
+def usage_table(columns: UsageColumns, by: str = "action") -> list[UsageRow]:
+    """Return a row for each group, the one with the most charged hours first; days in order."""
+    import numpy as np
+
+    if not len(columns):
+        return []
+    names, groups = _groups(columns, by)
+    order = np.argsort(groups, kind="stable")
+    bounds = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    wanted = Requested.of(columns)
+    rows = [
+        _row(names[int(groups[part[0]])], columns, wanted, part)
+        for part in np.split(order, bounds[1:])
+    ]
+    if by in ("day", "attempt"):
+        return sorted(rows, key=lambda row: row.name)
+    return sorted(rows, key=lambda row: (-row.charged_cpu_hours, row.name))
+
+
+def total_row(columns: UsageColumns, name: str = "total") -> UsageRow:
+    """Return all jobs as one row."""
+    import numpy as np
+
+    return _row(name, columns, Requested.of(columns), np.arange(len(columns)))
+
+
+class Requested(NamedTuple):
+    """What each job requested: columns of equal length. `memory` in KiB, NaN if not stated."""
+
+    cpus: NDArray[Any]
+    gpus: NDArray[Any]
+    memory: NDArray[Any]
+    walltime: NDArray[Any]
+
+    @classmethod
+    def of(cls, columns: UsageColumns) -> Requested:
+        """Return the requests of these jobs."""
+
+        def memory(kind: UsageKind) -> float:
+            return float("nan") if kind.memory_mb is None else kind.memory_mb * 1024.0
+
+        return cls(
+            of_kind(columns, lambda kind: kind.cpus),
+            of_kind(columns, lambda kind: kind.gpus),
+            of_kind(columns, memory),
+            of_kind(columns, lambda kind: kind.walltime_seconds),
+        )
+
+
+def of_kind(columns: UsageColumns, value: Callable[[UsageKind], float]) -> NDArray[Any]:
+    """Return a number for each job that depends on its kind only."""
+    import numpy as np
+
+    lines, inverse = np.unique(columns.column("kind"), return_inverse=True)
+    values = np.array([value(columns.kind(int(line))) for line in lines], np.float64)
+    found: NDArray[Any] = values[inverse]
+    return found
+
+
+def chosen_usage(
+    columns: UsageColumns,
+    *,
+    actions: Collection[str] = (),
+    clusters: Collection[str] = (),
+    since: float = 0.0,
+    failed: bool = False,
+    job_ids: Collection[int] = (),
+) -> UsageColumns:
+    """Return the jobs that match all of these; an empty choice matches every job.
+
+    `actions` are patterns such as `sim*`; `since`: ended at this time or later.
+    """
+    import numpy as np
+
+    mask = np.ones(len(columns), bool)
+
+    def matches(kind: UsageKind) -> bool:
+        named = not actions or any(fnmatchcase(kind.action, one) for one in actions)
+        return named and (not clusters or kind.cluster in clusters)
+
+    if actions or clusters:
+        mask &= of_kind(columns, matches).astype(bool)
+    if since:
+        mask &= columns.column("ended_at") >= since
+    if job_ids:
+        mask &= np.isin(columns.column("job_id"), list(job_ids))
+    if failed:
+        mask &= ~ended_well(columns)
+    return columns.chosen(mask)
+
+
+def ended_well(columns: UsageColumns) -> NDArray[np.bool_]:
+    """Return which jobs ended without a reason to complain."""
+    return of_end(columns, lambda reason: not reason)
+
+
+def of_end(columns: UsageColumns, is_true: Callable[[str], bool]) -> NDArray[np.bool_]:
+    """Return for which jobs this is true of the reason why they ended ("" for a good end)."""
+    import numpy as np
+
+    lines, inverse = np.unique(columns.column("end"), return_inverse=True)
+    texts = ((columns.text(int(line)) or ["unknown"])[0] for line in lines)
+    found: NDArray[np.bool_] = np.array([is_true(text) for text in texts], bool)[inverse]
+    return found
+
+
+def _groups(columns: UsageColumns, by: str) -> tuple[list[str], NDArray[Any]]:
+    """Return the names of the groups, and the group of each job."""
+    import numpy as np
+
+    if by == "day":
+        days = columns.column("ended_at").astype(np.int64)
+        local = _offset(int(days[-1]))
+        found, inverse = np.unique((days + local) // 86_400, return_inverse=True)
+        return [
+            datetime.fromtimestamp(int(day) * 86_400, UTC).date().isoformat() for day in found
+        ], inverse
+    name = {"node": "node", "reason": "end"}.get(by, "kind")
+    lines, inverse = np.unique(columns.column(name), return_inverse=True)
+    texts = [_text_of(columns, int(line), by) for line in lines]
+    names = sorted(set(texts))
+    places = np.array([names.index(text) for text in texts])
+    return names, places[inverse]
+
+
+def _text_of(columns: UsageColumns, line: int, by: str) -> str:
+    if by == "node":
+        return str(columns.text(line) or "") or "unknown"
+    if by == "reason":
+        return str((columns.text(line) or ["unknown"])[0]) or "completed"
+    kind = columns.kind(line)
+    if by == "partition":
+        return f"{kind.cluster}/{kind.partition}" if kind.partition else kind.cluster
+    return str(getattr(kind, by)) or "unknown"
+
+
+def _offset(at: int) -> int:
+    """Return the seconds by which the local clock is ahead of UTC."""
+    offset = datetime.fromtimestamp(at, UTC).astimezone().utcoffset()
+    return 0 if offset is None else int(offset.total_seconds())
+
+
+def _row(name: str, columns: UsageColumns, wanted: Requested, part: NDArray[np.intp]) -> UsageRow:
+    import numpy as np
+
+    wall = columns.column("wall")[part].astype(np.float64)
+    cpu = columns.column("cpu")[part].astype(np.float64)
+    memory = columns.column("memory")[part].astype(np.float64)
+    memory[memory == 0] = np.nan
+    charged = wanted.cpus[part] * wall / 3600
+    gpus = wanted.gpus[part] * wall / 3600
+    known = ~np.isnan(cpu) & ~np.isnan(wall)
+    return UsageRow(
+        name,
+        len(part),
+        int(ended_well(columns.chosen(_mask(len(columns), part))).sum()),
+        float(np.nansum(charged)),
+        float(np.nansum(gpus)),
+        float(cpu[known].sum() / 3600) if known.any() else None,
+        float(charged[known].sum()),
+        _of(wall, np.median),
+        _of(wall, np.max),
+        _of(wanted.walltime[part], np.max),
+        _of(wall / wanted.walltime[part], np.mean),
+        _of(memory, np.median),
+        _of(memory, np.max),
+        _of(wanted.memory[part], np.max),
+        _of(memory / wanted.memory[part], np.mean),
+    )
+
+
+def _mask(length: int, part: NDArray[np.intp]) -> NDArray[np.bool_]:
+    import numpy as np
+
+    mask = np.zeros(length, bool)
+    mask[part] = True
+    return mask
+
+
+def _of(values: NDArray[Any], reduce: Callable[[Any], Any]) -> float | None:
+    """Return a statistic of the known values; None if there are none."""
+    import numpy as np
+
+    known = values[np.isfinite(values)]
+    return float(reduce(known)) if len(known) else None

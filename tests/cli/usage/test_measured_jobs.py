@@ -1,0 +1,198 @@
+"""What jobs really used, on every kind of cluster, against what their own processes say of it.
+
+Each job touches memory and spins; the kernel tells it, as it tells `time -v`, how much that was.
+`ROWTUI_USAGE_SECONDS=20` and `ROWTUI_USAGE_MB=500` make the jobs longer and larger.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.conftest import Shell
+from tests.eventually import eventually
+
+if TYPE_CHECKING:
+    from tests.rig.accounting import AccountingRig
+    from tests.rig.grid_engine import GridEngineCluster
+    from tests.rig.login import LoginNode
+    from tests.rig.slurm import SlurmCluster
+
+pytestmark = pytest.mark.slow
+
+SECONDS = float(os.environ.get("ROWTUI_USAGE_SECONDS", "2"))
+MB = int(os.environ.get("ROWTUI_USAGE_MB", "200"))
+SPIN = """\
+import json, os, resource, sys, time
+began = time.monotonic()
+block = bytearray(int(sys.argv[2]) << 20)
+block[::4096] = b"x" * len(block[::4096])
+while time.process_time() < float(sys.argv[3]):
+    pass
+used = resource.getrusage(resource.RUSAGE_SELF)
+done = {"cpu": used.ru_utime + used.ru_stime, "memory": used.ru_maxrss}
+done["wall"] = time.monotonic() - began
+with open(os.path.join("workspace", sys.argv[1], "used"), "w") as file:
+    json.dump(done, file)
+"""
+WORKFLOW = """\
+[[action]]
+name = "spin"
+command = "{python} -S spin.py {{directory}} {mb} {seconds}"
+products = ["used"]
+group.maximum_size = 1
+resources.walltime.per_submission = "00:05:00"
+"""
+
+
+def project(shell: Shell, names: str = "a", more: str = "") -> None:
+    for name in names:
+        (shell.folder / "workspace" / name).mkdir(parents=True)
+    (shell.folder / "spin.py").write_text(SPIN)
+    text = WORKFLOW.format(python=sys.executable, mb=MB, seconds=SECONDS)
+    (shell.folder / "workflow.toml").write_text(text + more)
+
+
+def configure(shell: Shell, text: str) -> None:
+    file = Path(shell.environment["HOME"]) / ".config/rowtui/clusters.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+
+
+def check(shell: Shell, cluster: str | None, *options: str) -> list[dict[str, str]]:
+    """Run all jobs to their end, and compare; what is known of each job."""
+    shell.succeed("submit", "--yes", *options, cluster=cluster)
+    eventually(lambda: ended(shell, cluster), within=40, what="the end of the jobs")
+    jobs = usage_of(shell, cluster)
+    listed = json.loads(shell.succeed("show", "jobs", "--json", "--long", cluster=cluster))
+    directories = {job["token"]: job["directories"] for job in listed["jobs"]}
+    assert len(jobs) == len(list((shell.folder / "workspace").iterdir()))
+    for job in jobs:
+        [name] = directories[job["token"]]
+        own = json.loads((shell.folder / "workspace" / name / "used").read_text())
+        assert near(job["cpu_seconds"], own["cpu"], 0.15), (job, own)
+        assert near(job["memory_kib"], own["memory"], 8 << 10), (job, own)
+        # A busy machine starts a job, and a program, late.
+        assert own["wall"] <= float(job["wall_seconds"]) + 0.02, (job, own)
+        assert float(job["wall_seconds"]) <= own["wall"] * 1.05 + 1.5, (job, own)
+        assert (job["action"], job["reason"], job["exit_code"]) == ("spin", "", "0")
+        assert job["node"]
+    return jobs
+
+
+def ended(shell: Shell, cluster: str | None) -> bool:
+    status = json.loads(shell.succeed("show", "status", "--all", "--json", cluster=cluster))
+    return bool(status["actions"][0]["submitted"] == 0)
+
+
+def near(text: str, own: float, start: float) -> bool:
+    """Within 5 %, and what the interpreter and bash need themselves."""
+    return own * 0.95 <= float(text) <= own * 1.05 + start
+
+
+def usage_of(shell: Shell, cluster: str | None) -> list[dict[str, str]]:
+    out = shell.succeed("usage", "--csv", cluster=cluster)
+    return list(csv.DictReader(io.StringIO(out)))
+
+
+def sources(job: dict[str, str]) -> tuple[str, str, str]:
+    return job["wall_source"], job["cpu_source"], job["memory_source"]
+
+
+def test_on_this_machine(empty_folder: Shell) -> None:
+    project(empty_folder)
+    [job] = check(empty_folder, "local")
+    assert sources(job) == ("job script",) * 3
+    text = empty_folder.succeed("usage", job["id"], cluster="local")
+    assert "completed" in text
+    assert "measured by the job script" in text
+
+
+def test_run_at_once_by_bash(empty_folder: Shell) -> None:
+    project(empty_folder)
+    [job] = check(empty_folder, "none")
+    assert (job["id"], sources(job)) == ("", ("job script",) * 3)
+
+
+def test_in_a_bundle_of_several_jobs(empty_folder: Shell) -> None:
+    empty_folder.environment["ROWTUI_LOCAL_CORES"] = "4"
+    project(empty_folder, "abcd")
+    jobs = check(empty_folder, "local", "--pack", "--search", "0")
+    assert len({job["id"].partition(".")[0] for job in jobs}) < len(jobs)
+
+
+@pytest.mark.slurm
+def test_on_slurm_without_accounts(empty_folder: Shell, slurm: SlurmCluster) -> None:
+    empty_folder.environment["SLURM_CONF"] = str(slurm.conf)
+    project(empty_folder)
+    [job] = check(empty_folder, None)
+    assert sources(job) == ("job script",) * 3
+
+
+@pytest.mark.slurm
+def test_as_tasks_of_an_array(empty_folder: Shell, slurm: SlurmCluster) -> None:
+    empty_folder.environment["SLURM_CONF"] = str(slurm.conf)
+    project(empty_folder, "abc")
+    jobs = check(empty_folder, None, "--array")
+    assert len({job["id"].partition("_")[0] for job in jobs}) == 1
+
+
+@pytest.mark.slurm
+def test_on_slurm_with_accounts(empty_folder: Shell, slurm_accounts: AccountingRig) -> None:
+    cluster = slurm_accounts.cluster
+    empty_folder.environment["SLURM_CONF"] = str(cluster.conf)
+    project(empty_folder)
+    [job] = check(empty_folder, None)
+    assert job["wall_source"] == "job script"
+    assert {job["cpu_source"], job["memory_source"]} <= {"job script", "scheduler"}
+
+
+@pytest.mark.slurm
+def test_in_a_copy_of_the_project_over_ssh(empty_folder: Shell, login: LoginNode) -> None:
+    project(empty_folder)
+    configure(
+        empty_folder,
+        '[[cluster]]\nname = "alpha"\nscheduler = "slurm"\npartition = [{ name = "cpu" }]\n'
+        f'[cluster.ssh]\nhost = "alpha"\nconfig = ["{login.ssh_config}"]\n'
+        f'mirror = "{empty_folder.folder.parent / "there"}"\n',
+    )
+    [job] = check(empty_folder, "alpha")
+    assert sources(job) == ("job script",) * 3
+
+
+def test_on_grid_engine(empty_folder: Shell, grid_engine: GridEngineCluster) -> None:
+    empty_folder.environment |= grid_engine.env
+    empty_folder.prefix = tuple(grid_engine.enter)
+    project(empty_folder)
+    configure(
+        empty_folder,
+        '[[cluster]]\nname = "engine"\nscheduler = "grid_engine"\nidentify.always = true\n'
+        'partition = [{ name = "all.q", parallel_environment = "smp" }]\n',
+    )
+    [job] = check(empty_folder, None)
+    assert job["wall_source"] == "job script"
+
+
+@pytest.mark.slurm
+def test_a_job_that_is_killed_for_its_memory_shows_the_limit_that_it_reached(
+    empty_folder: Shell, slurm_accounts: AccountingRig
+) -> None:
+    empty_folder.environment["SLURM_CONF"] = str(slurm_accounts.cluster.conf)
+    project(empty_folder, "a", "resources.memory_per_cpu_mb = 50\n")
+    empty_folder.succeed("submit", "--yes", cluster=None)
+    eventually(lambda: ended(empty_folder, None), within=40, what="the end of the job")
+
+    def text() -> str:
+        [job] = usage_of(empty_folder, None)
+        assert job["reason"] in ("out of memory", "killed (signal KILL)")
+        return empty_folder.succeed("usage", job["id"], cluster=None)
+
+    # Accounting has a job only some time after its end.
+    eventually(text, lambda shown: "reached its limit of 50 MB" in shown, within=30)

@@ -1,0 +1,156 @@
+"""What sources say of a job's usage, and which of them counts."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from rowtui.core.clusters.schedulers.base import JobKey
+from rowtui.core.clusters.schedulers.grid_engine.accounts import read_usage
+from rowtui.core.clusters.schedulers.measured import (
+    Measured,
+    MeasuredBy,
+    Used,
+    combined,
+    read_script_words,
+    with_more,
+)
+from rowtui.core.clusters.schedulers.slurm.usage import UsageForm, cpu_seconds, kibibytes
+
+SCRIPT = Measured(MeasuredBy.SCRIPT, 10.25, 20.5, 4096, 9000, node="n1")
+
+
+def test_the_words_of_a_script() -> None:
+    lines = [
+        "used began=100.50 ended=110.75 node=n1 user=0m20.250s system=0m0.250s sampled=4000"
+        " group_memory=9216000",
+        "children=4096",
+    ]
+    assert read_script_words(lines) == SCRIPT
+    assert read_script_words(lines[:1]) == SCRIPT._replace(memory=4000)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "used began= ended=x user=1 system=-0m1s sampled=1e9 group_memory=",
+        "used began=5 ended=4 sampled=99999999999999999999999",
+        "used =5 ===",
+    ],
+)
+def test_words_that_cannot_be_read_are_unknown(line: str) -> None:
+    found = read_script_words([line])
+    assert found is not None
+    assert found[1:] == (None,) * 6 + ("",)
+
+
+def test_a_marker_of_an_older_version_measured_nothing() -> None:
+    assert read_script_words([]) is None
+    assert read_script_words([""]) is None
+
+
+def test_the_largest_value_counts_in_every_order() -> None:
+    account = Measured(MeasuredBy.SCHEDULER, 11.0, 19.0, 5000, node="n[1-2]")
+    expected = Used(
+        10.25, 20.5, 5000, None, None, "n[1-2]", MeasuredBy.SCRIPT, MeasuredBy.SCRIPT,
+        MeasuredBy.SCHEDULER,
+    )  # fmt: skip
+    for order in permutations([SCRIPT, account, Measured()]):
+        assert combined(order) == expected
+    assert with_more(combined([SCRIPT]), account) == expected
+
+
+def test_a_control_group_counts_files_too_and_only_if_nothing_else_is_known() -> None:
+    only = Measured(MeasuredBy.SCRIPT, 1.0, 1.0, None, 9000)
+    found = combined([only])
+    assert (found.memory, found.memory_by) == (9000, MeasuredBy.GROUP)
+    account = Measured(MeasuredBy.SCHEDULER, memory=100)
+    found = with_more(found, account)
+    assert (found.memory, found.memory_by) == (100, MeasuredBy.SCHEDULER)
+    assert with_more(combined([only]), Measured(MeasuredBy.SCHEDULER)).memory == 9000
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("00:00:00", 0), ("03:04.567", 184.567), ("1-02:03:04", 93784), ("", None), ("x", None)],
+)
+def test_cpu_times_of_sacct(text: str, seconds: float | None) -> None:
+    assert cpu_seconds(text) == (None if seconds is None else pytest.approx(seconds))
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("191756K", 191756), ("2.50M", 2560), ("2048", 2), ("1.5G", 1572864), ("", None), ("?", None)],
+)
+def test_sizes_of_sacct(text: str, amount: int | None) -> None:
+    assert kibibytes(text) == amount
+
+
+def sacct(*records: tuple[str, ...]) -> tuple[UsageForm, bytes]:
+    form = UsageForm.new()
+    return form, "".join(f"{form.mark.join(record)}\n" for record in records).encode()
+
+
+LINE = "sbatch --parsable --comment=rowtui:abc-1 --hold"
+
+
+def test_sacct_joins_a_job_with_its_steps() -> None:
+    form, text = sacct(
+        (LINE, "", "COMPLETED", "63", "01:02.500", "", "", "", "n[1-2]", "12"),
+        ("", "", "COMPLETED", "63", "00:02.000", "2000K", "1", "", "n1", "12.batch"),
+        ("", "", "COMPLETED", "60", "01:00.500", "3000K", "4", "cpu=1,mem=12000K", "n1", "12.0"),
+        ("", "", "COMPLETED", "60", "00:00.500", "1000K", "4", "", "n1", "12.1"),
+    )
+    wanted = {JobKey(12): "abc-1"}
+    measured = Measured(MeasuredBy.SCHEDULER, 63.0, 62.5, 12000, node="n[1-2]")
+    assert form.read(text, wanted) == {JobKey(12): measured}
+
+
+def test_sacct_of_another_job_with_a_reused_id_is_not_believed() -> None:
+    form, text = sacct(
+        (LINE, "", "COMPLETED", "63", "01:02.500", "", "", "", "n1", "12"),
+        ("", "", "COMPLETED", "63", "00:02.000", "2000K", "1", "", "n1", "12.batch"),
+        ("sbatch x", "rowtui:xyz-1", "RUNNING", "3", "00:02.000", "", "", "", "n1", "13"),
+        ("sbatch x", "", "PENDING", "0", "00:00:00", "", "", "", "None assigned", "14_[0-7]"),
+    )
+    assert form.read(text, {JobKey(12): "other-1", JobKey(13): "xyz-1"}) == {}
+    assert form.read(b"", {JobKey(12): "abc-1"}) == {}
+
+
+def test_sacct_of_tasks() -> None:
+    line = "sbatch --comment=rowtui:abc-0a --array=0-1"
+    form, text = sacct(
+        (line, "", "OUT_OF_MEMORY", "5", "00:04.000", "", "", "", "n1", "12_0"),
+        ("", "", "OUT_OF_MEMORY", "5", "00:04.000", "900K", "1", "", "n1", "12_0.batch"),
+        (line, "", "COMPLETED", "6", "00:05.000", "", "", "", "n2", "12_1"),
+    )
+    found = form.read(text, {JobKey(12, 0): "abc-0a.0", JobKey(12, 1): "abc-0a.1"})
+    assert found == {
+        JobKey(12, 0): Measured(MeasuredBy.SCHEDULER, 5.0, 4.0, 900, node="n1"),
+        JobKey(12, 1): Measured(MeasuredBy.SCHEDULER, 6.0, 5.0, node="n2"),
+    }
+
+
+QACCT = b"""\
+==============================================================
+qname        all.q
+hostname     node1
+jobname      simulate.rowtui-abc-1
+jobnumber    3
+taskid       undefined
+failed       0
+exit_status  0
+ru_wallclock 3s
+ru_maxrss    204.800MB
+cpu          2.120s
+maxvmem      1.773GB
+category     NONE
+"""
+
+
+def test_qacct() -> None:
+    measured = Measured(MeasuredBy.SCHEDULER, 3.0, 2.12, 204_800_000 // 1000, node="node1")
+    found = read_usage(QACCT, {JobKey(3): "abc-1"})
+    assert found == {JobKey(3): measured._replace(memory=found[JobKey(3)].memory)}
+    assert read_usage(QACCT, {JobKey(3): "abc-2"}) == {}
+    assert read_usage(b"", {JobKey(3): "abc-2"}) == {}
