@@ -147,10 +147,7 @@ class ActionSize(NamedTuple):
 
 def right_sizes(columns: UsageColumns) -> Iterator[ActionSize]:
     """Yield the recommendations for all actions of these jobs, by action."""
-    import numpy as np
-
-    lines = np.unique(columns.column("kind"))
-    for action in sorted({columns.kind(int(line)).action for line in lines}):
+    for action in sorted({columns.kind(line).action for line in columns.lines("kind")}):
         its = chosen_usage(columns, actions=[_literal(action)])
         yield from _of_action(action, its)
 

@@ -20,7 +20,7 @@ import json
 import math
 import os
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -210,6 +210,7 @@ class UsageColumns:
         rows = np.frombuffer(data, record, count)
         self._texts = lines.split(b"\n")[:-1]
         self._values: dict[int, Any] = {}
+        self._columns: dict[str, NDArray[Any]] = {}
         raw = np.frombuffer(data, np.uint8, count * SIZE).reshape(count, SIZE)
         sound = raw[:, :-1].sum(1, dtype=np.uint8) + np.uint8(1) == raw[:, -1]
         for name in ("prefix", "kind", "node", "end"):
@@ -245,12 +246,32 @@ class UsageColumns:
         """Return only the jobs where this is true, in the same order."""
         other = object.__new__(UsageColumns)
         other._texts, other._values, other.damaged = self._texts, self._values, self.damaged
-        other.rows = self.rows[mask]
+        other.rows, other._columns = self.rows[mask], {}
         return other
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one column of the records, by its name in `FIELDS`."""
-        return self.rows[name]
+        import numpy as np
+
+        if name not in self._columns:
+            self._columns[name] = np.ascontiguousarray(self.rows[name])
+        return self._columns[name]
+
+    def lines(self, name: str) -> list[int]:
+        """Return the lines of the texts that a column refers to, in order."""
+        import numpy as np
+
+        return [int(line) for line in np.flatnonzero(np.bincount(self.column(name)))]
+
+    def by_line(self, name: str, value: Callable[[int], float]) -> NDArray[Any]:
+        """Return a number for each job that depends only on the line in this column."""
+        import numpy as np
+
+        values = np.zeros(len(self._texts), np.float64)
+        for line in self.lines(name):
+            values[line] = value(line)
+        found: NDArray[Any] = values[self.column(name)]
+        return found
 
     def text(self, line: int) -> Any:
         """Return the value on a line of the texts; None if it cannot be read."""

@@ -65,11 +65,8 @@ def usage_table(columns: UsageColumns, by: str = "action") -> list[UsageRow]:
     names, groups = _groups(columns, by)
     order = np.argsort(groups, kind="stable")
     bounds = np.flatnonzero(np.diff(groups[order], prepend=-1))
-    wanted = Requested.of(columns)
-    rows = [
-        _row(names[int(groups[part[0]])], columns, wanted, part)
-        for part in np.split(order, bounds[1:])
-    ]
+    jobs = _Jobs.of(columns)
+    rows = [jobs.row(names[int(groups[part[0]])], part) for part in np.split(order, bounds[1:])]
     if by in ("day", "attempt"):
         return sorted(rows, key=lambda row: row.name)
     return sorted(rows, key=lambda row: (-row.charged_cpu_hours, row.name))
@@ -79,7 +76,7 @@ def total_row(columns: UsageColumns, name: str = "total") -> UsageRow:
     """Return all jobs as one row."""
     import numpy as np
 
-    return _row(name, columns, Requested.of(columns), np.arange(len(columns)))
+    return _Jobs.of(columns).row(name, np.arange(len(columns)))
 
 
 class Requested(NamedTuple):
@@ -107,12 +104,7 @@ class Requested(NamedTuple):
 
 def of_kind(columns: UsageColumns, value: Callable[[UsageKind], float]) -> NDArray[Any]:
     """Return a number for each job that depends on its kind only."""
-    import numpy as np
-
-    lines, inverse = np.unique(columns.column("kind"), return_inverse=True)
-    values = np.array([value(columns.kind(int(line))) for line in lines], np.float64)
-    found: NDArray[Any] = values[inverse]
-    return found
+    return columns.by_line("kind", lambda line: value(columns.kind(line)))
 
 
 def chosen_usage(
@@ -154,11 +146,9 @@ def ended_well(columns: UsageColumns) -> NDArray[np.bool_]:
 
 def of_end(columns: UsageColumns, is_true: Callable[[str], bool]) -> NDArray[np.bool_]:
     """Return for which jobs this is true of the reason why they ended ("" for a good end)."""
-    import numpy as np
-
-    lines, inverse = np.unique(columns.column("end"), return_inverse=True)
-    texts = ((columns.text(int(line)) or ["unknown"])[0] for line in lines)
-    found: NDArray[np.bool_] = np.array([is_true(text) for text in texts], bool)[inverse]
+    found: NDArray[np.bool_] = columns.by_line(
+        "end", lambda line: is_true((columns.text(line) or ["unknown"])[0])
+    ).astype(bool)
     return found
 
 
@@ -167,18 +157,18 @@ def _groups(columns: UsageColumns, by: str) -> tuple[list[str], NDArray[Any]]:
     import numpy as np
 
     if by == "day":
-        days = columns.column("ended_at").astype(np.int64)
-        local = _offset(int(days[-1]))
-        found, inverse = np.unique((days + local) // 86_400, return_inverse=True)
+        ended = columns.column("ended_at").astype(np.int64)
+        days = (ended + _offset(int(ended[-1]))) // 86_400
+        first = int(days.min())
         return [
-            datetime.fromtimestamp(int(day) * 86_400, UTC).date().isoformat() for day in found
-        ], inverse
+            datetime.fromtimestamp(day * 86_400, UTC).date().isoformat()
+            for day in range(first, int(days.max()) + 1)
+        ], days - first
     name = {"node": "node", "reason": "end"}.get(by, "kind")
-    lines, inverse = np.unique(columns.column(name), return_inverse=True)
-    texts = [_text_of(columns, int(line), by) for line in lines]
-    names = sorted(set(texts))
-    places = np.array([names.index(text) for text in texts])
-    return names, places[inverse]
+    texts = {line: _text_of(columns, line, by) for line in columns.lines(name)}
+    places = {text: place for place, text in enumerate(sorted(set(texts.values())))}
+    groups = columns.by_line(name, lambda line: places[texts[line]])
+    return list(places), groups.astype(np.int64)
 
 
 def _text_of(columns: UsageColumns, line: int, by: str) -> str:
@@ -198,41 +188,48 @@ def _offset(at: int) -> int:
     return 0 if offset is None else int(offset.total_seconds())
 
 
-def _row(name: str, columns: UsageColumns, wanted: Requested, part: NDArray[np.intp]) -> UsageRow:
-    import numpy as np
+class _Jobs(NamedTuple):
+    """What the rows of a table need of each job."""
 
-    wall = columns.column("wall")[part].astype(np.float64)
-    cpu = columns.column("cpu")[part].astype(np.float64)
-    memory = columns.column("memory")[part].astype(np.float64)
-    memory[memory == 0] = np.nan
-    charged = wanted.cpus[part] * wall / 3600
-    gpus = wanted.gpus[part] * wall / 3600
-    known = ~np.isnan(cpu) & ~np.isnan(wall)
-    return UsageRow(
-        name,
-        len(part),
-        int(ended_well(columns.chosen(_mask(len(columns), part))).sum()),
-        float(np.nansum(charged)),
-        float(np.nansum(gpus)),
-        float(cpu[known].sum() / 3600) if known.any() else None,
-        float(charged[known].sum()),
-        _of(wall, np.median),
-        _of(wall, np.max),
-        _of(wanted.walltime[part], np.max),
-        _of(wall / wanted.walltime[part], np.mean),
-        _of(memory, np.median),
-        _of(memory, np.max),
-        _of(wanted.memory[part], np.max),
-        _of(memory / wanted.memory[part], np.mean),
-    )
+    wanted: Requested
+    wall: NDArray[Any]
+    cpu: NDArray[Any]
+    memory: NDArray[Any]
+    well: NDArray[np.bool_]
 
+    @classmethod
+    def of(cls, columns: UsageColumns) -> _Jobs:
+        import numpy as np
 
-def _mask(length: int, part: NDArray[np.intp]) -> NDArray[np.bool_]:
-    import numpy as np
+        memory = columns.column("memory").astype(np.float64)
+        memory[memory == 0] = np.nan
+        wall, cpu = (columns.column(name).astype(np.float64) for name in ("wall", "cpu"))
+        return cls(Requested.of(columns), wall, cpu, memory, ended_well(columns))
 
-    mask = np.zeros(length, bool)
-    mask[part] = True
-    return mask
+    def row(self, name: str, part: NDArray[np.intp]) -> UsageRow:
+        """Return the row of these jobs."""
+        import numpy as np
+
+        wall, cpu, memory = self.wall[part], self.cpu[part], self.memory[part]
+        charged = self.wanted.cpus[part] * wall / 3600
+        known = ~np.isnan(cpu) & ~np.isnan(wall)
+        return UsageRow(
+            name,
+            len(part),
+            int(self.well[part].sum()),
+            float(np.nansum(charged)),
+            float(np.nansum(self.wanted.gpus[part] * wall / 3600)),
+            float(cpu[known].sum() / 3600) if known.any() else None,
+            float(charged[known].sum()),
+            _of(wall, np.median),
+            _of(wall, np.max),
+            _of(self.wanted.walltime[part], np.max),
+            _of(wall / self.wanted.walltime[part], np.mean),
+            _of(memory, np.median),
+            _of(memory, np.max),
+            _of(self.wanted.memory[part], np.max),
+            _of(memory / self.wanted.memory[part], np.mean),
+        )
 
 
 def _of(values: NDArray[Any], reduce: Callable[[Any], Any]) -> float | None:

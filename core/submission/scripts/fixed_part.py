@@ -328,14 +328,20 @@ rowtui_report() {
 
 # What the job used, in rowtui_used. `$1` is a file for a moment.
 rowtui_measure() {
-    local up idle user system page group path=''
+    local up idle user system name own size page group path=''
     read -r up idle </proc/uptime
     rowtui_used="used began=$rowtui_up ended=$up node=${HOSTNAME-}"
     times >"$1" && { read -r user system && read -r user system; } <"$1" &&
         rowtui_used+=" user=$user system=$system"
     if [ "$rowtui_pages" -gt 0 ]; then
-        page=$(getconf PAGESIZE 2>/dev/null) || page=4096
-        rowtui_used+=" sampled=$((rowtui_pages * (page / 1024)))"
+        # A page has 4, 16 or 64 KiB: as many as this shell's own memory says, told in both units.
+        read -r _ own _ </proc/self/statm
+        while read -r name size _; do
+            [ "$name" != VmRSS: ] || break
+        done </proc/self/status
+        page=$((${size:-4} / ${own:-1}))
+        page=$((page < 10 ? 4 : page < 40 ? 16 : 64))
+        rowtui_used+=" sampled=$((rowtui_pages * page))"
     fi
     # Only a group that a scheduler made for this job, or this step of a bundle, holds nothing else.
     while IFS=: read -r _ group path; do

@@ -91,7 +91,7 @@ def catches_signal(pid: int, number: int) -> bool:
     return False
 
 
-_LOOKS = 200  # half a millisecond each: a loaded machine may take long to load a program
+_EXEC_SECONDS = 1.0  # a loaded machine may take long to load a program
 _EMPTY_LOOKS = 6
 
 
@@ -191,7 +191,8 @@ def _environment_holds(pid: int, marks: set[bytes]) -> bool:
     read twice, and nothing only when it was read several times.
     """
     before, same = None, 0
-    for _ in range(_LOOKS):
+    start = time.monotonic()
+    while time.monotonic() < start + _EXEC_SECONDS:
         environment = _read(pid, "environ")
         if marks.issubset(environment.split(b"\0")):
             return True

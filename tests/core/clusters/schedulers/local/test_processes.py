@@ -109,7 +109,7 @@ def test_a_process_that_becomes_another_program_is_still_one_of_its_job() -> Non
         ["bash", "-c", loop, loop], env=environment, start_new_session=True
     ) as process:
         try:
-            for _ in range(300):
+            for _ in range(100):
                 found = processes_of_job("becomes-another", None)
                 assert [it.pid for it in found] == [process.pid]
         finally:
