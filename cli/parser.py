@@ -170,6 +170,11 @@ _PARTS = (
         {"usage": "show what jobs used of what they requested, and what they should request"},
     ),
     _Part(
+        "usage.parser",
+        "add_report",
+        {"report": "write what the project's jobs did as one HTML file, Markdown or CSV"},
+    ),
+    _Part(
         "project.parser",
         "add_mirror",
         {

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 from collections.abc import Generator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ pytest_plugins = [
 settings.register_profile("suite", deadline=None, max_examples=30, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("suite")
+# Hypothesis would load this large module in the middle of a test, where garbage may be collected
+# at any time: then Python 3.11 sometimes fails to parse it (CPython's gh-106905).
+import_module("hypothesis.strategies._internal.types")
 
 # Much of what is tested is synchronised to the disk: in memory nobody waits for that, and the
 # kernel has less to do. Of tests that pass nothing is kept (pyproject.toml).

@@ -47,6 +47,7 @@ def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
         ("directory", "the cache of directories and values"),
         ("submitted", "the record of submitted jobs"),
         ("completed", "the record of completed actions"),
+        ("usage", "what past jobs used; kept unless this is named"),
     ):
         clean.add_argument(f"--{name}", action="store_true", help=what)
     clean.add_argument("--force", action="store_true", help="even while jobs are submitted")

@@ -61,7 +61,7 @@ def _print_json(report: ScanReport, out: Output) -> None:
 
 def clean(args: argparse.Namespace, out: Output) -> int:
     """Delete the chosen state, or everything without a choice; refuse while jobs are submitted."""
-    everything = not (args.directory or args.submitted or args.completed)
+    everything = not (args.directory or args.submitted or args.completed or args.usage)
     submitted = args.submitted or everything
     completed = args.completed or everything
     project = open_project(args, out)
@@ -91,4 +91,6 @@ def clean(args: argparse.Namespace, out: Output) -> int:
 
         forget_open(project.root)
         remove_traces(project.root)
+    if args.usage:
+        project.usage.store.remove()
     return 0

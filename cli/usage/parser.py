@@ -1,4 +1,4 @@
-"""The grammar of `usage`."""
+"""The grammar of `usage` and `report`."""
 
 from __future__ import annotations
 
@@ -43,6 +43,26 @@ def add_usage(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     )
     usage.add_argument("--csv", action="store_true", help="a row for each job, for spreadsheets")
     json_option(usage)
+
+
+_REPORT = """\
+  rowtui report                      writes report.html
+  rowtui report week.html --since 7d
+  rowtui report --markdown | mail -s "my study" me@example.org
+  rowtui report --trace trace.csv    a row for each job"""
+
+
+def add_report(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add the command with its options."""
+    report = add(commands, "report", "usage.report:report", about["report"], _REPORT)
+    report.several_clusters = True
+    report.add_argument("file", nargs="?", metavar="FILE", help="[default: report.html]")
+    report.add_argument("-a", "--action", metavar="PATTERN", help="actions that match")
+    report.add_argument(
+        "--since", type=since, metavar="TIME", help="ended since then: 12h, 2d, or 2026-11-01"
+    )
+    report.add_argument("--markdown", action="store_true", help="print it as Markdown instead")
+    report.add_argument("--trace", metavar="FILE", help="write a row for each job as CSV")
 
 
 def since(text: str) -> float:

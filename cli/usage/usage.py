@@ -123,11 +123,18 @@ def _table(columns: UsageColumns, by: str, out: Output) -> Iterator[str]:
 
 
 def _cells(row: UsageRow) -> Row:
-    failed = row.jobs - row.ended_well
+    jobs, failed, *rest = row_texts(row)
+    style = "red bold" if row.jobs > row.ended_well else ""
+    return [row.name, jobs, TableCell(failed, style), *rest]
+
+
+def row_texts(row: UsageRow) -> list[str]:
+    """Return the numbers of a row: jobs, failed, CPU-hours, used; memory and time, each as median,
+    most and requested.
+    """
     return [
-        row.name,
         count(row.jobs),
-        TableCell(count(failed), "red bold" if failed else ""),
+        count(row.jobs - row.ended_well),
         hours(row.charged_cpu_hours),
         _percent(row.cpu_share),
         _kib(row.memory_median),

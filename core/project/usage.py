@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle, token_in_queue
 from rowtui.core.clusters.schedulers.measured import Measured, combined, with_more
-from rowtui.core.submission.plan.model import PlannedJob
+from rowtui.core.submission.plan.model import JobStep, PlannedJob
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import UsageColumns, UsageStore
 
@@ -62,6 +62,42 @@ class ProjectUsage:
             return columns
         await asyncio.to_thread(self._save, found)
         return await asyncio.to_thread(self.store.columns)
+
+    async def with_unmeasured(self) -> UsageColumns:
+        """Return the usage of all jobs of the journal that ended, also of those without a record.
+
+        Jobs that ended before rowtui measured them, or whose record is lost, are recorded without
+        values, so that sums over jobs are those of the journal.
+        """
+        columns = await self.complete()
+        lacking = await asyncio.to_thread(self._unmeasured, columns)
+        if not lacking:
+            return columns
+        await asyncio.to_thread(self._save, lacking)
+        return await asyncio.to_thread(self.store.columns)
+
+    def _unmeasured(self, columns: UsageColumns) -> list[JobUsage]:
+        known = {job.token for job in columns.jobs()}
+        records = [
+            record
+            for record in self.project.jobs.records()
+            if record.step is JobStep.ENDED and record.token not in known
+        ]
+        planned = self.project.jobs.planned() if records else {}
+        return [
+            JobUsage(
+                record.token,
+                _kind(planned[record.token], record.user),
+                record.job_id,
+                len(record.directories),
+                record.end_reason,
+                record.exit_code,
+                record.submitted_at,
+                record.ended_at,
+            )
+            for record in records
+            if record.token in planned
+        ]
 
     def _save(self, jobs: list[JobUsage]) -> None:
         try:

@@ -9,7 +9,7 @@ counts, so a job may be recorded again when more is known of it.
 
 A record ends with a check byte, so that damaged records are left out and counted. `<id>` is random:
 if one of the two files is lost, the other one is never read together with new texts or records.
-Removing the folder removes the usage of all jobs and nothing else.
+`rowtui clean --usage` removes the usage of all jobs; so does removing the folder.
 """
 
 from __future__ import annotations
@@ -81,6 +81,21 @@ class UsageStore:
         except OSError as error:
             raise RowtuiError(
                 f"cannot write what jobs used to {visible(str(self.folder))}: "
+                f"{error.strerror or error}"
+            ) from None
+
+    def remove(self) -> None:
+        """Forget what all jobs used. Raises: RowtuiError."""
+        if not self.folder.exists():
+            return
+        try:
+            with self._locked() as lock:
+                os.ftruncate(lock, 0)  # first: a writer that comes later takes new files
+                for path in (*self.folder.glob("jobs-*.bin"), *self.folder.glob("names-*.jsonl")):
+                    path.unlink()
+        except OSError as error:
+            raise RowtuiError(
+                f"cannot remove what jobs used in {visible(str(self.folder))}: "
                 f"{error.strerror or error}"
             ) from None
 

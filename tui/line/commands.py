@@ -53,6 +53,7 @@ IN_TERMINAL = (
     InTerminal("clean", "[OPTIONS]", "remove cached state; the record of jobs is lost"),
     InTerminal("disconnect", "CLUSTER", "end logins that `rowtui connect` made"),
     InTerminal("usage", "[JOB] [OPTIONS]", "what jobs used of what they requested", acts=False),
+    InTerminal("report", "[FILE] [OPTIONS]", "what the jobs did, as an HTML file", acts=False),
     InTerminal("doctor", "[OPTIONS]", "missing or wrong settings, cluster by cluster", acts=False),
     InTerminal("mirror", "[CLUSTER] [OPTIONS]", "copies of the project: compare, send, fetch"),
     InTerminal("secrets", "WHAT [MACHINE]", "passwords of clusters: set, get, delete, list"),

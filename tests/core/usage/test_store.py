@@ -193,6 +193,16 @@ def test_records_are_never_read_with_the_texts_of_others(tmp_path: Path) -> None
         assert [(it.token, it.reason) for it in found] == [("abc-2", "time limit")]
 
 
+def test_what_was_removed_is_gone_and_later_jobs_are_recorded(tmp_path: Path) -> None:
+    store = UsageStore(tmp_path)
+    store.remove()  # of nothing
+    store.append([job("abc-1", reason="out of memory")])
+    UsageStore(tmp_path).remove()
+    assert read(tmp_path) == []
+    store.append([job("abc-2", reason="time limit")])
+    assert [(it.token, it.reason) for it in read(tmp_path)] == [("abc-2", "time limit")]
+
+
 def test_zeros_after_a_power_loss_are_no_jobs(tmp_path: Path) -> None:
     UsageStore(tmp_path).append([job("abc-1")])
     _, records = files(tmp_path)

@@ -113,9 +113,11 @@ def processes_of_job(
     marks = {b"ROWTUI_TOKEN=" + token.encode("utf-8", "surrogateescape")}
     if queue is not None:
         marks.add(b"=".join(queue_variable(queue)))
+    oldest = 0 if leader is None else _start_of(leader)
     for process in seen:
-        pid = process.identity.pid
-        if pid not in members and _environment_holds(pid, marks):
+        pid, start = process.identity
+        # All processes of a job began after its bash: the environments of others are not read.
+        if start >= oldest and pid not in members and _environment_holds(pid, marks):
             members.add(pid)
     own = os.getpid()
     return [process.identity for process in seen if process.identity.pid in members - {own}]
@@ -163,6 +165,13 @@ def _look(pid: int) -> _Seen | None:
         return None
     identity = ProcessIdentity(pid, int(fields[19]))
     return _Seen(identity, int(fields[1]), int(fields[2]), int(fields[3]))
+
+
+def _start_of(pid: int) -> int:
+    """Return when a process started, also of one that waits to be reaped; 0 if it is gone."""
+    text = _read(pid, "stat")
+    fields = text[text.rfind(b")") + 2 :].split()
+    return int(fields[19]) if len(fields) >= 20 else 0
 
 
 def _kin(seen: list[_Seen], leader: int) -> set[int]:

@@ -1,0 +1,125 @@
+"""The report of a project: the same sums in every form, and a page that a browser shows well."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Shell
+from tests.rig.browser import Tab, opened
+
+WORKFLOW = """\
+[[action]]
+name = "one<&>"
+command = "[ {directory} != c ] && touch workspace/{directory}/out"
+products = ["out"]
+group.maximum_size = 1
+"""
+
+
+@pytest.fixture
+def ended(empty_folder: Shell) -> Shell:
+    """A project whose four jobs have ended, one of them badly."""
+    for name in "abcd":
+        (empty_folder.folder / "workspace" / name).mkdir(parents=True)
+    (empty_folder.folder / "workflow.toml").write_text(WORKFLOW)
+    assert empty_folder("submit", "--yes", cluster="local").returncode == 1
+    return empty_folder
+
+
+def test_all_forms_have_the_sums_of_the_journal(ended: Shell) -> None:
+    ended.succeed("report", "--trace", "trace.csv", cluster="local")
+    rows = list(csv.DictReader(io.StringIO((ended.folder / "trace.csv").read_text())))
+    text = ended.succeed("report", "--markdown", cluster="local")
+    ended.succeed("report", cluster="local")
+    page = (ended.folder / "report.html").read_text()
+    jobs = json.loads(ended.succeed("show", "jobs", "--json", "--long", cluster="local"))["jobs"]
+    assert {row["token"] for row in rows} == {job["token"] for job in jobs}
+    assert sum(row["reason"] != "" for row in rows) == 1
+    assert "4 jobs ended between" in text
+    assert ": 3 well, 1 not." in text
+    assert re.search(r"^\| one<&> \| 4 \| 1 \|", text, re.M)
+    assert re.search(r"^\| exit code 1 in directory c \| 1 \| 1 \|", text, re.M)
+    assert "4 jobs ended between" in page
+    assert "one&lt;&amp;&gt;</th><td>4</td><td>1</td>" in page
+    assert "<&>" not in page
+
+
+def test_jobs_that_were_never_measured_are_counted(ended: Shell) -> None:
+    ended.succeed("clean", "--usage", cluster="local")
+    assert ended.succeed("usage", cluster="local") == "No job has ended yet.\n"
+    text = ended.succeed("report", "--markdown", cluster="local")
+    assert "4 jobs ended between" in text
+    assert "Of 4 jobs no time is known." in text
+
+
+def test_a_project_without_jobs_has_a_report_too(empty_folder: Shell) -> None:
+    (empty_folder.folder / "workspace").mkdir()
+    (empty_folder.folder / "workflow.toml").write_text(WORKFLOW)
+    assert "No job has ended yet." in empty_folder.succeed("report", "--markdown")
+    empty_folder.succeed("report", "--trace", "trace.csv")
+    assert (empty_folder.folder / "trace.csv").read_text() == ""
+
+
+def test_a_file_that_is_no_report_is_not_overwritten(ended: Shell) -> None:
+    file = ended.folder / "mine.html"
+    file.write_text("<p>mine</p>")
+    done = ended("report", "mine.html", cluster="local")
+    assert done.returncode == 1
+    assert "mine.html is not a report of rowtui" in done.stderr
+    assert file.read_text() == "<p>mine</p>"
+    ended.succeed("report", "r.html", cluster="local")
+    ended.succeed("report", "r.html", cluster="local")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)  # a browser starts, and prints
+async def test_a_browser_shows_it_at_every_width_and_reads_it(ended: Shell, tmp_path: Path) -> None:
+    ended.succeed("report", cluster="local")
+    address = (ended.folder / "report.html").as_uri()
+    (tmp_path / "browser").mkdir()
+    async with opened(tmp_path / "browser") as tab:
+        await tab.tell("Page.navigate", url=address)
+        await until_loaded(tab)
+        assert tab.asked == [address]
+        assert tab.complaints == []
+        for width in (400, 1000, 1600):
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            await tab.tell("Emulation.setDeviceMetricsOverride", **size)
+            # Wide tables scroll in themselves, the page does not.
+            assert await tab.value("innerWidth") == width
+            assert await tab.value("document.documentElement.scrollWidth") <= width
+        await check_reading(tab)
+        printed = await tab.tell("Page.printToPDF")
+        assert base64.b64decode(printed["data"]).startswith(b"%PDF")
+
+
+async def until_loaded(tab: Tab) -> None:
+    while (
+        await tab.value("document.readyState + !!document.querySelector('main')") != "completetrue"
+    ):
+        await tab.tell("Page.getFrameTree")
+
+
+async def check_reading(tab: Tab) -> None:
+    """The tree of a screen reader has headings, the headers of tables, and the picture's text."""
+    tree: list[dict[str, Any]] = (await tab.tell("Accessibility.getFullAXTree"))["nodes"]
+    named = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in tree
+        if not node.get("ignored")
+    ]
+    headings = [name for role, name in named if role == "heading"]
+    assert headings[:3] == ["project", "Jobs that ended over time", "Requested and used"]
+    assert ("columnheader", "Failed") in named
+    assert ("rowheader", "one<&>") in named
+    assert any(
+        role in ("image", "img") and name.startswith("Jobs that ended") for role, name in named
+    )
