@@ -256,6 +256,7 @@ class NameLines(Sequence[str]):
 _HEADER_ENDS = re.compile(r"\n(?!#)")
 _MARK = 24  # characters that are very unlikely to occur elsewhere
 FIXED = PRELUDE.strip("\n")  # the same in every script
+_LAST_LINE = "\nrowtui_begin\n"  # of the fixed part
 
 
 class ScriptParts(NamedTuple):
@@ -267,8 +268,11 @@ class ScriptParts(NamedTuple):
 
 
 def split_script(script: str) -> ScriptParts | None:
-    """Return the parts of a script; None if it does not have them."""
-    cut = cut_at(script, FIXED)
+    """Return the parts of a script; None if it does not have them.
+
+    The fixed part may be that of another version of rowtui, in a plan that is sent again.
+    """
+    cut = cut_at(script, FIXED) or _cut_by_ends(script)
     if cut is None:
         return None
     before, rest = cut
@@ -278,6 +282,12 @@ def split_script(script: str) -> ScriptParts | None:
     if end is None:
         return ScriptParts(tuple(before.split("\n")), "", rest)
     return ScriptParts(tuple(before[: end.start()].split("\n")), before[end.end() :], rest)
+
+
+def _cut_by_ends(script: str) -> tuple[str, str] | None:
+    start = script.find(FIXED.partition("\n")[0][:_MARK])
+    end = script.find(_LAST_LINE, start) if start >= 0 else -1
+    return None if end < 0 else (script[:start], script[end + len(_LAST_LINE) - 1 :])
 
 
 def cut_at(script: str, fixed: str) -> tuple[str, str] | None:

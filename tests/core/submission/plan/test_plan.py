@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -40,6 +41,7 @@ from rowtui.core.submission.plan.model import (
     RefusedAt,
 )
 from rowtui.core.submission.scripts.fixed_part import PRELUDE
+from rowtui.core.submission.scripts.parts import split_script
 from rowtui.core.submission.scripts.script import write_recipe
 from rowtui.core.workflow.model import (
     Action,
@@ -251,6 +253,28 @@ def test_the_part_that_all_scripts_share_is_saved_once() -> None:
     assert all(PRELUDE in job.script for job in made.jobs)
     assert plan_to_json(made).count("rowtui_begin()") == 1
     assert plan_from_json(plan_to_json(made)) == made
+
+
+def test_a_plan_of_another_version_is_read_and_can_be_sent_again() -> None:
+    # Given the plan of a version whose scripts have another fixed part,
+    older = PRELUDE.replace("rowtui_sample() {", "rowtui_other() {")
+    made = plan(requests(action(), *[1] * 3))
+    jobs = tuple(replace(job, script=job.script.replace(PRELUDE, older)) for job in made.jobs)
+    fields = json.loads(plan_to_json(made))
+    fields["shared"] = older
+    del fields["id"]
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    identity = hashlib.sha256(canonical.encode()).hexdigest()
+    text = json.dumps({**fields, "id": identity}, sort_keys=True, separators=(",", ":"))
+    assert text != plan_to_json(replace(made, jobs=jobs, id=identity))
+
+    # then it is not taken for a changed one, and a bundle or array can be made of its scripts.
+    found = plan_from_json(text)
+    assert (found.id, found.jobs) == (identity, jobs)
+    for then, now in zip(found.jobs, made.jobs, strict=True):
+        assert split_script(then.script) == split_script(now.script) is not None
+    with pytest.raises(RowtuiError, match="was changed"):
+        plan_from_json(text.replace("rowtui_other", "rowtui_evil", 1))
 
 
 @pytest.mark.parametrize("identity", ["../../x", "", "0" * 64])
