@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from rowtui.core.clusters.schedulers.local import processes
 from rowtui.core.clusters.schedulers.local.processes import (
     ProcessIdentity,
     catches_signal,
@@ -101,16 +102,29 @@ def test_the_processes_of_a_job_are_its_tree_its_session_and_all_with_its_token(
         assert not [pid for pid in expected if identify_process(pid)]
 
 
-def test_a_process_that_becomes_another_program_is_still_one_of_its_job() -> None:
-    # In the middle of an exec the kernel shows neither environment nor arguments of a process.
-    loop = 'i=$((${1:-0} + 1)); exec "$BASH" -c "$0" "$0" "$i"'
-    environment = {**os.environ, "ROWTUI_TOKEN": "becomes-another"}
-    with subprocess.Popen(
-        ["bash", "-c", loop, loop], env=environment, start_new_session=True
-    ) as process:
-        try:
-            for _ in range(100):
-                found = processes_of_job("becomes-another", None)
-                assert [it.pid for it in found] == [process.pid]
-        finally:
-            process.kill()
+@pytest.mark.parametrize(
+    "shown",
+    [
+        [b"", b"", b"ROWTUI_TOKEN=t\0A=1\0"],  # nothing while its memory is being exchanged
+        [b"A=1\0ROWT", b"ROWTUI_TOKEN=t\0A=1\0"],  # or half of it
+    ],
+)
+def test_a_process_that_becomes_another_program_is_still_one_of_its_job(
+    shown: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter(shown)
+
+    def read(pid: int, name: str) -> bytes:
+        if name == "environ":
+            return next(looks)
+        return {"statm": b"100 10", "cmdline": b"sleep\0"}[name]
+
+    monkeypatch.setattr(processes, "_read", read)
+    assert processes._environment_holds(os.getpid(), {b"ROWTUI_TOKEN=t"})
+
+
+def test_a_process_without_an_environment_is_of_no_job() -> None:
+    with subprocess.Popen(["env", "-i", "sleep", "60"], start_new_session=True) as process:
+        eventually(lambda: b"sleep" in processes._read(process.pid, "cmdline").split(b"\0")[0])
+        assert not processes._environment_holds(process.pid, {b"ROWTUI_TOKEN=t"})
+        process.kill()
