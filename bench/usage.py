@@ -45,7 +45,7 @@ def jobs(count: int) -> Iterator[JobUsage]:
         used = Used(
             wall, wall * 3.5, int(draw.lognormvariate(14, 0.4)), None, None,
             f"n{draw.randrange(50)}", MeasuredBy.SCRIPT, MeasuredBy.SCHEDULER, MeasuredBy.SCRIPT,
-            MeasuredBy.NOBODY,
+            MeasuredBy.UNKNOWN,
         )  # fmt: skip
         reason = "out of memory" if draw.random() < 0.03 else ""
         at = 1_780_000_000 + number // 3

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from rowtui.cli.argument_parser import json_option
+from rowtui.core.usage.table import GROUPINGS
 
 _EXAMPLES = """\
   rowtui usage                       each action: requested and used
@@ -19,19 +20,14 @@ _EXAMPLES = """\
   rowtui usage --recommend           what actions should request, and the risk
   rowtui usage --csv > jobs.csv      a row for each job"""
 
-GROUPINGS = ("action", "cluster", "partition", "node", "user", "attempt", "day", "reason")
 _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
 def add_usage(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Add the command with its options."""
     usage = add(commands, "usage", "usage.usage:usage", about["usage"], _EXAMPLES)
-    usage.several_clusters = True
     usage.add_argument("jobs", nargs="*", metavar="JOB", help="job ids, as 12 or 12_3: these only")
-    usage.add_argument("-a", "--action", metavar="PATTERN", help="actions that match")
-    usage.add_argument(
-        "--since", type=since, metavar="TIME", help="ended since then: 12h, 2d, or 2026-11-01"
-    )
+    _choosing_options(usage)
     usage.add_argument("--failed", action="store_true", help="only jobs that did not end well")
     usage.add_argument(
         "--by", choices=GROUPINGS, default="action", metavar="WHAT",
@@ -55,14 +51,19 @@ _REPORT = """\
 def add_report(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Add the command with its options."""
     report = add(commands, "report", "usage.report:report", about["report"], _REPORT)
-    report.several_clusters = True
     report.add_argument("file", nargs="?", metavar="FILE", help="[default: report.html]")
-    report.add_argument("-a", "--action", metavar="PATTERN", help="actions that match")
-    report.add_argument(
-        "--since", type=since, metavar="TIME", help="ended since then: 12h, 2d, or 2026-11-01"
-    )
+    _choosing_options(report)
     report.add_argument("--markdown", action="store_true", help="print it as Markdown instead")
     report.add_argument("--trace", metavar="FILE", help="write a row for each job as CSV")
+
+
+def _choosing_options(parser: Any) -> None:
+    """Add the options that choose among all jobs."""
+    parser.several_clusters = True
+    parser.add_argument("-a", "--action", metavar="PATTERN", help="actions that match")
+    parser.add_argument(
+        "--since", type=since, metavar="TIME", help="ended since then: 12h, 2d, or 2026-11-01"
+    )
 
 
 def since(text: str) -> float:

@@ -6,7 +6,6 @@ The HTML file needs no network: its style and its picture are in it.
 from __future__ import annotations
 
 import argparse
-import csv
 import io
 import math
 from collections.abc import Iterator, Sequence
@@ -18,19 +17,15 @@ from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.verbs import given_clusters
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
-from rowtui.cli.usage.usage import job_json, row_texts
+from rowtui.cli.usage.usage import ROW_HEADINGS, row_texts, write_csv
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import Cost, count, full_cost, plural, visible
 from rowtui.core.usage.report import Interval, UsageReport, usage_report
-from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import UsageRow, chosen_usage
 from rowtui.core.workflow.duration import format_duration
 
 GENERATOR = '<meta name="generator" content="rowtui">'
-_HEADINGS = (
-    "Jobs", "Failed", "CPU-hours", "Used", "Memory", "Most", "Limit", "Time", "Longest", "Limit",
-)  # fmt: skip
 _STYLE = """\
 :root { color-scheme: light dark }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem }
@@ -60,7 +55,9 @@ def report(args: argparse.Namespace, out: Output) -> int:
     )
     name = visible(project.root.name)
     if args.trace:
-        _write(Path(args.trace), trace(columns), out, own=None)
+        trace = io.StringIO()
+        write_csv(columns, trace)
+        _write(Path(args.trace), trace.getvalue(), out, own=None)
     if args.markdown:
         out.lines(markdown(name, usage_report(columns)))
         return 0
@@ -82,19 +79,6 @@ def _write(path: Path, text: str, out: Output, *, own: str | None) -> None:
     except OSError as error:
         raise RowtuiError(f"cannot write {visible(str(path))}: {error.strerror}") from None
     out.note(f"Written: {path}")
-
-
-def trace(columns: UsageColumns) -> str:
-    """Return a row for each job as CSV."""
-    text = io.StringIO()
-    writer = None
-    for job in columns.jobs():
-        row = job_json(job)
-        if writer is None:
-            writer = csv.DictWriter(text, list(row), lineterminator="\n")
-            writer.writeheader()
-        writer.writerow(row)
-    return text.getvalue()
 
 
 def _sentences(found: UsageReport) -> list[str]:
@@ -134,9 +118,9 @@ def _tables(found: UsageReport) -> Iterator[tuple[str, Sequence[str], list[list[
         return [[visible(row.name), *row_texts(row)] for row in those]
 
     total = [] if found.total is None else rows([found.total])
-    yield "Requested and used", ("Action", *_HEADINGS), rows(found.actions) + total
-    yield "Failures by cause", ("Cause", *_HEADINGS), rows(found.reasons)
-    yield "Nodes, those with most failures first", ("Node", *_HEADINGS), rows(found.nodes)
+    yield "Requested and used", ("Action", *ROW_HEADINGS), rows(found.actions) + total
+    yield "Failures by cause", ("Cause", *ROW_HEADINGS), rows(found.reasons)
+    yield "Nodes, those with most failures first", ("Node", *ROW_HEADINGS), rows(found.nodes)
     waits = [
         [visible(it.partition), count(it.jobs), _clock(it.median), _clock(it.most)]
         for it in found.waits

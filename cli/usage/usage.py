@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.queue_text import JobName, read_job_name
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from rowtui.core.base.json import usage as to
 
 _BARS = " ▁▂▃▄▅▆▇█"
+ROW_HEADINGS = (
+    "Jobs", "Failed", "CPU-hours", "Used", "Memory", "Most", "Limit", "Time", "Longest", "Limit",
+)  # fmt: skip
+"""What stands above the numbers of `row_texts`."""
+
 _LARGEST = 200  # jobs whose details are printed one after another
 
 
@@ -52,7 +57,7 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         job_ids={name.id for name in names},
     )
     if args.csv:
-        _print_csv(columns)
+        write_csv(columns, sys.stdout)
         return 0
     jobs = _named(columns, names)
     lacking = [text for text, name in zip(args.jobs, names, strict=True) if not _any(jobs, name)]
@@ -106,13 +111,7 @@ def _any(jobs: Sequence[JobUsage], name: JobName) -> bool:
 def _table(columns: UsageColumns, by: str, out: Output) -> Iterator[str]:
     rows = usage_table(columns, by)
     headings = [TextColumn(by.capitalize(), style="bold")]
-    headings += [
-        TextColumn(name, right=True)
-        for name in (
-            "Jobs", "Failed", "CPU-hours", "Used", "Memory", "Most", "Limit", "Time", "Longest",
-            "Limit",
-        )
-    ]  # fmt: skip
+    headings += [TextColumn(name, right=True) for name in ROW_HEADINGS]
     shown: list[Row] = [_cells(row) for row in rows]
     if len(rows) > 1:
         shown += [None, _cells(total_row(columns))]
@@ -205,7 +204,7 @@ def _reached(job: JobUsage, limit: int) -> bool:
 
 
 def _line(name: str, used: str, share: str, of: str, by: MeasuredBy) -> str:
-    if by is MeasuredBy.NOBODY:
+    if by is MeasuredBy.UNKNOWN:
         return f"{name:<8} not measured, of {of}"
     return f"{name:<8} {used} of {of}{share}, measured by the {by.words}"
 
@@ -265,13 +264,13 @@ def _amount(resource: str, value: float) -> str:
 # For programs
 
 
-def _print_csv(columns: UsageColumns) -> None:
-    """Print a row for each job, with the names of the JSON form."""
+def write_csv(columns: UsageColumns, file: TextIO) -> None:
+    """Write a row for each job, with the names of the JSON form."""
     writer = None
     for job in columns.jobs():
         row = job_json(job)
         if writer is None:
-            writer = csv.DictWriter(sys.stdout, list(row), lineterminator="\n")
+            writer = csv.DictWriter(file, list(row), lineterminator="\n")
             writer.writeheader()
         writer.writerow(row)
 
@@ -371,4 +370,4 @@ def _digits(value: float | None) -> float | None:
 
 
 def _source(by: MeasuredBy) -> str | None:
-    return None if by is MeasuredBy.NOBODY else by.words
+    return None if by is MeasuredBy.UNKNOWN else by.words

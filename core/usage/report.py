@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.usage.store import UsageColumns
-from rowtui.core.usage.table import UsageRow, ended_well, total_row, usage_table
+from rowtui.core.usage.table import UsageRow, ended_well, groups_of, total_row, usage_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,18 +91,10 @@ def _waits(columns: UsageColumns, began: NDArray[Any]) -> list[QueueWait]:
     sent = columns.column("submitted_at").astype(np.float64)
     known = (sent > 0) & ~np.isnan(columns.column("wall"))
     waited = np.maximum(began - sent, 0.0)
-    partitions = [row.name for row in usage_table(columns, "partition")]
-    places = {name: place for place, name in enumerate(partitions)}
-
-    def partition(line: int) -> float:
-        kind = columns.kind(line)
-        name = f"{kind.cluster}/{kind.partition}" if kind.partition else kind.cluster
-        return places.get(name, -1)
-
-    group = columns.by_line("kind", partition)
+    partitions, group = groups_of(columns, "partition")
     found = []
-    for place, name in enumerate(partitions):
-        its = waited[known & (group == place)]
+    for row in usage_table(columns, "partition"):
+        its = waited[known & (group == partitions.index(row.name))]
         if len(its):
-            found.append(QueueWait(name, len(its), float(np.median(its)), float(its.max())))
+            found.append(QueueWait(row.name, len(its), float(np.median(its)), float(its.max())))
     return found

@@ -62,7 +62,7 @@ def usage_table(columns: UsageColumns, by: str = "action") -> list[UsageRow]:
 
     if not len(columns):
         return []
-    names, groups = _groups(columns, by)
+    names, groups = groups_of(columns, by)
     order = np.argsort(groups, kind="stable")
     bounds = np.flatnonzero(np.diff(groups[order], prepend=-1))
     jobs = _Jobs.of(columns)
@@ -152,7 +152,7 @@ def of_end(columns: UsageColumns, is_true: Callable[[str], bool]) -> NDArray[np.
     return found
 
 
-def _groups(columns: UsageColumns, by: str) -> tuple[list[str], NDArray[Any]]:
+def groups_of(columns: UsageColumns, by: str) -> tuple[list[str], NDArray[Any]]:
     """Return the names of the groups, and the group of each job."""
     import numpy as np
 

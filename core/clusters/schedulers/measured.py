@@ -18,7 +18,7 @@ from typing import NamedTuple
 class MeasuredBy(enum.IntEnum):
     """The source of a value, with the number that is stored for it."""
 
-    NOBODY = 0
+    UNKNOWN = 0
     SCRIPT = 1
     GROUP = 2
     SCHEDULER = 3
@@ -36,7 +36,7 @@ class Measured(NamedTuple):
     `group_memory`: the peak of its control group in KiB; `node`: where it ran.
     """
 
-    by: MeasuredBy = MeasuredBy.NOBODY
+    by: MeasuredBy = MeasuredBy.UNKNOWN
     wall: float | None = None
     cpu: float | None = None
     memory: int | None = None
@@ -55,10 +55,10 @@ class Used(NamedTuple):
     gpu: float | None = None
     gpu_memory: int | None = None
     node: str = ""
-    wall_by: MeasuredBy = MeasuredBy.NOBODY
-    cpu_by: MeasuredBy = MeasuredBy.NOBODY
-    memory_by: MeasuredBy = MeasuredBy.NOBODY
-    gpu_by: MeasuredBy = MeasuredBy.NOBODY
+    wall_by: MeasuredBy = MeasuredBy.UNKNOWN
+    cpu_by: MeasuredBy = MeasuredBy.UNKNOWN
+    memory_by: MeasuredBy = MeasuredBy.UNKNOWN
+    gpu_by: MeasuredBy = MeasuredBy.UNKNOWN
 
 
 def combined(measurements: Iterable[Measured]) -> Used:
@@ -69,10 +69,10 @@ def combined(measurements: Iterable[Measured]) -> Used:
     memory, memory_by = _largest((it.memory, it.by) for it in ordered)
     if not memory:
         memory, _ = _largest((it.group_memory, it.by) for it in ordered)
-        memory_by = MeasuredBy.GROUP if memory else MeasuredBy.NOBODY
+        memory_by = MeasuredBy.GROUP if memory else MeasuredBy.UNKNOWN
     gpu, gpu_by = _largest((it.gpu, it.by) for it in ordered)
     gpu_memory, gpu_memory_by = _largest((it.gpu_memory, it.by) for it in ordered)
-    wall, wall_by = walls[0] if walls else (None, MeasuredBy.NOBODY)
+    wall, wall_by = walls[0] if walls else (None, MeasuredBy.UNKNOWN)
     return Used(
         wall,
         cpu,
@@ -105,7 +105,7 @@ def _largest(
     values: Iterable[tuple[float | None, MeasuredBy]],
 ) -> tuple[float | None, MeasuredBy]:
     found = [(value, by) for value, by in values if value is not None]
-    return max(found, key=lambda it: it[0]) if found else (None, MeasuredBy.NOBODY)
+    return max(found, key=lambda it: it[0]) if found else (None, MeasuredBy.UNKNOWN)
 
 
 def read_script_words(lines: Iterable[str]) -> Measured | None:

@@ -24,7 +24,7 @@ KIND = UsageKind("simulate", "alpha", "cpu", "jane", 1, 4, 0, 2048, 3600)
 def job(token: str = "abc-1", **more: object) -> JobUsage:
     used = Used(
         10.5, 21.25, 4096, None, None, "n1", MeasuredBy.SCRIPT, MeasuredBy.GROUP,
-        MeasuredBy.SCHEDULER, MeasuredBy.NOBODY,
+        MeasuredBy.SCHEDULER, MeasuredBy.UNKNOWN,
     )  # fmt: skip
     plain = JobUsage(token, KIND, 12, 3, "", 0, 1_700_000_000.0, 1_700_000_100.0, used)
     return plain._replace(**more)  # type: ignore[arg-type]
