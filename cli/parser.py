@@ -165,6 +165,11 @@ _PARTS = (
         },
     ),
     _Part(
+        "pack.parser",
+        "add_run",
+        {"run": "submit, watch and retry until all is complete, within limits confirmed once"},
+    ),
+    _Part(
         "usage.parser",
         "add_usage",
         {"usage": "show what jobs used of what they requested, and what they should request"},

@@ -65,6 +65,8 @@ def schema_of(words: Sequence[str], document: Any) -> str | None:
         if "--compare" in options:
             return "pack-comparison"
         return "pack-simulation" if "--simulate" in options else "packing"
+    if command == "run" and options & {"--status", "--rules"}:
+        return "project-run" if "--status" in options else "retry-rules"
     if command == "network run" and "--simulate" in options:
         return "network-simulation"
     if name == "network" and "samples" in document:
@@ -93,6 +95,7 @@ _SCHEMAS = {
     "queue": "queue",
     "pack": "packing",
     "network show": "network",
+    "run": "project-run-event",
     "network runs": "runs",
     "network run": "run-event",
     "network simulate": "network-simulation",

@@ -203,7 +203,7 @@ def _run_options(parser: Any) -> None:
         "--step", action="store_true", help="show every plan, and ask before it is sent"
     )
     how.add_argument("--yes", action="store_true", help="do not ask")
-    _amounts(parser)
+    limit_options(parser)
     _new_run_options(parser)
     json_option(parser)
 
@@ -216,11 +216,12 @@ def _stop_options(parser: Any) -> None:
 def _limits_options(parser: Any) -> None:
     _run_option(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    _amounts(parser)
+    limit_options(parser)
     json_option(parser)
 
 
-def _amounts(parser: Any) -> None:
+def limit_options(parser: Any) -> None:
+    """Add the limits of a run."""
     limits = parser.add_argument_group("Limits (beyond them it stops and asks)")
     limits.add_argument(
         "--max-cpu-hours",

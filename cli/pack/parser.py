@@ -1,4 +1,4 @@
-"""The grammar of `plan`, `submit` and `pack`, and the values of the options of packing."""
+"""The grammar of `plan`, `submit`, `run` and `pack`, and the values of the options of packing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from rowtui.cli.argument_parser import count, directories_argument, json_option, positive
+from rowtui.cli.network.parser import limit_options
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.project.planning.pack_views import PackChoice
@@ -244,3 +245,28 @@ def _selection(parser: Any, *, switch: bool = True) -> None:
             help="send jobs of the same shape as one array [default: over SSH only]",
         )
     packing_options(parser, switch=switch)
+
+
+_RUN = """\
+  rowtui run                             all actions, to the end
+  rowtui run -a simulate --max-cpu-hours 500 --until +12h
+  rowtui run --status                    how far it is, and what was retried
+  rowtui run --rules                     which failures are retried, and how
+  nohup rowtui run --yes > run.log &     overnight, on a login node"""
+
+
+def add_run(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add the command with its options."""
+    run = add(commands, "run", "submit.run", about["run"], _RUN)
+    run.add_argument("-a", "--action", metavar="PATTERN", help="actions that match")
+    run.add_argument("--new", action="store_true", help="begin a new run with new limits")
+    run.add_argument("--no-retry", action="store_true", help="leave failed work to the user")
+    look = run.add_mutually_exclusive_group()
+    look.add_argument("--status", action="store_true", help="show how far the newest run is")
+    look.add_argument(
+        "--stop", action="store_true", help="stop the process that drives it; jobs continue"
+    )
+    look.add_argument("--rules", action="store_true", help="print the rules of retries, and stop")
+    run.add_argument("--yes", action="store_true", help="do not ask")
+    limit_options(run)
+    json_option(run)

@@ -106,6 +106,17 @@ def plan_again(
             usable.leave_out(error)
 
 
+def mapping_rule(project: Project, failed: FailedGroup) -> Resubmission | None:
+    """Return the `resubmit` rule of the mapping files that applies to failed work.
+
+    Raises: RowtuiError if the rules end the retries.
+    """
+    if not maps(project):
+        return None
+    (plain,) = job_requests((failed.group,))
+    return _Resubmitter(project, NO_CHANGE).rule(failed, plain)
+
+
 class _Tried(NamedTuple):
     failed: FailedGroup
     place: PlacedRequest

@@ -43,11 +43,16 @@ class Holder(NamedTuple):
 class RunHeldError(RowtuiError):
     """Another process drives the run; `holder` is set if the lock file names that process."""
 
-    def __init__(self, run_id: str, holder: Holder | None) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        holder: Holder | None,
+        watch: str = "rowtui network show",
+        stop: str = "rowtui network stop",
+    ) -> None:
         super().__init__(
             f"run {run_id} is driven by {holder or 'another process'}",
-            "watch the run with `rowtui network show`, or stop it with `rowtui network stop`: "
-            "nothing is lost",
+            f"watch the run with `{watch}`, or stop it with `{stop}`: nothing is lost",
         )
         self.holder = holder
 

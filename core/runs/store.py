@@ -1,7 +1,8 @@
-"""The network runs of a project: snapshots of a network, each with its own journal.
+"""The runs of a project, each with its own journal; a network's with a snapshot of the network.
 
 `.row/rowtui/network/<run id>/` has the files of one run (docs/formats.md, "Network runs"). A run
-appears only when it is complete, and edits of network.toml never change it.
+appears only when it is complete, and edits of network.toml never change it. Runs of projects
+without a network are in `.row/rowtui/runs/`, and have no snapshot.
 """
 
 from __future__ import annotations
@@ -54,45 +55,49 @@ class BadRun(NamedTuple):
     hint: str = ""
 
 
-class RunStore:
-    """The network runs of one project."""
+OF_NETWORK, OF_PROJECT = "network", "runs"
 
-    def __init__(self, root: Path) -> None:
+
+class RunStore:
+    """The runs of one project: of its network, or (`OF_PROJECT`) of its actions."""
+
+    def __init__(self, root: Path, kind: str = OF_NETWORK) -> None:
         """Create a store. `root`: the folder that holds workflow.toml."""
         self.root = root
-        self.folder = root / ".row" / "rowtui" / "network"
+        self.folder = root / ".row" / "rowtui" / kind
+        self._begun_by = "rowtui network run" if kind == OF_NETWORK else "rowtui run"
+        self._fixed_file = NETWORK_FILE if kind == OF_NETWORK else RUN_FILE
         # with the stamp of its network.json
         self._last: tuple[Run, tuple[int, int, int]] | None = None
 
     def create(
         self,
-        network: Network,
-        rows: Iterable[SourceRows],
+        network: Network | None,
+        rows: Iterable[SourceRows] = (),
         *,
         limits: RunLimits | None = None,
         cluster: str = "",
         plug_ins: Mapping[str, str] | None = None,
         user: str = "",
     ) -> Run:
-        """Create a run of a network as it is now. `limits`: None if no limits were confirmed yet.
+        """Create a run of a network as it is now; without a network, of the project's actions.
 
+        `limits`: None if no limits were confirmed yet.
         Raises: RowtuiError if the run cannot be written; no run exists then.
         """
         now = time.time()
         about = RunHeader(
             created=now,
             user=user or _me(),
-            name=network.name,
+            name="" if network is None else network.name,
             cluster=cluster,
             plug_ins=plug_ins or {},
             limits=limits or RunLimits(),
             limits_at=None if limits is None else now,
         )
-        files = {
-            NETWORK_FILE: frozen_bytes(network, rows),
-            RUN_FILE: about_bytes(about),
-            EVENTS_FILE: b"",
-        }
+        files = {RUN_FILE: about_bytes(about), EVENTS_FILE: b""}
+        if network is not None:
+            files[NETWORK_FILE] = frozen_bytes(network, rows)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._sweep(now)
@@ -113,12 +118,12 @@ class RunStore:
             known = ", ".join(self.ids()[-5:])
             raise RowtuiError(
                 f'there is no run "{visible(run_id)}"',
-                f"runs are {known}" if known else "begin one with `rowtui network run`",
+                f"runs are {known}" if known else f"begin one with `{self._begun_by}`",
             )
         try:
             about = about_of(read_bounded(folder / RUN_FILE, LIMIT))
             os.stat(folder / EVENTS_FILE)
-            status = os.stat(folder / NETWORK_FILE)
+            status = os.stat(folder / self._fixed_file)
         except FileNotFoundError as error:
             missing = os.path.basename(error.filename or "")
             raise RowtuiError(

@@ -52,6 +52,7 @@ def _command(one: InTerminal) -> Command:
 IN_TERMINAL = (
     InTerminal("clean", "[OPTIONS]", "remove cached state; the record of jobs is lost"),
     InTerminal("disconnect", "CLUSTER", "end logins that `rowtui connect` made"),
+    InTerminal("run", "[OPTIONS]", "drive the project to its end", acts=True),
     InTerminal("usage", "[JOB] [OPTIONS]", "what jobs used of what they requested", acts=False),
     InTerminal("report", "[FILE] [OPTIONS]", "what the jobs did, as an HTML file", acts=False),
     InTerminal("doctor", "[OPTIONS]", "missing or wrong settings, cluster by cluster", acts=False),

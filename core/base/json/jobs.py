@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from rowtui.core.base.json.directories import JobAmountsJson
 
@@ -128,3 +128,68 @@ class QueueJson(TypedDict):
 
     version: int
     clusters: list[ClusterQueueJson]
+
+
+# What `rowtui run` prints.
+
+
+class ProjectRunEventJson(TypedDict):
+    """One line of `run`. The first, `run`, has the `id`; the others have the rest.
+
+    `plan`: the id of what was sent. `completed`, `failed`: jobs that ended since the last line.
+    """
+
+    event: str
+    id: NotRequired[str]
+    at: NotRequired[str | None]
+    sentence: NotRequired[str]
+    success: NotRequired[bool]
+    plan: NotRequired[str | None]
+    completed: NotRequired[int]
+    failed: NotRequired[int]
+
+
+class RetriedJson(TypedDict):
+    """A retry that a run decided. `why`: the cause, the attempt and the change."""
+
+    at: str | None
+    action: str
+    directories: list[str]
+    why: str
+
+
+class ProjectRunJson(TypedDict):
+    """`run --status`: the newest run. `driven_by`: the process, null if none drives it.
+
+    `cpu_hours`, `gpu_hours`: what its jobs asked for. `submitted`, `failed`: numbers of jobs.
+    """
+
+    version: int
+    id: str
+    status: str
+    why: str | None
+    driven_by: str | None
+    submitted: int
+    failed: int
+    cpu_hours: float
+    gpu_hours: float
+    limits: list[str]
+    retried: list[RetriedJson]
+
+
+class RetryRuleJson(TypedDict):
+    """A rule. `attempts`: at most, in all. `line`: in rowtui.toml, null for a default rule."""
+
+    action: str
+    on: list[str]
+    attempts: int
+    change: str | None
+    wait_seconds: float
+    line: int | None
+
+
+class RetryRulesJson(TypedDict):
+    """`run --rules`: the first rule that matches a failure decides."""
+
+    version: int
+    rules: list[RetryRuleJson]

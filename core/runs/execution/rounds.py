@@ -148,19 +148,25 @@ class MessageKind(enum.Enum):
     BEGUN = "begun"
     HAPPENED = "happened"  # jobs ended, or files of lists arrived
     SENT = "sent"
+    RETRY = "retry"  # failed work that a rule retries is about to be submitted
     PROBLEM = "problem"
     PAUSED = "paused"
     OVER = "over"
 
 
 class AutopilotMessage(NamedTuple):
-    """One message of the autopilot. `happened`: what a poll found; `plan`: what was submitted."""
+    """One message of the autopilot. `happened`: what a poll found; `plan`: what was submitted.
+
+    `completed`, `failed`: jobs that ended, in runs without a network.
+    """
 
     kind: MessageKind
     sentence: str
     happened: Happened | None = None
     plan: Plan | None = None
     success: bool = True
+    completed: int = 0
+    failed: int = 0
 
 
 class PlanAnswer(NamedTuple):

@@ -1,0 +1,316 @@
+"""`rowtui run`: print what it will do and its limits, ask once, and drive the project to its end.
+
+The input is a project without a network, or its open run; the result is a line for each event and
+how the run ended. For programs each event is an object on its own line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from rowtui.cli.environment import run as run_async
+from rowtui.cli.network.shared.limits import with_options
+from rowtui.cli.network.shared.text import clock, limit_lines
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.progress import ProgressBar
+from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json import VERSION
+from rowtui.core.base.text import Cost, count, plural, visible
+from rowtui.core.engine.api.json.values import utc
+from rowtui.core.project.planning.statuses import project_status
+from rowtui.core.project.project import Project
+from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy
+from rowtui.core.runs.execution.project_run import ProjectRun
+from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
+from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
+from rowtui.core.runs.limits.times import cost_text, describe
+from rowtui.core.runs.lock import Holder, RunHeldError
+from rowtui.core.runs.model import Retried, RunStatus, Stopped
+from rowtui.core.runs.run import Run
+from rowtui.core.runs.store import OF_PROJECT, RunStore
+from rowtui.core.workflow.find import has_network
+
+if TYPE_CHECKING:
+    from rowtui.core.base.json import jobs as to
+
+INTERRUPTED = 130
+TELL_SECONDS = 5.0
+_COUNTED = (MessageKind.SENT, MessageKind.HAPPENED)
+FAILURES_IN_A_ROW = 10  # failures that nothing retries: more than chance explains
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Drive the project; 0 only if all directories are complete."""
+    project = open_project(args, out, errors=False, may_send=not (args.rules or args.status))
+    policy = NO_RETRIES if args.no_retry else load_policy(project.root)
+    if args.rules:
+        _print_rules(policy, args, out)
+        return 0
+    store = RunStore(project.root, OF_PROJECT)
+    if args.status or args.stop:
+        return _stop_or_show(store, args, out)
+    if has_network(project.root):
+        raise RowtuiError(
+            "this project has a network, which decides what runs",
+            "drive it with 'rowtui network run'",
+        )
+    actions = chosen_actions(args, project, out)
+    if not actions:
+        return 1
+    had = _open_run(store, args)
+    limits = _limits(args, project, had)
+    if not args.json:
+        _say_what(project, had, policy, limits, out)
+    if not (args.yes or ask("Proceed?", out, as_json=args.json)):
+        out.warn("Nothing was begun.")
+        return 1
+    if had is None:
+        had = store.create(None, limits=limits, cluster=project.cluster_name or "")
+    else:
+        had.confirm(limits, time.time())
+    return _drive(args, ProjectRun(project, had, policy, args.action), out)
+
+
+def _open_run(store: RunStore, args: argparse.Namespace) -> Run | None:
+    """Return the run to go on with; None for a new one. Raises: RunHeldError."""
+    newest = store.latest()
+    if newest is None:
+        return None
+    holder = newest.holder()
+    if holder is not None:
+        raise RunHeldError(newest.id, holder, "rowtui run --status", "rowtui run --stop")
+    return None if args.new or newest.status.is_over else newest
+
+
+def _limits(args: argparse.Namespace, project: Project, had: Run | None) -> RunLimits:
+    if had is not None:
+        return with_options(args, project, had.limits)
+    cost = _remaining(args, project)
+    proposed = RunLimits(
+        cpu_hours=proposed_budget(cost.cpu_hours, grows=False),
+        gpu_hours=proposed_budget(cost.gpu_hours, grows=False) or None,
+        failures_in_a_row=FAILURES_IN_A_ROW,
+    )
+    return with_options(args, project, proposed)
+
+
+def _remaining(args: argparse.Namespace, project: Project) -> Cost:
+    from rowtui.core.groups.form import matching_actions
+
+    chosen = {action.index for action in matching_actions(project.workflow, args.action)}
+    rows = project_status(project).rows
+    return Cost.total(row.remaining_cost for row in rows if row.action.index in chosen)
+
+
+def _say_what(
+    project: Project, had: Run | None, policy: RetryPolicy, limits: RunLimits, out: Output
+) -> None:
+    """Print what the run will do, and the limits beyond which it pauses."""
+    name = "A new run" if had is None else f"Run {had.id} goes on"
+    out.print(f"{name}: {visible(project.root.name)} is driven until all is complete.")
+    out.print("Limits, beyond which it pauses:")
+    out.lines(f"  {line}" for line in limit_lines(limits))
+    out.print("Failures that are retried, within these limits:")
+    out.lines(f"  {rule}" for rule in policy.rules or ("none",))
+    sys.stdout.flush()
+
+
+def _print_rules(policy: RetryPolicy, args: argparse.Namespace, out: Output) -> None:
+    if args.json:
+        out.json({"version": VERSION, "rules": [_rule_json(rule) for rule in policy.rules]})
+        return
+    out.lines(map(str, policy.rules or ("none",)))
+
+
+def _stop_or_show(store: RunStore, args: argparse.Namespace, out: Output) -> int:
+    """Stop the process that drives the newest run, or show how far that run is."""
+    run = store.latest()
+    if run is None:
+        raise RowtuiError("there is no run yet", "'rowtui run' begins one")
+    holder = run.holder()
+    if args.stop:
+        if holder is None:
+            out.print(f"No process drives run {run.id}.")
+            return 0
+        run.append(Stopped(time.time(), "rowtui run --stop"))
+        out.print(f"Run {run.id} stops within seconds; its submitted jobs continue.")
+        return 0
+    standing = run.standing
+    retried = [event for event in run.events() if isinstance(event, Retried) and event.why]
+    if args.json:
+        out.json(_run_json(run, holder, retried))
+        return 0
+    driven = f"driven by {holder}" if holder is not None else "no process drives it"
+    why = f" ({visible(standing.why)})" if standing.status is RunStatus.PAUSED else ""
+    out.print(f"Run {run.id}: {standing.status.value}{why}, {driven}.")
+    spent = cost_text(Cost(standing.cpu_hours, standing.gpu_hours))
+    jobs = plural(standing.submitted, "job")
+    out.print(f"{jobs} submitted for at most {spent}, {count(standing.failed)} failed.")
+    for event in retried:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event.at))
+        out.print(f"  {when}  retry: {visible(event.why)}")
+    return 0
+
+
+def _run_json(run: Run, holder: Holder | None, retried: Sequence[Retried]) -> to.ProjectRunJson:
+    standing = run.standing
+    return {
+        "version": VERSION,
+        "id": run.id,
+        "status": standing.status.value,
+        "why": standing.why or None,
+        "driven_by": None if holder is None else str(holder),
+        "submitted": standing.submitted,
+        "failed": standing.failed,
+        "cpu_hours": standing.cpu_hours,
+        "gpu_hours": standing.gpu_hours,
+        "limits": list(describe(run.limits)),
+        "retried": [
+            {
+                "at": utc(event.at),
+                "action": visible(event.node),
+                "directories": list(map(visible, event.samples)),
+                "why": visible(event.why),
+            }
+            for event in retried
+        ],
+    }
+
+
+def _rule_json(rule: RetryRule) -> to.RetryRuleJson:
+    return {
+        "action": visible(rule.action),
+        "on": list(rule.on),
+        "attempts": rule.attempts,
+        "change": str(rule.change) or None,
+        "wait_seconds": rule.wait_seconds,
+        "line": rule.line or None,
+    }
+
+
+def _drive(args: argparse.Namespace, driver: ProjectRun, out: Output) -> int:
+    if args.json:
+        out.print(json.dumps({"event": "run", "id": driver.run.id}))
+    else:
+        out.print(f"Run {driver.run.id}:")
+    sys.stdout.flush()
+    last: AutopilotMessage | None = None
+    printer = _Printer(driver, out, as_json=args.json)
+    interrupted = False
+    try:
+        last = run_async(printer.drive())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        interrupted = True
+    finally:
+        driver.project.close()
+    if last is not None and last.kind is MessageKind.OVER:
+        if not args.json and last.success:
+            out.print(out.style("Done: all directories are complete.", "green"))
+        elif not args.json:
+            out.error(f"The run is over: {last.sentence}.")
+            out.note("'rowtui show status' shows where, 'rowtui retry' tries failed work again.")
+        return 0 if last.success else 1
+    if last is not None and last.kind is MessageKind.PAUSED and not interrupted:
+        if not args.json:
+            out.error(f"Paused: {last.sentence}.")
+            out.note("Submitted jobs continue. 'rowtui run' goes on; --max-cpu-hours and others")
+            out.note("give it new limits.")
+        return 1
+    out.note("The run has stopped: submitted jobs continue, and 'rowtui run' goes on.")
+    return INTERRUPTED
+
+
+class _Printer:
+    """Prints the messages of one run."""
+
+    def __init__(self, driver: ProjectRun, out: Output, *, as_json: bool) -> None:
+        self.driver = driver
+        self.out = out
+        self.as_json = as_json
+        self.bar = ProgressBar(out, "Directories")
+        self._sent = self._good = self._bad = 0  # jobs that no line has counted yet
+        self._told_at = 0.0
+
+    async def drive(self) -> AutopilotMessage | None:
+        """Drive the run until it is over or pauses; return the last message. Raises: RowtuiError.
+
+        The first Ctrl-C lets the current step finish, the second cancels it.
+        """
+        last: AutopilotMessage | None = None
+        loop, me = asyncio.get_running_loop(), asyncio.current_task()
+        assert me is not None
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(ValueError, RuntimeError):  # the main thread has signals
+                loop.add_signal_handler(signal_number, self._interrupt, me)
+        try:
+            async with aclosing(self.driver.drive()) as messages:
+                async for last in messages:
+                    self._print(last)
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            loop.remove_signal_handler(signal.SIGTERM)
+            self.bar.close()
+        return last
+
+    def _interrupt(self, me: asyncio.Task[object]) -> None:
+        if self.driver.stopping:
+            me.cancel()
+        with contextlib.suppress(RowtuiError):
+            self.driver.stop("interrupted")
+
+    def _print(self, message: AutopilotMessage) -> None:
+        project = self.driver.project
+        self.bar.clear()
+        if self.as_json:
+            line: to.ProjectRunEventJson = {
+                "event": message.kind.value,
+                "at": utc(time.time()),
+                "sentence": message.sentence,
+                "success": message.success,
+                "plan": None if message.plan is None else message.plan.id,
+                "completed": message.completed,
+                "failed": message.failed,
+            }
+            self.out.print(json.dumps(line))
+        else:
+            self._count(message)
+            if message.kind is MessageKind.PROBLEM:
+                self.out.warn(message.sentence)
+            elif message.kind is MessageKind.RETRY:
+                self.out.print(f"{clock()}  retry: {message.sentence}")
+            elif message.kind is MessageKind.BEGUN:
+                self.out.print(f"{clock()}  {visible(message.sentence)}")
+        sys.stdout.flush()
+        say_notices(project, self.out)
+        rows = [project.status_row(action) for action in self.driver.actions]
+        done = sum(row.completed.bit_count() for row in rows)
+        total = sum(
+            (row.completed | row.submitted | row.eligible | row.waiting).bit_count() for row in rows
+        )
+        self.bar(done, max(total, 1))
+
+    def _count(self, message: AutopilotMessage) -> None:
+        """Print how many jobs were sent and ended, at most one line in some seconds."""
+        if message.kind is MessageKind.SENT and message.plan is not None:
+            self._sent += len(message.plan.jobs)
+        self._good += message.completed
+        self._bad += message.failed
+        if time.monotonic() - self._told_at < TELL_SECONDS and message.kind in _COUNTED:
+            return
+        words = [f"sent {plural(self._sent, 'job')}"] * bool(self._sent)
+        words += [f"{plural(self._good, 'job')} completed"] * bool(self._good)
+        words += [f"{plural(self._bad, 'job')} failed"] * bool(self._bad)
+        if words:
+            self.out.print(f"{clock()}  {', '.join(words)}")
+            self._sent = self._good = self._bad = 0
+            self._told_at = time.monotonic()

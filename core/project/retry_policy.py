@@ -1,0 +1,217 @@
+"""Which failed jobs are tried again without a question, how often, and with which change.
+
+Takes `rowtui.toml` in the folder of the project; gives a `RetryPolicy`. Each `[[retry]]` table is a
+rule; the first rule that matches the action and the cause of a failure decides. Rules of the file
+come before the default rules: more memory after "out of memory", more time after "time limit", the
+same again after a lost node. Other failures are not retried without a rule, because a program that
+fails for its own reason would fail again.
+
+A retry happens only within the limits that the user confirmed for a run (`core/runs`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded
+from rowtui.core.base.text import visible
+from rowtui.core.project.failed_jobs import FailedGroup
+from rowtui.core.project.next_attempt import (
+    AmountChange,
+    parse_cpus,
+    parse_memory,
+    parse_walltime,
+    suggested_change,
+)
+from rowtui.core.submission.reconcile.ending import (
+    LOST,
+    NODE_FAILED,
+    OUT_OF_MEMORY,
+    TIME_LIMIT,
+)
+from rowtui.core.submission.sending.fence import exit_words
+from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable
+
+T = TypeVar("T")
+
+POLICY_FILE = "rowtui.toml"
+ANY = "any"
+MOST_WAIT_SECONDS = 3600.0
+"""The wait before a retry doubles with each attempt, up to an hour."""
+
+_LARGEST_FILE = 1 << 20
+_MOST_ATTEMPTS = 1000
+_NODE = "node failure"
+_CAUSES = {
+    OUT_OF_MEMORY: (OUT_OF_MEMORY,),
+    TIME_LIMIT: (TIME_LIMIT,),
+    _NODE: (NODE_FAILED, LOST),
+    ANY: (),
+}
+_EXIT = re.compile(r"exit (?:code )?([0-9]{1,3})")
+_KEYS = ("action", "on", "attempts", "memory", "walltime", "cpus", "partition", "wait")
+_HINT = 'causes are "out of memory", "time limit", "node failure", "exit 75" and "any"'
+
+
+class RetryRule(NamedTuple):
+    """One rule. `on`: causes; `attempts`: at most this many in all, including the first.
+
+    `wait_seconds`: before the second attempt. `line`: in rowtui.toml, 0 for a default rule.
+    """
+
+    action: str
+    on: tuple[str, ...]
+    attempts: int
+    change: AmountChange = AmountChange()
+    wait_seconds: float = 0.0
+    line: int = 0
+
+    def matches(self, action: str, cause: str) -> bool:
+        """Whether the rule decides about a job of this action that failed for this cause."""
+        return fnmatchcase(action, self.action) and any(_means(it, cause) for it in self.on)
+
+    def wait_before(self, attempt: int) -> float:
+        """Return the seconds to wait before this attempt, counted from the end of the last."""
+        doubled: float = self.wait_seconds * 2.0 ** min(max(0, attempt - 2), 30)
+        return min(doubled, MOST_WAIT_SECONDS) if doubled else 0.0
+
+    def __str__(self) -> str:
+        """Return the rule as text, such as `out of memory: memory 2x, at most 3 attempts`."""
+        who = "" if self.action == "*" else f"{visible(self.action)}: "
+        tries = "no retry" if self.attempts <= 1 else f"at most {self.attempts} attempts"
+        wait = f", after {format_duration(int(self.wait_seconds))}" if self.wait_seconds else ""
+        change = f"{self.change}, " if self.attempts > 1 and not self.change.is_nothing else ""
+        return f"{who}{', '.join(map(visible, self.on))}: {change}{tries}{wait}"
+
+
+DEFAULT_RULES = (
+    RetryRule("*", (OUT_OF_MEMORY,), 3, suggested_change(OUT_OF_MEMORY)),
+    RetryRule("*", (TIME_LIMIT,), 3, suggested_change(TIME_LIMIT)),
+    RetryRule("*", (_NODE,), 3, wait_seconds=60.0),
+)
+
+
+class RetryDecision(NamedTuple):
+    """What becomes of a failed group: `rule` retries it from `at` on (epoch seconds), or `why`
+    states the reason against it.
+    """
+
+    rule: RetryRule | None = None
+    at: float = 0.0
+    why: str = ""
+
+
+class RetryPolicy(NamedTuple):
+    """The rules in the order in which they are asked."""
+
+    rules: tuple[RetryRule, ...] = DEFAULT_RULES
+
+    def rule(self, action: str, cause: str) -> RetryRule | None:
+        """Return the rule that decides about this failure; None if nothing retries it."""
+        return next((it for it in self.rules if it.matches(action, cause)), None)
+
+    def retries(self, action: str, cause: str, attempt: int) -> bool:
+        """Whether a job that failed for this cause at this attempt is tried again."""
+        rule = self.rule(action, cause)
+        return rule is not None and attempt < rule.attempts
+
+    def decide(self, failed: FailedGroup) -> RetryDecision:
+        """Return whether, how and when this work is tried again."""
+        action = failed.group.action.name
+        rule = self.rule(action, failed.cause)
+        if rule is None:
+            return RetryDecision(why="no rule retries this cause")
+        if failed.attempt >= rule.attempts:
+            tries = "one attempt" if rule.attempts == 1 else f"{rule.attempts} attempts"
+            return RetryDecision(why=f"its rule allows {tries}")
+        ended = 0.0 if failed.record is None else failed.record.ended_at
+        return RetryDecision(rule, ended + rule.wait_before(failed.attempt + 1))
+
+
+NO_RETRIES = RetryPolicy(())
+
+
+def load_policy(root: Path) -> RetryPolicy:
+    """Return the rules of a project, with the default rules after them.
+
+    Raises: InvalidFileError with all problems of rowtui.toml; RowtuiError if it cannot be read.
+    """
+    path = root / POLICY_FILE
+    try:
+        data = read_bounded(path, _LARGEST_FILE)
+    except FileNotFoundError:
+        return RetryPolicy()
+    except OSError as error:
+        raise RowtuiError(f"cannot read {visible(str(path))}: {error.strerror or error}") from None
+    file = TomlFile(data, str(path))
+    file.top.only(("retry",))
+    rules = tuple(_rules(file))
+    file.raise_if_errors()
+    return RetryPolicy((*rules, *DEFAULT_RULES))
+
+
+def _rules(file: TomlFile) -> Iterator[RetryRule]:
+    for table in file.top.tables("retry") or ():
+        table.only(_KEYS)
+        on = _causes(table)
+        attempts = table.integer("attempts", 1)
+        if attempts is not None and attempts > _MOST_ATTEMPTS:
+            table.problem("attempts", f"`attempts` must be at most {_MOST_ATTEMPTS}")
+        change = AmountChange(
+            memory=_parsed(table, "memory", parse_memory),
+            walltime=_parsed(table, "walltime", parse_walltime),
+            cpus=_parsed(table, "cpus", parse_cpus),
+            partition=table.string("partition") or "",
+        )
+        wait = _parsed(table, "wait", _seconds)
+        yield RetryRule(
+            table.string("action") or "*",
+            on,
+            3 if attempts is None else attempts,
+            change,
+            wait or 0.0,
+            file.locate(table.path)[0],
+        )
+
+
+def _causes(table: TomlTable) -> tuple[str, ...]:
+    written = table.values.get("on")
+    if written is None:
+        table.problem((), "a `[[retry]]` needs `on`: the causes that it retries", _HINT)
+        return ()
+    found = (table.string("on") or "",) if isinstance(written, str) else table.strings("on") or ()
+    for cause in found:
+        if cause not in _CAUSES and not _EXIT.fullmatch(cause):
+            table.problem("on", f"'{visible(cause)}' is no cause of a failure", _HINT)
+    return found
+
+
+def _parsed(table: TomlTable, key: str, parse: Callable[[str], T]) -> T | None:
+    text = table.string(key)
+    if text is None:
+        return None
+    try:
+        return parse(text)
+    except RowtuiError as error:
+        table.problem(key, error.message, error.hint)
+        return None
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(parse_duration(text))
+    except DurationError as error:
+        raise RowtuiError(f"'{visible(text)}' is no time: {error}", error.hint) from None
+
+
+def _means(on: str, cause: str) -> bool:
+    if on == ANY or cause in _CAUSES.get(on, ()):
+        return True
+    match = _EXIT.fullmatch(on)
+    return match is not None and cause == exit_words(int(match[1]))

@@ -1,0 +1,345 @@
+"""Drive a project without a network to the end: submit eligible work, retry what may be retried.
+
+Takes a run of `RunStore(root, OF_PROJECT)`, whose limits the user confirmed, and the project's
+retry policy. Gives a message for each step, as the autopilot of networks does. A turn polls the
+queues that are due, reads the records, submits what the limits allow, and waits for a change. Every
+decision is in the run's journal before its effect, so that a run which was interrupted at any
+moment goes on with the next `rowtui run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural
+from rowtui.core.clusters.schedulers.base import token_in_queue
+from rowtui.core.groups.form import matching_actions
+from rowtui.core.project.failed_jobs import ChosenFailures
+from rowtui.core.project.next_attempt import AmountChange
+from rowtui.core.project.planning.pack_terms import prices_of
+from rowtui.core.project.planning.plan_submission import plan_submission
+from rowtui.core.project.retry import plan_again
+from rowtui.core.project.retry_policy import RetryPolicy
+from rowtui.core.project.review.budgets import balances_of
+from rowtui.core.project.views.follow import Changes
+from rowtui.core.runs.execution.execution import LONGEST_SECONDS
+from rowtui.core.runs.execution.open_work import DueRetry, OpenWork, open_work
+from rowtui.core.runs.execution.rounds import Ask, AutopilotMessage, MessageKind, part_of
+from rowtui.core.runs.limits.limits import Fit, Spent, fits
+from rowtui.core.runs.limits.spending import (
+    never_begun,
+    not_sent_events,
+    submitted_events,
+    unsent_of,
+)
+from rowtui.core.runs.model import (
+    Finished,
+    JobFailed,
+    NotSent,
+    Paused,
+    PlanSubmitted,
+    Resumed,
+    Retried,
+    RunStarted,
+    RunStatus,
+    Stopped,
+)
+from rowtui.core.runs.run import Run
+from rowtui.core.state.model import bit_set, positions
+from rowtui.core.submission.plan.charges import charges_of
+from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+    from rowtui.core.workflow.model import Action
+
+LOOK_SECONDS = 1.0
+_IDLE_LOOKS = 2
+
+
+@dataclass
+class ProjectRun:
+    """One run of the actions that match `pattern`. `ask`: see `Ask`; None pauses the run instead.
+
+    `look_seconds`: the longest wait between two looks. `failures_in_a_row` counts failed jobs that
+    no rule retries, since the last good one. Only `drive` is asynchronous.
+    """
+
+    project: Project
+    run: Run
+    policy: RetryPolicy
+    pattern: str | None = None
+    ask: Ask | None = None
+    look_seconds: float = LOOK_SECONDS
+    failures_in_a_row: int = 0
+    _tokens: set[str] = field(default_factory=set)  # of jobs that this run submitted
+    _ended: set[str] = field(default_factory=set)  # of these, jobs whose end was counted
+    _reported: set[str] = field(default_factory=set)
+    _rest: float = 0.0  # seconds to wait after a submission that failed
+    _rest_until: float = 0.0
+    _idle: int = 0
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        """Read the journal. Raises: RowtuiError."""
+        for event in self.run.events():
+            if isinstance(event, PlanSubmitted):
+                self._tokens.update(event.jobs)
+            elif isinstance(event, NotSent):
+                self._tokens.difference_update(event.jobs)
+            elif isinstance(event, JobFailed):
+                self._ended.add(event.token)
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """Return the actions, as workflow.toml is now."""
+        return matching_actions(self.project.workflow, self.pattern)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the run is about to end because somebody stopped it."""
+        return self._stop.is_set()
+
+    def stop(self, why: str = "") -> None:
+        """Make `drive` end soon, and record that the user stopped it. Submitted jobs go on."""
+        self._stop.set()
+        self._changed.set()
+        if self.run.status is RunStatus.RUNNING:
+            self.run.append(Stopped(time.time(), why))
+
+    async def drive(self) -> AsyncGenerator[AutopilotMessage, None]:
+        """Run until nothing is left or the user must decide. Raises: RowtuiError, RunHeldError."""
+        with self.run.hold():
+            begun = await asyncio.to_thread(self._begin)
+            yield AutopilotMessage(MessageKind.BEGUN, begun)
+            changes = Changes(self.project)
+            listening = asyncio.create_task(self._listen(changes))
+            try:
+                async for message in self._turns():
+                    yield message
+            finally:
+                changes.close()
+                listening.cancel()
+                await asyncio.gather(listening, return_exceptions=True)
+
+    def _begin(self) -> str:
+        run, now = self.run, time.time()
+        is_new = run.status is RunStatus.NEW
+        unsent = never_begun(run.events(), self.project.jobs.journal)
+        run.append(*unsent, RunStarted(now) if is_new else Resumed(now))
+        directories = len(self.project.state.directories)
+        actions = plural(len({action.name for action in self.actions}), "action")
+        return f"{actions} on {plural(directories, 'directory', 'directories')}"
+
+    async def _listen(self, changes: Changes) -> None:
+        async for _ in changes.words():
+            self._changed.set()
+
+    async def _turns(self) -> AsyncGenerator[AutopilotMessage, None]:
+        while not self._stop.is_set():
+            self._changed.clear()
+            await self._look()
+            happened = await asyncio.to_thread(self._take_ends)
+            if happened is not None:
+                yield happened
+            if self.run.status is RunStatus.STOPPED:
+                yield AutopilotMessage(
+                    MessageKind.PAUSED, "another process stopped the run", success=False
+                )
+                return
+            work = await asyncio.to_thread(
+                lambda: open_work(self.project, self.actions, self._records(), self.policy)
+            )
+            for problem in self._new_problems(work):
+                yield AutopilotMessage(MessageKind.PROBLEM, problem, success=False)
+            sent = False
+            if time.monotonic() >= self._rest_until:
+                async for message in self._send(work):
+                    yield message
+                    sent = sent or message.kind is MessageKind.SENT
+                    if message.kind is MessageKind.PAUSED:
+                        return
+            waits = sent or happened or work.running or work.later is not None
+            self._idle = 0 if waits or self._rest_until else self._idle + 1
+            if self._idle >= _IDLE_LOOKS:  # other programs submit and complete work as well
+                yield await asyncio.to_thread(self._over, work)
+                return
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), self.look_seconds)
+
+    async def _look(self) -> None:
+        """Poll the schedulers that are due, and read the records."""
+        project = self.project
+        if project.has_jobs_to_ask_for():
+            await project.jobs.entered(await project.jobs.queues.ask(may_send=True))
+        await asyncio.to_thread(project.synchronise)
+
+    def _take_ends(self) -> AutopilotMessage | None:
+        """Record failures of this run's jobs that ended since the last look."""
+        good, bad = 0, 0
+        for record in self._records():
+            if record.step is not JobStep.ENDED or record.token in self._ended:
+                continue
+            self._ended.add(record.token)
+            if not record.end_reason:
+                good += 1
+                self.failures_in_a_row = 0
+                continue
+            bad += 1
+            if not self.policy.retries(record.action, record.end_reason, record.attempt):
+                self.failures_in_a_row += 1
+            first = record.directories[0] if record.directories else ""
+            self.run.append(
+                JobFailed(time.time(), record.action, first, record.end_reason, record.token)
+            )
+        words = [f"{plural(good, 'job')} completed"] * bool(good)
+        words += [f"{plural(bad, 'job')} failed"] * bool(bad)
+        if not words:
+            return None
+        return AutopilotMessage(
+            MessageKind.HAPPENED, ", ".join(words), success=not bad, completed=good, failed=bad
+        )
+
+    def _records(self) -> list[JobRecord]:
+        return [it for it in self.project.jobs.records() if it.token in self._tokens]
+
+    def _new_problems(self, work: OpenWork) -> Iterator[str]:
+        """Yield what is wrong, each sentence once."""
+        for text in (*work.problems, *work.left):
+            if text not in self._reported:
+                self._reported.add(text)
+                yield text
+
+    # Submission
+
+    async def _send(self, work: OpenWork) -> AsyncGenerator[AutopilotMessage, None]:
+        """Submit retries, each change as a plan, then what is eligible."""
+        by_change: dict[tuple[AmountChange, int], list[DueRetry]] = {}
+        for each in work.again:
+            by_change.setdefault((each.change, each.failed.group.action.index), []).append(each)
+        for (change, index), its in by_change.items():
+            async for message in self._retry(self.project.workflow.actions[index], change, its):
+                yield message
+        for actions, among in self._together(work.fresh):
+            plan = await asyncio.to_thread(plan_submission, self.project, actions, among)
+            async for message in self._carry_out(plan):
+                yield message
+
+    def _together(self, fresh: dict[int, list[int]]) -> Iterator[tuple[list[Action], list[int]]]:
+        """Yield actions with the directories to submit: in one plan where all are to be submitted
+        for all of these actions, so that jobs of several actions can share nodes.
+        """
+        actions = [it for it in self.actions if it.index in fresh]
+        every = bit_set(at for those in fresh.values() for at in those)
+        if all(
+            self.project.status_row(it).eligible & every == bit_set(fresh[it.index])
+            for it in actions
+        ):
+            if actions:
+                yield actions, positions(every)
+            return
+        for action in actions:
+            yield [action], fresh[action.index]
+
+    async def _retry(
+        self, action: Action, change: AmountChange, its: Sequence[DueRetry]
+    ) -> AsyncGenerator[AutopilotMessage, None]:
+        among = sorted({at for each in its for at in each.failed.group.indices})
+        choice = ChosenFailures((action,), among=among)
+        again = await asyncio.to_thread(plan_again, self.project, choice, change)
+        whys = dict.fromkeys(each.why for each in its)
+        async for message in self._carry_out(again.plan, tuple(whys)):
+            yield message
+
+    async def _carry_out(
+        self, plan: Plan, retried: Sequence[str] = ()
+    ) -> AsyncGenerator[AutopilotMessage, None]:
+        for text in plan.skipped:
+            if text not in self._reported:
+                self._reported.add(text)
+                yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
+        if not plan.jobs or self._stop.is_set():
+            return
+        fit = await asyncio.to_thread(self._fit, plan)
+        asked = tuple(it for it in fit.breaches if not it.passes)
+        if asked and not fit.jobs:
+            answer = None if self.ask is None else await self.ask(plan, asked)
+            if answer is not None and answer.limits is not None:
+                self.run.confirm(answer.limits, time.time())
+                self.failures_in_a_row = 0
+                fit = await asyncio.to_thread(self._fit, plan)
+            elif answer is not None and answer.send:
+                fit = fit._replace(jobs=plan.jobs, breaches=())
+            asked = tuple(it for it in fit.breaches if not it.passes)
+            if asked and not fit.jobs:
+                why = "; ".join(it.sentence for it in asked)
+                self.run.append(Paused(time.time(), why))
+                yield AutopilotMessage(MessageKind.PAUSED, why, plan=plan, success=False)
+                return
+        if not fit.jobs:
+            return  # places in the queue become free when jobs end
+        part = part_of(plan, frozenset(job.token for job in fit.jobs))
+        for why in retried:
+            yield AutopilotMessage(MessageKind.RETRY, why)
+        errors: list[str] = []
+        number = await self._submit(part, retried, errors)
+        if number:
+            yield AutopilotMessage(MessageKind.SENT, f"sent {plural(number, 'job')}", plan=part)
+        for text in dict.fromkeys(errors):
+            yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
+
+    def _fit(self, plan: Plan) -> Fit:
+        prices, balances = prices_of(self.project, plan), balances_of(self.project, plan)
+        return fits(self.run.limits, self.spent(), plan, time.time(), prices, balances=balances)
+
+    def spent(self) -> Spent:
+        """Return what the run has spent, by its journal and by what is submitted now."""
+        submitted = self.project.state.submitted.values()
+        ours = {it.token for jobs in submitted for it in jobs.values()} & self._tokens
+        return self.run.standing.spent(len(set(map(token_in_queue, ours))), self.failures_in_a_row)
+
+    async def _submit(self, plan: Plan, retried: Sequence[str], errors: list[str]) -> int:
+        """Submit a plan, journalled before and after; return how many jobs were accepted."""
+        units = tuple(charges_of(plan, prices_of(self.project, plan)))
+        self._tokens.update(job.token for job in plan.jobs)
+        now = time.time()
+        names: dict[str, list[str]] = {}
+        for job in plan.jobs if retried else ():
+            names.setdefault(job.action, []).extend(job.directories)
+        events = [
+            Retried(now, action, tuple(it), "; ".join(retried)) for action, it in names.items()
+        ]
+        await asyncio.to_thread(self.run.append, *events, *submitted_events(plan.id, units))
+        try:
+            async with contextlib.aclosing(self.project.jobs.submit(plan)) as steps:
+                async for step in steps:
+                    if step.error:
+                        errors.append(step.error)
+                    if self._stop.is_set():
+                        break
+        except RowtuiError as error:  # nothing was submitted, or what was is in the journal
+            errors.append(str(error))
+        unsent = unsent_of(plan, self.project.jobs.journal)
+        if free := not_sent_events(plan.id, units, unsent):
+            await asyncio.to_thread(self.run.append, *free)
+        self._tokens -= unsent
+        self._rest = min(LONGEST_SECONDS, max(LOOK_SECONDS, 2 * self._rest)) if unsent else 0.0
+        self._rest_until = time.monotonic() + self._rest if unsent else 0.0
+        return len(plan.jobs) - len(unsent)
+
+    def _over(self, work: OpenWork) -> AutopilotMessage:
+        waiting = sum(self.project.status_row(it).waiting.bit_count() for it in self.actions)
+        good = not work.failed and not waiting
+        self.run.append(Finished(time.time(), success=good))
+        if good:
+            return AutopilotMessage(MessageKind.OVER, "all directories are complete")
+        words = [f"{plural(work.failed, 'directory', 'directories')} failed"] * bool(work.failed)
+        words += [f"{waiting:,} wait for others"] * bool(waiting)
+        return AutopilotMessage(MessageKind.OVER, ", ".join(words), success=False)

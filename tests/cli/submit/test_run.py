@@ -1,0 +1,215 @@
+"""`rowtui run`: a project driven to its end on this machine, and what stops it on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rowtui.core.runs.store import OF_PROJECT, RunStore
+
+from tests.cli.conftest import Shell
+from tests.cli.in_process import Here, prepared
+from tests.eventually import eventually
+
+COUNTED = """\
+read -r n < workspace/{directory}/n || n=0; n=$((n + 1)); echo $n > workspace/{directory}/n; """
+WORKFLOW = f'''\
+[[action]]
+name = "one"
+command = """{COUNTED} test -e gate && cat gate; test {{directory}} = b && test $n -lt 3 && exit 75
+test {{directory}} = c && test -e bad && exit 3; touch workspace/{{directory}}/x"""
+products = ["x"]
+group.maximum_size = 1
+resources.walltime.per_submission = "00:01:00"
+
+[[action]]
+name = "two"
+command = "touch workspace/{{directory}}/y"
+previous_actions = ["one"]
+products = ["y"]
+resources.walltime.per_submission = "00:01:00"
+'''
+RULES = '[[retry]]\non = "exit 75"\nattempts = 5\n'
+
+
+class Local(Here):
+    """The same on this machine's own queue."""
+
+    cluster = "local"
+
+
+@pytest.fixture
+def project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Local:
+    """A project of directories a, b and c; b fails twice with exit code 75."""
+    made = prepared(tmp_path, monkeypatch, capsys, WORKFLOW)
+    (made.folder / "rowtui.toml").write_text(RULES)
+    return Local(made.folder, made.home, made.capture)
+
+
+def runs(folder: Path) -> dict[str, int]:
+    """How often the first action ran in each directory."""
+    found = (folder / "workspace").glob("*/n")
+    return {path.parent.name: int(path.read_text()) for path in found}
+
+
+def status(here: Local) -> Any:
+    return here.json("run", "--status")
+
+
+def test_a_project_is_driven_to_its_end_and_failures_are_retried_by_rules(project: Local) -> None:
+    done = project("run", "--yes")
+    assert done.code == 0, done.err
+    assert "Done: all directories are complete." in done.out
+    assert "retry: one on 1 directory: exit code 75; attempt 3 of 5, the same again" in done.out
+    assert runs(project.folder) == {"a": 1, "b": 3, "c": 1}
+    assert all((project.folder / "workspace" / name / "y").exists() for name in "abc")
+
+    after = status(project)
+    assert (after["status"], after["failed"], after["driven_by"]) == ("finished", 2, None)
+    assert [(it["action"], it["directories"]) for it in after["retried"]] == [("one", ["b"])] * 2
+    assert after["retried"][0]["why"].startswith("one on 1 directory: exit code 75; attempt 2 of 5")
+
+
+def test_a_failure_without_a_rule_is_left_and_the_rest_goes_on(project: Local) -> None:
+    (project.folder / "bad").touch()
+    done = project("run", "--yes")
+    assert done.code == 1
+    assert "one: exit code 3; no rule retries this cause" in done.err
+    assert "The run is over: 1 directory failed, 1 wait for others." in done.err
+    assert runs(project.folder) == {"a": 1, "b": 3, "c": 1}
+    assert status(project)["status"] == "failed"
+
+    (project.folder / "bad").unlink()  # the user mends it, and retries by hand
+    assert project("retry", "--yes").code == 0
+    assert project("run", "--yes").code == 0
+
+
+def test_without_retries_every_failure_is_left_to_the_user(project: Local) -> None:
+    done = project("run", "--yes", "--no-retry")
+    assert done.code == 1
+    assert runs(project.folder) == {"a": 1, "b": 1, "c": 1}
+
+
+def test_beyond_its_limits_a_run_pauses_and_goes_on_with_new_ones(project: Local) -> None:
+    paused = project("run", "--yes", "--max-cpu-hours", "0.04")
+    assert paused.code == 1
+    assert "of 0.04 confirmed" in paused.err
+    first = status(project)
+    assert (first["status"], first["submitted"]) == ("paused", 2)
+
+    done = project("run", "--yes", "--max-cpu-hours", "1")
+    assert done.code == 0, done.err
+    assert f"Run {first['id']} goes on" in done.out
+    assert runs(project.folder) == {"a": 1, "b": 3, "c": 1}
+
+
+def test_without_yes_nothing_is_begun(project: Local) -> None:
+    refused = project("run")
+    assert refused.code == 1
+    assert RunStore(project.folder, OF_PROJECT).latest() is None
+    assert runs(project.folder) == {}
+
+
+def test_an_action_without_products_is_run_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workflow = f'[[action]]\nname = "one"\ncommand = """{COUNTED}"""\n'
+    made = prepared(tmp_path, monkeypatch, capsys, workflow)
+    here = Local(made.folder, made.home, made.capture)
+    done = here("run", "--yes")
+    assert done.code == 1
+    assert "one: its job ended well, but it is not complete" in done.err
+    assert runs(here.folder) == {"a": 1, "b": 1, "c": 1}
+
+
+def test_the_rules_are_shown_before_they_apply(project: Local) -> None:
+    assert project("run", "--rules").out.splitlines()[0] == "exit 75: at most 5 attempts"
+    rules = project.json("run", "--rules")["rules"]
+    assert [rule["line"] for rule in rules] == [1, None, None, None]
+
+
+def test_events_are_lines_of_json(project: Local) -> None:
+    done = project("run", "--yes", "--json")
+    events = [json.loads(line) for line in done.out.splitlines()]
+    assert [events[0]["event"], events[1]["event"], events[-1]["event"]] == ["run", "begun", "over"]
+    assert sum(event.get("failed", 0) for event in events) == 2
+    assert sum(event["event"] == "retry" for event in events) == 2
+
+
+def test_a_project_with_a_network_is_left_to_its_own_command(project: Local) -> None:
+    (project.folder / "network.toml").write_text("")
+    refused = project("run", "--yes")
+    assert refused.code == 1
+    assert "rowtui network run" in refused.err
+
+
+@pytest.fixture
+def driven(tmp_path: Path) -> Iterator[tuple[Shell, subprocess.Popen[bytes]]]:
+    """A run in a process of its own, all of whose jobs wait at a pipe."""
+    folder, home = tmp_path / "project", tmp_path / "home"
+    home.mkdir()
+    for name in "abc":
+        (folder / "workspace" / name).mkdir(parents=True)
+    (folder / "workflow.toml").write_text(WORKFLOW)
+    (folder / "rowtui.toml").write_text(RULES)
+    os.mkfifo(folder / "gate")
+    shell = Shell(folder, home)
+    shell.environment["ROWTUI_LOCAL_CORES"] = "4"
+    words = [sys.executable, "-m", "rowtui.cli.main", "--cluster", "local", "run", "--yes"]
+    driver = subprocess.Popen(
+        words, cwd=folder, env=shell.environment, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    began = [folder / "workspace" / name / "n" for name in "abc"]
+    eventually(lambda: all(path.exists() for path in began), what="all jobs began")
+    yield shell, driver
+    if driver.poll() is None:
+        driver.kill()
+    driver.wait(30)
+
+
+def open_gate(folder: Path) -> None:
+    """Let the waiting jobs go on, and later jobs pass."""
+    pipe = folder / "gate"
+    fd = os.open(pipe, os.O_RDWR)
+    pipe.unlink()
+    os.close(fd)
+
+
+def test_a_killed_driver_loses_and_doubles_nothing(
+    driven: tuple[Shell, subprocess.Popen[bytes]],
+) -> None:
+    shell, driver = driven
+    driver.send_signal(signal.SIGKILL)
+    driver.wait(30)
+    open_gate(shell.folder)
+    done = shell("run", "--yes", cluster="local")
+    assert done.returncode == 0, done.stderr
+    assert "goes on" in done.stdout
+    assert runs(shell.folder) == {"a": 1, "b": 3, "c": 1}
+
+
+def test_one_process_drives_a_project_and_another_stops_it(
+    driven: tuple[Shell, subprocess.Popen[bytes]],
+) -> None:
+    shell, driver = driven
+    second = shell("run", "--yes", cluster="local")
+    assert second.returncode == 1
+    assert f"process {driver.pid}" in second.stderr
+
+    stopped = shell("run", "--stop", cluster="local")
+    assert "its submitted jobs continue" in stopped.stdout
+    assert driver.wait(30) != 0
+    open_gate(shell.folder)
+    done = shell("run", "--yes", cluster="local")
+    assert done.returncode == 0, done.stderr
+    assert runs(shell.folder) == {"a": 1, "b": 3, "c": 1}
