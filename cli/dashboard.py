@@ -147,7 +147,7 @@ def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, 
     from rowtui.tui.shell.app import run_dashboard
 
     project = open_project(args, out, synchronise=False)
-    code = run_dashboard(recorded(InProcessEngine(project), args), **settings)
+    code = run_dashboard(recorded(InProcessEngine(project, messages=True), args), **settings)
     tell_of_recording(args, out)
     return code
 

@@ -175,6 +175,11 @@ _PARTS = (
         {"usage": "show what jobs used of what they requested, and what they should request"},
     ),
     _Part(
+        "messages.notify",
+        "add_notify",
+        {"notify": "be told when a study needs you: list and test your channels of messages"},
+    ),
+    _Part(
         "usage.parser",
         "add_report",
         {"report": "write what the project's jobs did as one HTML file, Markdown or CSV"},

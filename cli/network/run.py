@@ -23,7 +23,7 @@ from rowtui.cli.network.shared.simulation_text import (
 from rowtui.cli.network.shared.text import count_jobs, limit_lines, say
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
-from rowtui.cli.project.open import ask, is_interactive, open_project
+from rowtui.cli.project.open import ask, is_interactive, open_project, send_messages
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.definition.load import PILOT_HINT
@@ -240,6 +240,7 @@ def _allows_directories(networks: Networks, run: Run | None, out: Output) -> boo
 
 
 def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output) -> int:
+    send_messages(networks.project, out)
     driving = Driving(networks, ours, out, by_step=args.step, as_json=args.json)
     if args.json:
         out.print(json.dumps({"event": "run", "id": ours.id}))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import at_end, cluster_name, io_threads, run
@@ -204,6 +205,30 @@ def chosen_positions(project: Project, directories: Sequence[str], out: Output) 
 def is_interactive() -> bool:
     """Whether a user can be asked."""
     return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def send_messages(project: Project, out: Output) -> None:
+    """Send messages of the project to the user's channels, until the command ends."""
+    from rowtui.core.project.messages import open_messages
+
+    messages = open_messages(project, terminal=terminal_writer())
+
+    async def close() -> None:
+        messages.close()
+        say_notices(project, out)
+
+    at_end(close)
+
+
+def terminal_writer() -> Callable[[str], None] | None:
+    """Return a function that writes a sequence to the terminal; None if there is none."""
+    seen = sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("", "dumb")
+    return _write_to_terminal if seen else None
+
+
+def _write_to_terminal(sequence: str) -> None:
+    sys.stderr.write(sequence)
+    sys.stderr.flush()
 
 
 def ask(question: str, out: Output, *, default: bool = True, as_json: bool = False) -> bool:

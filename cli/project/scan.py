@@ -86,11 +86,13 @@ def clean(args: argparse.Namespace, out: Output) -> int:
         completed=completed,
     )
     if submitted:
+        from rowtui.core.messages.record import MessageRecord
         from rowtui.core.submission.reconcile.ending import remove_traces
         from rowtui.core.submission.reconcile.open_jobs import forget_open
 
         forget_open(project.root)
         remove_traces(project.root)
+        MessageRecord(project.root).remove()
     if args.usage:
         project.usage.store.remove()
     return 0

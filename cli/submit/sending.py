@@ -29,6 +29,7 @@ from rowtui.cli.project.open import (
     open_project,
     planned,
     say_notices,
+    send_messages,
 )
 from rowtui.cli.submit.dry_run import NOTHING, say_left_out, say_totals
 from rowtui.core.base.errors import RowtuiError
@@ -200,6 +201,9 @@ def _submit(
     transfers: Sequence[TransferView],
 ) -> int:
     copying = CopyingLine(out)
+    followed = not args.detach and project.cluster.is_this_machine
+    if followed:
+        send_messages(project, out)
     try:
         answers, failed = run_async(_send(args, project, plan, out, copying))
     except KeyboardInterrupt:
@@ -210,7 +214,6 @@ def _submit(
     if args.json:
         print_answers(plan, answers, project, out, transfers)
     say_notices(project, out)
-    followed = not args.detach and project.cluster.is_this_machine
     if followed and not args.json:
         from rowtui.cli.jobs.follow import follow
 
@@ -219,6 +222,8 @@ def _submit(
         with_output = out.level >= WARN  # not with -q
         ended_well = run_async(follow(project, tokens, out, with_output=with_output))
         failed = not ended_well or failed
+        if project.messages is not None:
+            project.messages.all_ended(plan.id)
     project.close()
     return 1 if failed else 0
 

@@ -50,6 +50,7 @@ from rowtui.core.submission.sending.site import Access
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
+    from rowtui.core.submission.reconcile.ending import FinishedJob
 
 IN_LANE = "its bundle runs: it waits for its turn"
 
@@ -107,13 +108,20 @@ class Jobs:
                 self._forget_gone(snapshot, strangers)
             # First what they used: a job whose end is in the journal is not looked at again.
             if ended := [it.ended for it in answers.settled if it.ended is not None]:
-                project.usage.note(ended)
+                self._note_ended(ended)
             apply_settled(answers.settled, StoredReservations(project.store))
         except NotSavedError as error:  # a user without write permission sees the last known state
             project.notice(error.message)
         if answers.any_ended:
             project.close()  # Row should not count ended jobs as submitted
         self._use_latest()
+        if answers.any_ended and project.messages is not None:
+            project.messages.looked()
+
+    def _note_ended(self, ended: Collection[FinishedJob]) -> None:
+        self.project.usage.note(ended)
+        if self.project.messages is not None:
+            self.project.messages.jobs_ended(ended)
 
     def _use_latest(self) -> None:
         stored = self.project.store.load().stored
@@ -152,7 +160,7 @@ class Jobs:
             # The submission does not wait for clusters that need a login first.
             stop=lambda: any(project.connections.login_needed(name) for name in access),
             search=lambda: self._search_after_loss(access),
-            on_end=lambda ended: project.usage.note([ended]),
+            on_end=lambda ended: self._note_ended([ended]),
         )
         if project.network is not None:
             await asyncio.to_thread(project.network.submitting, plan)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.context.copies import Copies
     from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.mapping import ProjectMapping
+    from rowtui.core.project.messages import ProjectMessages
     from rowtui.core.project.planning.asked import MappedCosts
     from rowtui.core.project.planning.pack_views import PackChoice
     from rowtui.core.project.review.budgets import ChargedHours
@@ -105,6 +106,7 @@ class Project(ClusterContext):
         self.packing: PackChoice | Literal[False] | None = None
         self.arrays: bool | None = None  # jobs of the same shape as one array; None: as configured
         self.network: NetworkHooks | None = None  # additional steps of a project with a network
+        self.messages: ProjectMessages | None = None  # of processes that stay with the project
         self._rows = StatusRows()
         self._orders: dict[tuple[str, ...], ActionOrder] = {}
 

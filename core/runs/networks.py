@@ -20,7 +20,19 @@ from rowtui.core.runs.directories.readiness import is_sent_ahead
 from rowtui.core.runs.execution.autopilot import Autopilot
 from rowtui.core.runs.execution.execution import RoundWork
 from rowtui.core.runs.execution.plug_ins import find_execution
-from rowtui.core.runs.execution.rounds import Ask, AutopilotMessage, PlanAnswer, part_of
+from rowtui.core.runs.execution.rounds import (
+    Ask,
+    AutopilotMessage,
+    MessageKind,
+    PlanAnswer,
+    part_of,
+)
+from rowtui.core.runs.execution.run_messages import (
+    has_budget,
+    report_budget,
+    report_pause,
+    report_run,
+)
 from rowtui.core.runs.limits.limits import Breach, RunLimits, fits, unknown_clusters
 from rowtui.core.runs.limits.spending import (
     not_sent_events,
@@ -157,10 +169,28 @@ class Networks(NetworkQueries):
             try:
                 async with aclosing(self.driving.drive()) as telling:
                     async for told in telling:
+                        await self._report(run, running, told, turn)
                         yield told
+            except (RowtuiError, OSError) as error:
+                if self.project.messages is not None:
+                    report_pause(self.project.messages, run, str(error), time.time())
+                raise
             finally:
                 self.driving = None
                 self._running = None
+
+    async def _report(
+        self, run: Run, running: OpenRun, told: AutopilotMessage, turn: asyncio.Lock
+    ) -> None:
+        """Report what a user who is away wants to know of the run."""
+        messages = self.project.messages
+        if messages is None:
+            return
+        report_run(messages, run, told, time.time())
+        if told.kind is MessageKind.SENT and has_budget(run):
+            async with turn:
+                spent = await asyncio.to_thread(running.spent)
+            report_budget(messages, run, spent)
 
     async def next_plan(self, run: Run) -> tuple[Plan | None, tuple[str, ...]]:
         """Return what a run would submit now, for confirmation; and why some jobs cannot be

@@ -90,7 +90,7 @@ class RowtuiApp(TerminalApp):
         self.theme = self.themes.begin(theme)
         self._wrong = list(self.themes.wrong)
         self.config = config
-        self.feed = Feed(self.session, self.show_again, self.report)
+        self.feed = Feed(self.session, self.show_again, self.report, self.show_in_terminal)
         self.kept_fields = KeptFields(
             state, partial(self.session.note, "settings", style="warning")
         )

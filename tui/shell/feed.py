@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST
+from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST, TERMINAL_NOTICE
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.tui.shell.session import describe
 from rowtui.tui.views.network.state import RUN_MARKS
@@ -49,7 +49,8 @@ class Feed:
     """Four loops: one follows changes, one refreshes, one polls the jobs and one the network. The
     last two may be slow.
 
-    `changed` is called with the name of what must be shown again.
+    `changed` is called with the name of what must be shown again, `show_in_terminal` with a
+    sequence that notifies the user.
     """
 
     def __init__(
@@ -57,8 +58,10 @@ class Feed:
         session: Session,
         changed: Callable[[str], None],
         failed: Callable[[str, Exception], None],
+        show_in_terminal: Callable[[str], None],
     ) -> None:
         self._session = session
+        self._show_in_terminal = show_in_terminal
         self._changed = changed
         self._failed = failed
         self._wake = asyncio.Event()
@@ -95,6 +98,9 @@ class Feed:
                 async for word in self._session.engine.changes():
                     if word.startswith((ENGINE_LOST, ENGINE_BACK)):
                         self._engine(word)
+                        continue
+                    if word.startswith(TERMINAL_NOTICE):
+                        self._show_in_terminal(word.removeprefix(TERMINAL_NOTICE))
                         continue
                     self._jobs_wanted = self._jobs_wanted or word in ("jobs", "network")
                     if word == "network":

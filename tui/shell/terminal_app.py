@@ -151,6 +151,14 @@ class TerminalApp(KeysInOrder):
         """Show a warning."""
         self.notify(text, severity="warning")
 
+    def show_in_terminal(self, sequence: str) -> None:
+        """Write a bell or a notification to the terminal, between two frames.
+
+        Called in the event loop, in which each frame is written as a whole.
+        """
+        if self._driver is not None and not (self.is_headless or self.outside or self.how.browser):
+            self._driver.write(sequence)
+
     def look_for_terminal(self) -> None:
         """Leave if the terminal has hung up without a signal."""
         look = getattr(self._driver, "look", None)

@@ -110,6 +110,7 @@ class ProjectSnapshot:
 
 ENGINE_LOST = "engine lost"  # words of `changes`; the first one is followed by ": " and the reason
 ENGINE_BACK = "engine back"
+TERMINAL_NOTICE = "terminal: "  # prefix of a word whose rest is written to the user's terminal
 
 SERVICES: dict[str, type] = {
     "groups": GroupsService,
@@ -153,7 +154,8 @@ class Engine(Protocol):
         noticed.
 
         The words: "completed", "workspace", "workflow", "jobs", "products", "network". An engine in
-        a process of its own also yields "engine lost: why" and "engine back".
+        a process of its own also yields "engine lost: why" and "engine back". A word with
+        the prefix `TERMINAL_NOTICE` is a sequence for the user's terminal.
         """
         ...
 

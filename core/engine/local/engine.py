@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
-from rowtui.core.engine.api.engine import ProjectSnapshot
+from rowtui.core.engine.api.engine import TERMINAL_NOTICE, ProjectSnapshot
 from rowtui.core.engine.local.arrivals import Arrivals, SavedTurn
 from rowtui.core.engine.local.clusters import ClustersWork
 from rowtui.core.engine.local.jobs import JobsWork, LogsWork, QueueWork
@@ -51,10 +51,12 @@ class InProcessEngine:
     """An `Engine` over one `Project`. Open one for each dashboard.
 
     `generation`: the last generation of an earlier engine; snapshots continue from it.
+    `messages`: send messages to the user's channels.
     """
 
-    def __init__(self, project: Project, generation: int = 0) -> None:
+    def __init__(self, project: Project, generation: int = 0, *, messages: bool = False) -> None:
         self._project = project
+        self._messages = messages
         self._records = asyncio.Lock()
         self._changes = Changes(project)
         say = partial(self._changes.say, "completed")
@@ -136,7 +138,21 @@ class InProcessEngine:
         async with self._records:
             snapshot = await asyncio.to_thread(self._snapshots.take, self._pages.generation)
         self._arrivals.save()
+        if self._messages:  # after the first snapshot, which is not delayed by the imports
+            self._messages = False
+            self._polls.begin("messages", partial(asyncio.to_thread, self._open_messages))
         return snapshot
+
+    def _open_messages(self) -> None:
+        from rowtui.core.project.messages import open_messages
+
+        open_messages(self._project, terminal=self._show_in_terminal, dashboard=True)
+
+    def _show_in_terminal(self, sequence: str) -> None:
+        """Pass a sequence to the screen, from the thread that sends messages."""
+        assert self._loop is not None
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._changes.say, TERMINAL_NOTICE + sequence)
 
     async def _prepare(self) -> None:
         """Determine the cluster that jobs go to, and query its partitions."""
@@ -166,6 +182,8 @@ class InProcessEngine:
         async with self._turn:
             await asyncio.to_thread(self._project.close)
         await self._project.let_go()
+        if self._project.messages is not None:
+            await asyncio.to_thread(self._project.messages.close)
 
     # Methods that run in threads
 

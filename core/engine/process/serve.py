@@ -68,7 +68,7 @@ def open_engine(options: EngineOptions) -> tuple[ProjectOpened, Callable[[], Any
 def _make_engine(project: Project, generation: int) -> Any:
     from rowtui.core.engine.local import InProcessEngine
 
-    return InProcessEngine(project, generation=generation)
+    return InProcessEngine(project, generation=generation, messages=True)
 
 
 def main(

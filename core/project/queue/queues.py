@@ -244,6 +244,12 @@ class Queues:
 
     async def ask_cluster(self, name: str, *, now: bool = False, may_send: bool = False) -> Answers:
         """Poll one cluster, and derive the state of the project's jobs there."""
+        answers = await self._ask_cluster(name, now=now, may_send=may_send)
+        if self.project.messages is not None:
+            self.project.messages.polled(name, self.looks.latest.get(name))
+        return answers
+
+    async def _ask_cluster(self, name: str, *, now: bool, may_send: bool) -> Answers:
         self.unanswered.pop(name, None)
         try:
             scheduler = self.project.connections.scheduler(name)

@@ -1,0 +1,65 @@
+"""The messages of the autopilot that a user who is away wants to know: the end, a pause, 80 %.
+
+Failures of jobs are reported where jobs are polled (`core/project/messages.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.core.messages.model import StudyEventKind
+from rowtui.core.project.messages import budget_uses
+from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
+from rowtui.core.runs.model import RunStatus
+from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
+
+if TYPE_CHECKING:
+    from rowtui.core.project.messages import ProjectMessages
+    from rowtui.core.runs.limits.limits import Spent
+    from rowtui.core.runs.store import Run
+
+
+def report_run(messages: ProjectMessages, run: Run, told: AutopilotMessage, now: float) -> None:
+    """Report the end or the pause of a run. `now`: epoch seconds."""
+    if told.kind is MessageKind.OVER:
+        result = "all jobs are completed" if told.success else told.sentence
+        more = () if told.success else ("See them with: rowtui network show",)
+        text = f"run {run.id} is finished: {result}"
+        messages.event(StudyEventKind.RUN_FINISHED, text, f"run:{run.id}:over:{now:.0f}", *more)
+    elif told.kind is MessageKind.PAUSED and run.status is not RunStatus.STOPPED:
+        report_pause(messages, run, told.sentence, now)
+
+
+def report_pause(messages: ProjectMessages, run: Run, why: str, now: float) -> None:
+    """Report that a run does not go on without the user. `now`: epoch seconds."""
+    messages.event(
+        StudyEventKind.RUN_PAUSED,
+        f"run {run.id} paused: {why}",
+        f"run:{run.id}:paused:{now:.0f}",
+        "Submitted jobs continue.",
+        f"To continue: rowtui network run --run {run.id}",
+    )
+
+
+def has_budget(run: Run) -> bool:
+    """Whether an amount of a run is limited."""
+    limits = run.limits
+    return any((limits.cpu_hours, limits.gpu_hours, limits.money))
+
+
+def report_budget(messages: ProjectMessages, run: Run, spent: Spent) -> None:
+    """Report each limit of which 80 % are charged, once for each confirmation of the limits."""
+    limits = run.limits
+    money = spent.money.get(limits.currency, 0.0)
+    used = {
+        CPU_HOURS: (spent.cpu_hours, limits.cpu_hours),
+        GPU_HOURS: (spent.gpu_hours, limits.gpu_hours),
+        limits.currency or "money": (money, limits.money),
+    }
+    for unit, share in budget_uses(used):
+        messages.event(
+            StudyEventKind.BUDGET,
+            f"run {run.id} has used {share:.0%} of its limit in {unit}",
+            f"budget:{run.id}:{run.about.limits_at}:{unit}",
+            "The run stops and asks when the limit is reached; submitted jobs continue.",
+        )
