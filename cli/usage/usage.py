@@ -17,6 +17,7 @@ from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_l
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
+from rowtui.core.base.spreadsheet import in_csv
 from rowtui.core.base.text import count, hours, memory, plural, visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
 from rowtui.core.submission.plan.model import NO_ID, job_label
@@ -265,14 +266,14 @@ def _amount(resource: str, value: float) -> str:
 
 
 def write_csv(columns: UsageColumns, file: TextIO) -> None:
-    """Write a row for each job, with the names of the JSON form."""
+    """Write a row for each job, with the names of the JSON form, safe for spreadsheets."""
     writer = None
     for job in columns.jobs():
         row = job_json(job)
         if writer is None:
             writer = csv.DictWriter(file, list(row), lineterminator="\n")
             writer.writeheader()
-        writer.writerow(row)
+        writer.writerow({name: in_csv(value) for name, value in row.items()})
 
 
 def _json(

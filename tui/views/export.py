@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from rowtui.core.base.files import temporary_sibling
-from rowtui.core.base.filter import text_of
+from rowtui.core.base.spreadsheet import in_csv
 from rowtui.core.base.text import plural, visible
 from rowtui.tui.shell.column_choice import FieldChoice
 from rowtui.tui.shell.work import start
@@ -35,10 +35,6 @@ from textual.widgets import Input, Static
 
 if TYPE_CHECKING:
     from rowtui.tui.widgets.table.list_table import ListTable
-
-
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""The characters with which a formula of a spreadsheet begins."""
 
 
 class RowFile:
@@ -88,14 +84,6 @@ class RowFile:
         """Remove the temporary file."""
         self._file.close()
         self._temporary.unlink(missing_ok=True)
-
-
-def in_csv(value: Any) -> Any:
-    """Return a value for a cell: numbers unchanged, and no text that is taken for a formula."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    text = text_of(value)
-    return "'" + text if text.startswith(FORMULAS) else text
 
 
 class ExportScreen(Dialog[Path | None]):

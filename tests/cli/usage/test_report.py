@@ -52,6 +52,20 @@ def test_all_forms_have_the_sums_of_the_journal(ended: Shell) -> None:
     assert "<&>" not in page
 
 
+def test_no_cell_of_a_trace_is_a_formula(empty_folder: Shell) -> None:
+    (empty_folder.folder / "workspace" / "a").mkdir(parents=True)
+    action = '[[action]]\nname = "=1+1"\ncommand = "true {directory}"\nproducts = ["x"]\n'
+    (empty_folder.folder / "workflow.toml").write_text(action)
+    empty_folder("submit", "--yes", cluster="local")
+    empty_folder.succeed("report", "--trace", "trace.csv", cluster="local")
+    for text in (
+        (empty_folder.folder / "trace.csv").read_text(),
+        empty_folder.succeed("usage", "--csv", cluster="local"),
+    ):
+        [row] = csv.DictReader(io.StringIO(text))
+        assert row["action"] == "'=1+1"
+
+
 def test_jobs_that_were_never_measured_are_counted(ended: Shell) -> None:
     ended.succeed("clean", "--usage", cluster="local")
     assert ended.succeed("usage", cluster="local") == "No job has ended yet.\n"
