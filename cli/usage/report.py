@@ -56,7 +56,7 @@ def report(args: argparse.Namespace, out: Output) -> int:
     name = visible(project.root.name)
     if args.trace:
         trace = io.StringIO()
-        write_csv(columns, trace)
+        write_csv(columns, project.usage.costs(columns), trace)
         _write(Path(args.trace), trace.getvalue(), out, own=None)
     if args.markdown:
         out.lines(markdown(name, usage_report(columns)))

@@ -18,9 +18,17 @@ from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.spreadsheet import in_csv
-from rowtui.core.base.text import count, hours, memory, plural, visible
+from rowtui.core.base.text import carbon, count, energy, hours, memory, money, plural, visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
 from rowtui.core.submission.plan.model import NO_ID, job_label
+from rowtui.core.usage.costs import (
+    CostRow,
+    JobCost,
+    JobCosts,
+    MoneySum,
+    cost_table,
+    total_costs,
+)
 from rowtui.core.usage.model import JobUsage
 from rowtui.core.usage.recommend import CPUS, LEAST, MEMORY, ActionSize, right_sizes, rounded
 from rowtui.core.usage.store import UsageColumns
@@ -57,25 +65,54 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         failed=args.failed,
         job_ids={name.id for name in names},
     )
+    costs = project.usage.costs(columns)
     if args.csv:
-        write_csv(columns, sys.stdout)
+        write_csv(columns, costs, sys.stdout)
         return 0
-    jobs = _named(columns, names)
+    found = _named(columns, names)
+    jobs = [job for _, job in found]
+    older = 0 if names else project.usage.unmeasured_count(everything)
     lacking = [text for text, name in zip(args.jobs, names, strict=True) if not _any(jobs, name)]
     for text in lacking:
         out.warn(f"job {visible(text)} has not ended, or nothing is known of what it used")
     if args.json:
-        out.json(_json(args, columns, jobs))
+        out.json(_json(args, columns, costs, found, older))
     elif names:
         for number, job in enumerate(jobs):
             out.lines([""] * bool(number) + list(_job_lines(job, out)))
     elif args.recommend:
         _print_recommended(columns, out)
     elif not len(columns):
-        out.print("No job has ended yet." if not len(everything) else "No job matches.")
+        nothing = "No job was measured." if older else "No job has ended yet."
+        out.print("No job matches." if len(everything) else nothing)
     else:
         out.lines(_table(columns, args.by, out))
+        out.lines(_cost_lines(costs))
+    if older and not args.json:
+        are = "1 older job is" if older == 1 else f"{count(older)} older jobs are"
+        word = "it counts" if older == 1 else "they count"
+        out.print(f"{are} without measurements; {word} in `rowtui report`.")
     return 1 if lacking else 0
+
+
+def _cost_lines(costs: JobCosts) -> Iterator[str]:
+    """Yield money, and energy, if they are known."""
+    total = total_costs(costs)
+    for it in total.money:
+        used = "" if it.used is None else f", of which the CPU and GPU time used {money_used(it)}"
+        yield f"Money: charged {money(it.charged, it.currency)}{used}."
+    if total.energy_kwh is not None and total.carbon_g is not None:
+        yield f"Energy: about {energy(total.energy_kwh)}, {carbon(total.carbon_g)}."
+
+
+def money_used(it: MoneySum) -> str:
+    """Return what the measured jobs used, and what they were charged if others are not measured."""
+    if it.used is None:
+        return "–"
+    used = money(it.used, it.currency)
+    if math.isclose(it.measured, it.charged):
+        return used
+    return f"{used} of the measured {money(it.measured, it.currency)}"
 
 
 def _name(text: str) -> JobName:
@@ -85,10 +122,12 @@ def _name(text: str) -> JobName:
     return name
 
 
-def _named(columns: UsageColumns, names: Sequence[JobName]) -> list[JobUsage]:
+def _named(columns: UsageColumns, names: Sequence[JobName]) -> list[tuple[int, JobUsage]]:
+    """Return the named jobs with their places among all jobs."""
     if not names:
         return []
-    jobs = [job for job in columns.jobs() if any(_means(name, job) for name in names)]
+    every = enumerate(columns.jobs())
+    jobs = [(at, job) for at, job in every if any(_means(name, job) for name in names)]
     if len(jobs) > _LARGEST:
         raise RowtuiError(f"these are {count(len(jobs))} jobs", "name fewer, or use --csv")
     return jobs
@@ -265,11 +304,11 @@ def _amount(resource: str, value: float) -> str:
 # For programs
 
 
-def write_csv(columns: UsageColumns, file: TextIO) -> None:
+def write_csv(columns: UsageColumns, costs: JobCosts, file: TextIO) -> None:
     """Write a row for each job, with the names of the JSON form, safe for spreadsheets."""
     writer = None
-    for job in columns.jobs():
-        row = job_json(job)
+    for at, job in enumerate(columns.jobs()):
+        row = job_json(job, costs.of(at))
         if writer is None:
             writer = csv.DictWriter(file, list(row), lineterminator="\n")
             writer.writeheader()
@@ -277,22 +316,28 @@ def write_csv(columns: UsageColumns, file: TextIO) -> None:
 
 
 def _json(
-    args: argparse.Namespace, columns: UsageColumns, jobs: Sequence[JobUsage]
+    args: argparse.Namespace,
+    columns: UsageColumns,
+    costs: JobCosts,
+    jobs: Sequence[tuple[int, JobUsage]],
+    older: int,
 ) -> to.UsageJson:
+    by_name = {row.name: row for row in cost_table(columns, costs, args.by)}
     return {
         "version": VERSION,
         "by": args.by,
-        "groups": [_row_json(row) for row in usage_table(columns, args.by)],
-        "total": _row_json(total_row(columns)) if len(columns) else None,
-        "jobs": [job_json(job) for job in jobs],
+        "groups": [_row_json(row, by_name[row.name]) for row in usage_table(columns, args.by)],
+        "total": _row_json(total_row(columns), total_costs(costs)) if len(columns) else None,
+        "jobs": [job_json(job, costs.of(at)) for at, job in jobs],
         "recommended": [_size_json(size) for size in right_sizes(columns)]
         if args.recommend
         else [],
         "damaged_records": columns.damaged,
+        "unmeasured_jobs": older,
     }
 
 
-def _row_json(row: UsageRow) -> to.UsageOfJobsJson:
+def _row_json(row: UsageRow, cost: CostRow) -> to.UsageOfJobsJson:
     return {
         "name": visible(row.name),
         "jobs": row.jobs,
@@ -310,10 +355,23 @@ def _row_json(row: UsageRow) -> to.UsageOfJobsJson:
         "most_memory_kib": row.memory_most,
         "requested_memory_kib": row.memory,
         "memory_share": row.memory_share,
+        "money": [
+            {
+                "currency": visible(it.currency),
+                "jobs": it.jobs,
+                "charged": it.charged,
+                "used": it.used,
+                "measured": it.measured,
+            }
+            for it in cost.money
+        ],
+        "energy_jobs": cost.energy_jobs,
+        "energy_kwh": cost.energy_kwh,
+        "carbon_g": cost.carbon_g,
     }
 
 
-def job_json(job: JobUsage) -> to.JobUsageJson:
+def job_json(job: JobUsage, cost: JobCost) -> to.JobUsageJson:
     """Return one job for `--json` and `--csv`."""
     kind, used = job.kind, job.used
     return {
@@ -344,6 +402,11 @@ def job_json(job: JobUsage) -> to.JobUsageJson:
         "gpu_seconds": _digits(used.gpu),
         "gpu_memory_kib": used.gpu_memory,
         "gpu_source": _source(used.gpu_by),
+        "charged_money": _fine(cost.charged),
+        "used_money": _fine(cost.used),
+        "currency": None if cost.currency is None else visible(cost.currency),
+        "energy_kwh": _fine(cost.energy_kwh),
+        "carbon_g": _fine(cost.carbon_g),
     }
 
 
@@ -368,6 +431,11 @@ def _iso(at: float) -> str | None:
 def _digits(value: float | None) -> float | None:
     """Return a value of a stored 32-bit number without digits that mean nothing."""
     return None if value is None else round(value, 2)
+
+
+def _fine(value: float | None) -> float | None:
+    """Return a small amount that is added up later, with digits enough for that."""
+    return None if value is None else round(value, 9)
 
 
 def _source(by: MeasuredBy) -> str | None:

@@ -136,6 +136,37 @@ def memory(megabytes: float) -> str:
     return f"{megabytes / 1024:,.1f}".removesuffix(".0") + " GB"
 
 
+def money(amount: float, currency: str) -> str:
+    """Return money with two decimals, `1,234.50 EUR`, so that parts add up to their total.
+
+    Prices without a currency are `in an unknown currency`.
+    """
+    shown = "<0.01" if 0 < amount < 0.005 else f"{amount:,.2f}"
+    return f"{shown} {visible(currency) if currency else 'in an unknown currency'}"
+
+
+def energy(kilowatt_hours: float) -> str:
+    """Return an energy such as `340 Wh`, `1.2 kWh` or `15 MWh`."""
+    return _scaled(kilowatt_hours * 1000, ("Wh", "kWh", "MWh", "GWh"))
+
+
+def carbon(grams: float) -> str:
+    """Return a mass of greenhouse gases such as `56 g CO2e`, `1.2 kg CO2e` or `3 t CO2e`."""
+    return f"{_scaled(grams, ('g', 'kg', 't', 'kt'))} CO2e"
+
+
+def _scaled(value: float, units: tuple[str, ...]) -> str:
+    step = 0
+    while value >= 999.5 and step < len(units) - 1:
+        value /= 1000
+        step += 1
+    if 0 < value < 0.01:
+        return f"<0.01 {units[step]}"
+    decimals = 0 if value >= 99.5 else 1 if value >= 9.95 else 2
+    text = f"{value:,.{decimals}f}"
+    return f"{text.rstrip('0').rstrip('.') if decimals else text} {units[step]}"
+
+
 _HEADER_PLAIN = frozenset(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+,./:@%=^~()[]{}*?!&|;<>-"
 )

@@ -120,6 +120,25 @@ class BudgetLimit(NamedTuple):
     gpu_hours: float | None = None
 
 
+class EnergyFactors(NamedTuple):
+    """What the energy of jobs is estimated from, and its emissions.
+
+    `core_watts`: of one CPU that works; `memory_watts_per_gb`: of requested memory; `gpu_watts`: of
+    one GPU that works. `pue`: power usage effectiveness, energy of the site by energy of its
+    computers. `carbon_g_per_kwh`: CO2e of the electricity. `source`: where the user has the values
+    from. The defaults are those of the Green Algorithms calculator for unknown hardware anywhere on
+    Earth; 250 W is what most GPUs in its list have. Source: Lannelongue et al. 2021,
+    doi:10.1002/advs.202100707, and the calculator's data.
+    """
+
+    core_watts: float = 12.0
+    memory_watts_per_gb: float = 0.3725
+    gpu_watts: float = 250.0
+    pue: float = 1.67
+    carbon_g_per_kwh: float = 475.0
+    source: str = ""
+
+
 class Cluster(NamedTuple):
     """One cluster. `source`: where it is described: built-in, a file, sinfo.
 
@@ -131,7 +150,7 @@ class Cluster(NamedTuple):
     `node_types`: only the node types of a file; `node_types_for` also returns others. `currency`:
     of their prices; "" if not configured. `packing`: None if not configured. `asked_partitions`:
     the configuration has no partitions, so they are queried where the cluster's commands run.
-    `budget`: the limit for one project; None if not configured.
+    `budget`: the limit for one project; None if not configured. `energy`: None if not configured.
     """
 
     name: str
@@ -152,6 +171,7 @@ class Cluster(NamedTuple):
     packing: PackingDefaults | None = None
     asked_partitions: bool = False
     budget: BudgetLimit | None = None
+    energy: EnergyFactors | None = None
 
     @property
     def kind(self) -> SchedulerKind:

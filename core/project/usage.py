@@ -22,6 +22,7 @@ from rowtui.core.usage.store import UsageColumns, UsageStore
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.submission.reconcile.ending import FinishedJob
+    from rowtui.core.usage.costs import JobCosts
 
 # Sites keep accounts for months, but a job that they do not know after a week they never will.
 ACCOUNT_SECONDS = 7 * 86_400
@@ -76,13 +77,24 @@ class ProjectUsage:
         await asyncio.to_thread(self._save, lacking)
         return await asyncio.to_thread(self.store.columns)
 
+    def costs(self, columns: UsageColumns) -> JobCosts:
+        """Return what these jobs cost, by the prices and energy factors of clusters.toml."""
+        # Prices are not needed to record the ends of jobs.
+        from rowtui.core.project.planning.pack_terms import cluster_named
+        from rowtui.core.usage.costs import job_costs
+
+        names = {columns.kind(line).cluster for line in columns.lines("kind")}
+        found = ((name, cluster_named(self.project, name)) for name in names)
+        return job_costs(columns, {name: it for name, it in found if it is not None})
+
+    def unmeasured_count(self, columns: UsageColumns) -> int:
+        """Return how many ended jobs of the journal have no record of what they used."""
+        return len(self._unmeasured(columns))
+
     def _unmeasured(self, columns: UsageColumns) -> list[JobUsage]:
-        known = {job.token for job in columns.jobs()}
-        records = [
-            record
-            for record in self.project.jobs.records()
-            if record.step is JobStep.ENDED and record.token not in known
-        ]
+        ended = [it for it in self.project.jobs.records() if it.step is JobStep.ENDED]
+        known = columns.tokens() if ended else set()
+        records = [it for it in ended if it.token not in known]
         planned = self.project.jobs.planned() if records else {}
         return [
             JobUsage(

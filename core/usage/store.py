@@ -305,6 +305,12 @@ class UsageColumns:
         except TypeError:
             return UsageKind("", "", "", "", 1, 1, 0, None, 0)
 
+    def tokens(self) -> set[str]:
+        """Return the tokens of all jobs."""
+        rows = zip(self.column("prefix").tolist(), self.column("number").tolist(), strict=True)
+        texts = {line: str(self.text(line) or "") for line in self.lines("prefix")}
+        return {f"{texts[line]}{number if number >= 0 else ''}" for line, number in rows}
+
     def jobs(self) -> Iterator[JobUsage]:
         """Yield each job."""
         for row in self.rows.tolist():

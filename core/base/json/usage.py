@@ -5,12 +5,27 @@ from __future__ import annotations
 from typing import TypedDict
 
 
+class UsageMoneyJson(TypedDict):
+    """Money in one currency, by the prices of node types; amounts of other currencies are apart.
+
+    `charged`: the shares of nodes that `jobs` jobs held, for the time that they took. `used`: the
+    CPU or GPU time that worked, of the jobs of which it is known, which were charged `measured`.
+    """
+
+    currency: str
+    jobs: int
+    charged: float
+    used: float | None
+    measured: float
+
+
 class UsageOfJobsJson(TypedDict):
     """Several jobs together. Seconds, CPU-hours and KiB; null: not known of any of them.
 
     `charged_cpu_hours`: CPUs times wall time; `used_cpu_hours`: CPU time of the jobs of which it is
     known, which were charged `measured_cpu_hours`. `requested_...`: the most that a job requested.
-    `..._share`: the mean of used by requested.
+    `..._share`: the mean of used by requested. `energy_kwh` and `carbon_g` (CO2e) are estimated for
+    `energy_jobs` jobs.
     """
 
     name: str
@@ -29,12 +44,17 @@ class UsageOfJobsJson(TypedDict):
     most_memory_kib: float | None
     requested_memory_kib: float | None
     memory_share: float | None
+    money: list[UsageMoneyJson]
+    energy_jobs: int
+    energy_kwh: float | None
+    carbon_g: float | None
 
 
 class JobUsageJson(TypedDict):
     """What one job requested and used. `reason`: null if it ended well.
 
     `..._source`: `job script`, `control group` (includes cached files), `scheduler`, or null.
+    `charged_money`, `used_money`: by the prices of node types. `carbon_g`: CO2e.
     """
 
     id: str | None
@@ -64,6 +84,11 @@ class JobUsageJson(TypedDict):
     gpu_seconds: float | None
     gpu_memory_kib: int | None
     gpu_source: str | None
+    charged_money: float | None
+    used_money: float | None
+    currency: str | None
+    energy_kwh: float | None
+    carbon_g: float | None
 
 
 class RecommendedJson(TypedDict):
@@ -84,7 +109,10 @@ class RecommendedJson(TypedDict):
 
 
 class UsageJson(TypedDict):
-    """`usage`. `jobs`: only where jobs are named; `recommended`: only with `--recommend`."""
+    """`usage`. `jobs`: only where jobs are named; `recommended`: only with `--recommend`.
+
+    `unmeasured_jobs`: ended jobs without a record, which are in no other number.
+    """
 
     version: int
     by: str
@@ -93,3 +121,4 @@ class UsageJson(TypedDict):
     jobs: list[JobUsageJson]
     recommended: list[RecommendedJson]
     damaged_records: int
+    unmeasured_jobs: int

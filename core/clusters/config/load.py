@@ -19,6 +19,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.model import (
     Cluster,
+    EnergyFactors,
     Identify,
     Partition,
     Remote,
@@ -33,7 +34,15 @@ DEFAULT_REMOTE = "slurm"  # the scheduler of a cluster that only `ssh` describes
 _CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
 _RESOURCES = ("memory_resource", "gpu_resource")  # of Grid Engine
 _OF_PACKING = ("node_type", "currency", "packing")
-_OURS = ("ssh", "poll", "arrays", "budget", *_RESOURCES, *_OF_PACKING)  # only in our own file
+_OURS = (
+    "ssh",
+    "poll",
+    "arrays",
+    "budget",
+    "energy",
+    *_RESOURCES,
+    *_OF_PACKING,
+)  # only in our own file
 _OURS_OF_PARTITION = ("parallel_environment",)
 _OWN_DESCRIPTION = ("scheduler", "identify", "partition")
 _COUNTS = (
@@ -139,9 +148,10 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     )
     if own:
         cluster = _with_packing(_with_resources(cluster, table), table)
+    energy = _energy(table) if own else None
     if name is None or identify is None or scheduler is None or _errors(table.file) > before:
         return []
-    return [_with_the_rest(cluster, gpus, poll)]
+    return [_with_the_rest(cluster, gpus, poll, energy)]
 
 
 def _with_additions(entries: Sequence[Cluster | TomlTable]) -> list[Cluster]:
@@ -192,12 +202,24 @@ def _added(table: TomlTable, cluster: Cluster) -> Cluster:
     remote, poll = _reach(table, cluster.scheduler)
     cluster = _with_resources(cluster._replace(remote=remote or cluster.remote), table)
     cluster = _with_packing(cluster, table)
-    return _with_the_rest(cluster, gpus, poll)
+    return _with_the_rest(cluster, gpus, poll, _energy(table))
 
 
-def _with_the_rest(cluster: Cluster, gpus: str | None, poll: float | None) -> Cluster:
+def _energy(table: TomlTable) -> EnergyFactors | None:
+    if "energy" not in table:
+        return None
+    from rowtui.core.clusters.config.load_energy import load_energy
+
+    return load_energy(table)
+
+
+def _with_the_rest(
+    cluster: Cluster, gpus: str | None, poll: float | None, energy: EnergyFactors | None
+) -> Cluster:
     if gpus is not None:
         cluster = cluster._replace(slurm_gpus_per_task=gpus)
+    if energy is not None:
+        cluster = cluster._replace(energy=energy)
     return cluster if poll is None else cluster._replace(poll_seconds=poll)
 
 

@@ -68,7 +68,11 @@ def test_no_cell_of_a_trace_is_a_formula(empty_folder: Shell) -> None:
 
 def test_jobs_that_were_never_measured_are_counted(ended: Shell) -> None:
     ended.succeed("clean", "--usage", cluster="local")
-    assert ended.succeed("usage", cluster="local") == "No job has ended yet.\n"
+    assert ended.succeed("usage", cluster="local") == (
+        "No job was measured.\n"
+        "4 older jobs are without measurements; they count in `rowtui report`.\n"
+    )
+    assert json.loads(ended.succeed("usage", "--json", cluster="local"))["unmeasured_jobs"] == 4
     text = ended.succeed("report", "--markdown", cluster="local")
     assert "4 jobs ended between" in text
     assert "Of 4 jobs no time is known." in text
