@@ -435,7 +435,7 @@ def _digits(value: float | None) -> float | None:
 
 def _fine(value: float | None) -> float | None:
     """Return a small amount that is added up later, with digits enough for that."""
-    return None if value is None else round(value, 9)
+    return None if value is None else float(f"{value:.9g}")
 
 
 def _source(by: MeasuredBy) -> str | None:

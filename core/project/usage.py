@@ -20,6 +20,7 @@ from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import UsageColumns, UsageStore
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.model import Cluster, EnergyFactors
     from rowtui.core.project.project import Project
     from rowtui.core.submission.reconcile.ending import FinishedJob
     from rowtui.core.usage.costs import JobCosts
@@ -79,13 +80,22 @@ class ProjectUsage:
 
     def costs(self, columns: UsageColumns) -> JobCosts:
         """Return what these jobs cost, by the prices and energy factors of clusters.toml."""
-        # Prices are not needed to record the ends of jobs.
-        from rowtui.core.project.planning.pack_terms import cluster_named
+        # Costs are not needed to record the ends of jobs.
         from rowtui.core.usage.costs import job_costs
 
-        names = {columns.kind(line).cluster for line in columns.lines("kind")}
+        return job_costs(columns, self._clusters(columns))
+
+    def energy_factors(self, columns: UsageColumns) -> dict[str, EnergyFactors]:
+        """Return the factors of the clusters of these jobs that have any, by name."""
+        clusters = self._clusters(columns).items()
+        return {name: it.energy for name, it in clusters if it.energy is not None}
+
+    def _clusters(self, columns: UsageColumns) -> dict[str, Cluster]:
+        from rowtui.core.project.planning.pack_terms import cluster_named
+
+        names = sorted({columns.kind(line).cluster for line in columns.lines("kind")})
         found = ((name, cluster_named(self.project, name)) for name in names)
-        return job_costs(columns, {name: it for name, it in found if it is not None})
+        return {name: it for name, it in found if it is not None}
 
     def unmeasured_count(self, columns: UsageColumns) -> int:
         """Return how many ended jobs of the journal have no record of what they used."""

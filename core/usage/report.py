@@ -1,21 +1,36 @@
 """What a project's jobs did, as one value for a report: totals, times, waits and failures. Pure.
 
-The input is `UsageColumns`; the result is a `UsageReport`, whose size does not depend on the number
-of jobs.
+The input is `UsageColumns` and the jobs' costs; the result is a `UsageReport`, whose size does not
+depend on the number of jobs.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.usage.costs import CostRow, JobCosts, cost_table, total_costs
+from rowtui.core.usage.model import JobUsage
 from rowtui.core.usage.store import UsageColumns
-from rowtui.core.usage.table import UsageRow, ended_well, groups_of, total_row, usage_table
+from rowtui.core.usage.table import (
+    Requested,
+    UsageRow,
+    ended_well,
+    groups_of,
+    total_row,
+    usage_table,
+)
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 BINS = 60
-MOST_ROWS = 50  # nodes or reasons in a report
+MOST_ROWS = 50  # actions, clusters, nodes, partitions or reasons in a report
+MOST_DAYS = 100  # the newest
+MOST_BARS = 200  # jobs that are drawn one by one
+MOST_DRAWN = 12  # actions that are drawn as density or as distributions
+EXAMPLES = 3  # failed jobs that are named for each cause
+SHARES = 5  # quarters, and one interval for more than 100 %
 
 
 class Interval(NamedTuple):
@@ -35,39 +50,89 @@ class QueueWait(NamedTuple):
     most: float
 
 
+class JobBar(NamedTuple):
+    """The run of one job, in epoch seconds."""
+
+    job: JobUsage
+    start: float
+    end: float
+
+
+class Density(NamedTuple):
+    """How many jobs of an action ran at a time: the mean in each of the report's intervals."""
+
+    action: str
+    running: tuple[float, ...]
+
+
+class Shares(NamedTuple):
+    """The distribution of what jobs of an action used, by what they requested.
+
+    `resource`: `CPU`, `memory` or `time`. `counts`: jobs in each quarter from 0 to 100 %; the
+    last number is jobs with more than 100 %.
+    """
+
+    action: str
+    resource: str
+    counts: tuple[int, ...]
+
+
+class FailureCause(NamedTuple):
+    """The jobs that failed for one cause, and the newest of them."""
+
+    reason: str
+    jobs: int
+    newest: tuple[JobUsage, ...]
+
+
 class UsageReport(NamedTuple):
     """All numbers of a report. `total`: None without jobs; `intervals` have equal lengths.
 
-    `nodes` and `reasons` have at most 50 rows; `unmeasured`: jobs of which no time is known.
+    Tables have at most 50 rows, `days` the newest 100. `bars`: the jobs with a known time in the
+    order of their start, if there are at most 200; otherwise `density` has the actions with the
+    most charged hours. `unmeasured`: jobs of which no time is known.
     """
 
-    total: UsageRow | None
-    first: float
-    last: float
-    seconds_each: float
-    intervals: tuple[Interval, ...]
-    actions: tuple[UsageRow, ...]
-    reasons: tuple[UsageRow, ...]
-    nodes: tuple[UsageRow, ...]
-    waits: tuple[QueueWait, ...]
-    unmeasured: int
+    total: UsageRow | None = None
+    first: float = 0.0
+    last: float = 0.0
+    seconds_each: float = 0.0
+    intervals: tuple[Interval, ...] = ()
+    actions: tuple[UsageRow, ...] = ()
+    reasons: tuple[UsageRow, ...] = ()
+    nodes: tuple[UsageRow, ...] = ()
+    days: tuple[UsageRow, ...] = ()
+    waits: tuple[QueueWait, ...] = ()
+    bars: tuple[JobBar, ...] = ()
+    density: tuple[Density, ...] = ()
+    shares: tuple[Shares, ...] = ()
+    failures: tuple[FailureCause, ...] = ()
+    cost_total: CostRow | None = None
+    cost_actions: tuple[CostRow, ...] = ()
+    cost_clusters: tuple[CostRow, ...] = ()
+    unmeasured: int = 0
 
 
-def usage_report(columns: UsageColumns) -> UsageReport:
+def usage_report(columns: UsageColumns, costs: JobCosts) -> UsageReport:
     """Return the report of these jobs."""
     import numpy as np
 
     if not len(columns):
-        return UsageReport(None, 0.0, 0.0, 0.0, (), (), (), (), (), 0)
+        return UsageReport()
     ended = columns.column("ended_at").astype(np.float64)
-    wall = np.nan_to_num(columns.column("wall").astype(np.float64))
-    first, last = float((ended - wall).min()), float(ended.max())
+    known = ~np.isnan(columns.column("wall"))
+    began = ended - np.nan_to_num(columns.column("wall").astype(np.float64))
+    first, last = float(began.min()), float(ended.max())
     each = max((last - first) / BINS, 1.0)
     places = np.minimum(((ended - first) / each).astype(np.int64), BINS - 1)
     good = ended_well(columns)
     well, bad = (np.bincount(places[mask], minlength=BINS) for mask in (good, ~good))
     failed = columns.chosen(~good)
     nodes = sorted(usage_table(columns, "node"), key=lambda it: (it.ended_well - it.jobs, it.name))
+    actions = tuple(usage_table(columns))
+    drawn = [row.name for row in actions[:MOST_DRAWN]]
+    few = int(known.sum()) <= MOST_BARS
+    edges = first + each * np.arange(BINS + 1)
     return UsageReport(
         total_row(columns),
         first,
@@ -77,12 +142,98 @@ def usage_report(columns: UsageColumns) -> UsageReport:
             Interval(first + place * each, int(well[place]), int(bad[place]))
             for place in range(BINS)
         ),
-        tuple(usage_table(columns)),
+        actions[:MOST_ROWS],
         tuple(sorted(usage_table(failed, "reason"), key=lambda it: -it.jobs)[:MOST_ROWS]),
         tuple(nodes[:MOST_ROWS]),
-        tuple(_waits(columns, ended - wall)),
-        int(np.isnan(columns.column("wall")).sum()),
+        tuple(usage_table(columns, "day")[-MOST_DAYS:]),
+        tuple(_waits(columns, began)[:MOST_ROWS]),
+        run_bars(columns.chosen(known)) if few else (),
+        () if few else running_jobs(columns.chosen(known), drawn, edges),
+        used_shares(columns, drawn),
+        failure_causes(failed),
+        total_costs(costs),
+        tuple(cost_table(columns, costs)[:MOST_ROWS]),
+        tuple(cost_table(columns, costs, "cluster")[:MOST_ROWS]),
+        int((~known).sum()),
     )
+
+
+def run_bars(columns: UsageColumns) -> tuple[JobBar, ...]:
+    """Return the runs of these jobs in the order of their start."""
+    bars = (JobBar(job, job.started_at, job.ended_at) for job in columns.jobs())
+    return tuple(sorted(bars, key=lambda it: (it.start, it.end, it.job.token)))
+
+
+def running_jobs(
+    columns: UsageColumns, actions: list[str], edges: NDArray[Any]
+) -> tuple[Density, ...]:
+    """Return the mean number of running jobs between each two of the times `edges`."""
+    import numpy as np
+
+    names, group = groups_of(columns, "action")
+    wall = columns.column("wall").astype(np.float64)
+    began = columns.column("ended_at").astype(np.float64) - wall
+    found = []
+    for action in actions:
+        if action not in names:
+            continue
+        its = group == names.index(action)
+        start, length = began[its], wall[its]
+        done = np.array([np.clip(edge - start, 0.0, length).sum() for edge in edges])
+        mean = np.diff(done) / np.diff(edges)
+        found.append(Density(action, tuple(float(it) for it in mean)))
+    return tuple(found)
+
+
+def used_shares(columns: UsageColumns, actions: list[str]) -> tuple[Shares, ...]:
+    """Return the distributions of used by requested amounts; those without any job are left out."""
+    import numpy as np
+
+    wanted = Requested.of(columns)
+    wall, cpu = (columns.column(name).astype(np.float64) for name in ("wall", "cpu"))
+    memory = columns.column("memory").astype(np.float64)
+    memory[memory == 0] = np.nan
+    names, group = groups_of(columns, "action")
+    found = []
+    for action in actions:
+        its = group == names.index(action)
+        for resource, used, requested in (
+            ("CPU", cpu, wanted.cpus * wall),
+            ("memory", memory, wanted.memory),
+            ("time", wall, wanted.walltime),
+        ):
+            counts = _counts(used[its], requested[its])
+            if sum(counts):
+                found.append(Shares(action, resource, counts))
+    return tuple(found)
+
+
+def _counts(used: NDArray[Any], requested: NDArray[Any]) -> tuple[int, ...]:
+    import numpy as np
+
+    known = (requested > 0) & ~np.isnan(used)
+    share = used[known] / requested[known]
+    # 100 % belongs to the last quarter, and single-precision times exceed it by rounding.
+    quarter = np.where(share <= 1.0001, np.minimum(share * 4, 3), SHARES - 1).astype(np.int64)
+    return tuple(int(it) for it in np.bincount(quarter, minlength=SHARES))
+
+
+def failure_causes(failed: UsageColumns) -> tuple[FailureCause, ...]:
+    """Return the causes of these failures, the most frequent first, with the newest jobs."""
+    import numpy as np
+
+    if not len(failed):
+        return ()
+    names, group = groups_of(failed, "reason")
+    counts = np.bincount(group, minlength=len(names))
+    order = np.argsort(failed.column("ended_at"), kind="stable")[::-1]
+    found = []
+    for index in sorted(range(len(names)), key=lambda it: (-counts[it], names[it]))[:MOST_ROWS]:
+        mask: NDArray[np.bool_] = np.zeros(len(failed), bool)
+        mask[order[group[order] == index][:EXAMPLES]] = True
+        newest = sorted(failed.chosen(mask).jobs(), key=lambda it: -it.ended_at)
+        found.append(FailureCause(names[index], int(counts[index]), tuple(newest)))
+    return tuple(found)
 
 
 def _waits(columns: UsageColumns, began: NDArray[Any]) -> list[QueueWait]:

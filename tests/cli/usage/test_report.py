@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.store import UsageStore
 
 from tests.cli.conftest import Shell
 from tests.rig.browser import Tab, opened
@@ -86,6 +89,75 @@ def test_a_project_without_jobs_has_a_report_too(empty_folder: Shell) -> None:
     assert (empty_folder.folder / "trace.csv").read_text() == ""
 
 
+ENERGY = """\
+[[cluster]]
+name = "local"
+currency = "EUR"
+[[cluster.node_type]]
+name = "here"
+cpus = 4
+memory = "8G"
+price_per_hour = 3600
+[cluster.energy]
+core_watts = 10
+source = "a | guess"
+"""
+
+
+def test_costs_and_energy_are_in_every_form_with_the_same_sums(ended: Shell) -> None:
+    assert "[cluster.energy]" in ended.succeed("report", "--markdown", cluster="local")
+    file = Path(ended.environment["HOME"]) / ".config/rowtui/clusters.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(ENERGY)
+    ended.succeed("report", "r.html", "--trace", "trace.csv", cluster="local")
+    rows = list(csv.DictReader(io.StringIO((ended.folder / "trace.csv").read_text())))
+    text = ended.succeed("report", "--markdown", cluster="local")
+    total = json.loads(ended.succeed("usage", "--json", cluster="local"))["total"]
+    [money] = total["money"]
+    charged = sum(float(row["charged_money"]) for row in rows)
+    # One of four CPUs of a node that costs an EUR a second.
+    assert charged == pytest.approx(sum(float(row["wall_seconds"]) for row in rows) / 4, abs=0.1)
+    assert (money["currency"], money["jobs"]) == ("EUR", 4)
+    assert money["charged"] == pytest.approx(charged)
+    assert total["carbon_g"] == pytest.approx(sum(float(row["carbon_g"]) for row in rows))
+    page = (ended.folder / "r.html").read_text()
+    for form in (text, page):
+        assert f"{money['charged']:,.2f} EUR" in form
+        assert "doi:10.1002/advs.202100707" in form
+        assert "[cluster.energy]" not in form
+    assert "from a \\| guess" in text or "from a | guess" in text
+
+
+def test_failures_are_shown_with_their_logs(ended: Shell) -> None:
+    text = ended.succeed("report", "--markdown", cluster="local")
+    [row] = re.findall(r"^\| exit code 1 in directory c \| \d+ \| one<&> \| .*$", text, re.M)
+    log = row.split(" | ")[-1].removesuffix(" |")
+    assert (ended.folder / log).is_file()
+
+
+def test_a_report_of_100_000_jobs_is_small_and_has_few_elements(empty_folder: Shell) -> None:
+    (empty_folder.folder / "workspace").mkdir()
+    (empty_folder.folder / "workflow.toml").write_text(WORKFLOW)
+    kinds = [UsageKind(f"<{number}>", "alpha", f"p{number % 70}", "jane", 1, 4, 0, 512, 600)
+             for number in range(300)]  # fmt: skip
+    UsageStore(empty_folder.folder).append(
+        JobUsage(
+            f"abc-{number}", kinds[number % 300], number, 1, f"cause {number % 90}", 1,
+            1_700_000_000 + number * 300, 1_700_000_100 + number * 300,
+            Used(60.0 + number % 600, 90.0, 1 << 18, node=f"n{number % 500}"),
+        )
+        for number in range(100_000)
+    )  # fmt: skip
+    empty_folder.succeed("report", cluster=None)
+    page = (empty_folder.folder / "report.html").read_text()
+    assert "100,000 jobs ended between" in page
+    assert len(page) < 2_000_000
+    assert page.count("<rect") < 2_000
+    assert page.count("<tr") < 800
+    assert "<script" not in page
+    assert "http" not in page
+
+
 def test_a_file_that_is_no_report_is_not_overwritten(ended: Shell) -> None:
     file = ended.folder / "mine.html"
     file.write_text("<p>mine</p>")
@@ -135,7 +207,9 @@ async def check_reading(tab: Tab) -> None:
         if not node.get("ignored")
     ]
     headings = [name for role, name in named if role == "heading"]
-    assert headings[:3] == ["project", "Jobs that ended over time", "Requested and used"]
+    assert headings[:4] == [
+        "project", "Jobs that ended over time", "The run of each job", "Requested and used",
+    ]  # fmt: skip
     assert ("columnheader", "Failed") in named
     assert ("rowheader", "one<&>") in named
     assert any(

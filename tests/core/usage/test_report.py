@@ -1,0 +1,119 @@
+"""The numbers of a report: each job counts once in every part, whatever the jobs are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.usage.costs import job_costs
+from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.report import (
+    EXAMPLES,
+    MOST_BARS,
+    UsageReport,
+    failure_causes,
+    running_jobs,
+    usage_report,
+    used_shares,
+)
+from rowtui.core.usage.store import UsageColumns, UsageStore
+
+KIND = UsageKind("simulate", "alpha", "cpu", "jane", 1, 4, 0, 1, 100)
+START = 1_700_000_000.0
+
+
+def job(number: int, reason: str = "", used: Used = Used(), **more: object) -> JobUsage:  # noqa: B008
+    plain = JobUsage(f"abc-{number}", KIND, number, 1, reason, 0, START, START + number, used)
+    return plain._replace(**more)  # type: ignore[arg-type]
+
+
+def stored(root: Path, *jobs: JobUsage) -> UsageColumns:
+    store = UsageStore(root)
+    store.append(jobs)
+    return store.columns()
+
+
+def report(columns: UsageColumns) -> UsageReport:
+    return usage_report(columns, job_costs(columns, {}))
+
+
+def test_no_jobs_make_an_empty_report(tmp_path: Path) -> None:
+    assert report(stored(tmp_path)) == UsageReport()
+
+
+@given(
+    some.lists(
+        some.tuples(
+            some.sampled_from(["a", "b"]),
+            some.sampled_from(["", "out of memory", "time limit"]),
+            some.none() | some.floats(0, 1e5, width=32),
+            some.integers(1, 10**6),
+        ),
+        min_size=1, max_size=30,
+    )
+)  # fmt: skip
+def test_each_job_counts_once_in_every_part(
+    tmp_path_factory: pytest.TempPathFactory, jobs: list[tuple[str, str, float | None, int]]
+) -> None:
+    columns = stored(tmp_path_factory.mktemp("project"), *(
+        job(number, reason, Used(wall), kind=KIND._replace(action=action), ended_at=START + ended)
+        for number, (action, reason, wall, ended) in enumerate(jobs)
+    ))  # fmt: skip
+    found = report(columns)
+    failed = sum(reason != "" for _, reason, _, _ in jobs)
+    unknown = sum(wall is None for _, _, wall, _ in jobs)
+    assert found.total is not None
+    assert found.total.jobs == len(jobs)
+    for rows in (found.actions, found.nodes, found.days):
+        assert sum(row.jobs for row in rows) == len(jobs)
+        assert sum(row.jobs - row.ended_well for row in rows) == failed
+        hours = sum(row.charged_cpu_hours for row in rows)
+        assert hours == pytest.approx(found.total.charged_cpu_hours)
+    assert sum(it.ended_well + it.failed for it in found.intervals) == len(jobs)
+    assert sum(it.failed for it in found.intervals) == failed
+    assert sum(it.jobs for it in found.failures) == failed
+    assert sum(row.jobs for row in found.reasons) == failed
+    assert sum(row.jobs for row in found.cost_actions) == len(jobs)
+    assert (found.unmeasured, len(found.bars)) == (unknown, len(jobs) - unknown)
+    times = [it for it in found.shares if it.resource == "time"]
+    assert sum(sum(it.counts) for it in times) == len(jobs) - unknown
+
+
+def test_more_jobs_than_can_be_drawn_are_shown_as_density(tmp_path: Path) -> None:
+    columns = stored(tmp_path, *(job(it, "", Used(50.0)) for it in range(1, MOST_BARS + 2)))
+    found = report(columns)
+    assert found.bars == ()
+    [density] = found.density
+    busy = sum(density.running) * found.seconds_each
+    assert busy == pytest.approx((MOST_BARS + 1) * 50.0, rel=0.01)
+
+
+def test_running_jobs_are_counted_for_the_time_that_they_ran(tmp_path: Path) -> None:
+    columns = stored(
+        tmp_path, job(10, "", Used(10.0)), job(15, "", Used(10.0)), job(40, "", Used(5.0))
+    )
+    edges = START + np.array([0.0, 10.0, 20.0, 30.0, 40.0])
+    [found] = running_jobs(columns, ["simulate", "unknown"], edges)
+    assert found.running == pytest.approx((1.5, 0.5, 0.0, 0.5))
+
+
+def test_use_is_counted_in_quarters_of_the_request(tmp_path: Path) -> None:
+    # A hundred seconds, 4 CPUs and 1,024 KiB are requested.
+    columns = stored(
+        tmp_path, job(1, "", Used(100.0, 400.0, 2048)), job(2, "", Used(20.0, 30.0, 512))
+    )
+    found = {it.resource: it.counts for it in used_shares(columns, ["simulate"])}
+    assert found["time"] == (1, 0, 0, 1, 0)
+    assert found["CPU"] == (0, 1, 0, 1, 0)
+    assert found["memory"] == (0, 0, 1, 0, 1)
+
+
+def test_the_newest_failures_of_each_cause_are_named(tmp_path: Path) -> None:
+    columns = stored(tmp_path, *(job(it, "cause") for it in range(1, 9)), job(9, "other"))
+    found = failure_causes(columns)
+    assert [(it.reason, it.jobs) for it in found] == [("cause", 8), ("other", 1)]
+    assert [it.job_id for it in found[0].newest] == list(range(8, 8 - EXAMPLES, -1))
