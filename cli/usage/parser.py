@@ -18,6 +18,7 @@ _EXAMPLES = """\
   rowtui usage -a simulate --by node --since 2d
   rowtui usage --failed --by reason
   rowtui usage --recommend           what actions should request, and the risk
+  rowtui usage --recommend --write   writes that to workflow.toml, after a question
   rowtui usage --csv > jobs.csv      a row for each job"""
 
 _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
@@ -37,6 +38,19 @@ def add_usage(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     usage.add_argument(
         "--recommend", action="store_true", help="what each action should request, and the risk"
     )
+    usage.add_argument(
+        "--risk", type=risk, metavar="SHARE",
+        help="share of jobs that may exceed a recommendation [default: 0.01]",
+    )  # fmt: skip
+    usage.add_argument(
+        "--write", action="store_true",
+        help="write recommendations to workflow.toml, after a look at the changes",
+    )  # fmt: skip
+    usage.add_argument(
+        "--resource", type=resources, metavar="NAMES",
+        help="with --write: memory, walltime, cpus, or several with commas [default: all]",
+    )  # fmt: skip
+    usage.add_argument("-y", "--yes", action="store_true", help="write without a question")
     usage.add_argument("--csv", action="store_true", help="a row for each job, for spreadsheets")
     json_option(usage)
 
@@ -64,6 +78,26 @@ def _choosing_options(parser: Any) -> None:
     parser.add_argument(
         "--since", type=since, metavar="TIME", help="ended since then: 12h, 2d, or 2026-11-01"
     )
+
+
+def risk(text: str) -> float:
+    """Return a share of jobs from `0.05` or `5%`."""
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no share of jobs: write 0.05 or 5%")
+    return share
+
+
+def resources(text: str) -> tuple[str, ...]:
+    """Return the named resources."""
+    names = tuple(part.strip() for part in text.split(",") if part.strip())
+    known = ("memory", "walltime", "cpus")
+    if not names or any(name not in known for name in names):
+        raise argparse.ArgumentTypeError(f"'{text}' is not memory, walltime or cpus")
+    return names
 
 
 def since(text: str) -> float:

@@ -227,7 +227,10 @@ class Messages:
 
 
 def send_test(
-    channel: ChannelSettings, sending: SendingMeans, project: str, clock: Callable[[], float] = time.time
+    channel: ChannelSettings,
+    sending: SendingMeans,
+    project: str,
+    clock: Callable[[], float] = time.time,
 ) -> Delivery:
     """Send a test message now; it is neither limited nor recorded."""
     from rowtui.core.messages.channels import deliver

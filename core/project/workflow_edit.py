@@ -72,6 +72,23 @@ def edit_for_what_if(
     return _carried_out(project, edit, before, after, asked.confirmed)
 
 
+def workflow_now(project: Project) -> bytes:
+    """Return workflow.toml as it is known and may be changed. Raises: EditRefusedError."""
+    data = _content(project)
+    _same_as_known(project, data)
+    _may_write(project)
+    return data
+
+
+def shown_or_written(project: Project, before: bytes, after: bytes, confirmed: str) -> Edit:
+    """Return the change; write it if `confirmed` is its token. It can be undone by `edit_back`.
+
+    Raises: EditRefusedError if it is too long to be shown; RowtuiError if it is not written.
+    """
+    edit = Edit(difference(before, after), token=_token(before, after))
+    return _carried_out(project, edit, before, after, confirmed)
+
+
 def _others(project: Project, action: Action) -> tuple[str, ...]:
     """Return a note on the other groups that the change concerns."""
     try:

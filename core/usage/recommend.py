@@ -7,8 +7,13 @@ largest value is riskier: then the recommendation is the largest value, and says
 job that was killed for memory or time would have used more than its limit; it counts as such.
 
 Where use depends on the size of a job (its directories, or a number in their values), a line is
-fitted, and the same rule holds for the distances from it. Source: order statistics of exchangeable
-values (as in conformal prediction).
+fitted, and the same rule holds for the distances from it. The distance of a job is taken from the
+line through all other jobs, because a line through the job itself is too close to it. Source: order
+statistics of exchangeable values (as in conformal prediction and its jackknife form).
+
+A line is used only if it is clearly better than one amount for all jobs: it predicts at least 80 %
+of the variance of jobs that it was not fitted to, its slope is positive, and there are at least 10
+jobs of 3 different sizes; 20 jobs for a number in values, because many numbers are tried there.
 
 Only jobs that ended well count, and those that were killed for the resource in question: a job that
 failed for another reason may have used little only because it ended early.
@@ -18,10 +23,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.usage.model import UsageKind
 from rowtui.core.usage.store import UsageColumns
-from rowtui.core.usage.table import Requested, chosen_usage, ended_well, of_end
+from rowtui.core.usage.table import Requested, ended_well, of_end, of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,16 +40,29 @@ RISK = 0.01
 """Share of jobs that may exceed a recommendation, if there are enough jobs to promise that."""
 
 EXPLAINS = 0.8
-"""Share of the variance that a line must explain to be used."""
+"""Share of the variance of other jobs that a line must predict to be used."""
+
+DIRECTORIES = "directories"
+"""Name of the size that is the number of directories of a job."""
+
+_BETTER = 0.05  # by so much a value must predict more than the number of directories
+_KNOWN = 0.9  # share of the jobs whose size must be known
+_JOBS = {True: 2 * LEAST, False: 4 * LEAST}  # least jobs for a line: by directories, by a value
 
 
-class Line(NamedTuple):
-    """`value = offset + slope * size`. `explains`: R squared."""
+class SizeLine(NamedTuple):
+    """`value = offset + slope * size`.
+
+    `explains`: the share of the variance that the line predicts for a job that it was not fitted
+    to (R squared of leave-one-out predictions). `residuals`: the least, median and most distance
+    of a job from the line, in the unit of the value.
+    """
 
     size: str
     offset: float
     slope: float
     explains: float
+    residuals: tuple[float, float, float]
 
 
 class Recommended(NamedTuple):
@@ -50,7 +70,8 @@ class Recommended(NamedTuple):
 
     `jobs`: how many were measured; `censored`: of these, killed at their limit. `quantiles`: the
     least, median, 90 %, 99 % and most used. `counts`: jobs in equal parts between the least and
-    the most. `line`: how the amount grows with a size; None if it does not.
+    the most. `line`: how the amount grows with a size; None if it does not. `flat`: the amount for
+    jobs of all sizes together, which ignores the line.
     """
 
     amount: float
@@ -59,7 +80,8 @@ class Recommended(NamedTuple):
     censored: int
     quantiles: tuple[float, float, float, float, float]
     counts: tuple[int, ...]
-    line: Line | None = None
+    line: SizeLine | None = None
+    flat: float = 0.0
 
     def for_size(self, size: float) -> float:
         """Return the amount for a job of this size; the same for all sizes without a line."""
@@ -86,47 +108,89 @@ def recommend(
     used, killed = values[known].astype(np.float64), censored[known].astype(bool)
     if len(used) < LEAST or killed.all():
         return None
-    line, over = None, used
-    for name, column in sizes:
-        found = fitted(name, column[known], used, killed)
-        if found is not None and (line is None or found.explains > line.explains):
-            line = found
-            over = used - found.offset - found.slope * column[known]
-    ordered = np.where(killed, np.inf, over)
-    ordered.sort()
-    count = len(ordered)
-    exceed = min(max(1, math.floor(risk * (count + 1))), count)
-    exceed = max(exceed, int(killed.sum()) + 1)
-    amount = float(ordered[count - exceed])
+    flat, flat_risk = _exceeded_with(risk, used, killed)
+    amount, exceeding, count = flat, flat_risk, len(used)
+    best = None
+    # The number of directories comes first: workflow.toml can express amounts for each of them.
+    for name, column in sorted(sizes, key=lambda size: size[0] != DIRECTORIES):
+        found = _fitted(name, column[known].astype(np.float64), used, killed)
+        if found is not None and (best is None or found.line.explains > best.line.explains + (
+            _BETTER if best.line.size == DIRECTORIES else 0.0
+        )):  # fmt: skip
+            best = found
+    if best is not None:
+        amount, exceeding = _exceeded_with(risk, best.over, killed[best.rows])
+        count = len(best.over)
     least, most = float(used.min()), float(used.max())
     counts, _ = np.histogram(used, bins=20, range=(least, most if most > least else least + 1))
     quantiles = tuple(float(it) for it in np.quantile(used, (0, 0.5, 0.9, 0.99, 1)))
     return Recommended(
         amount,
-        exceed / (count + 1),
+        exceeding,
         count,
         int(killed.sum()),
         quantiles,  # type: ignore[arg-type]
         tuple(int(it) for it in counts),
-        line,
+        None if best is None else best.line,
+        flat,
     )
 
 
-def fitted(name: str, sizes: NDArray[Any], used: NDArray[Any], killed: NDArray[Any]) -> Line | None:
-    """Return the line through these points, if it explains most of how they differ."""
+def _exceeded_with(risk: float, used: NDArray[Any], killed: NDArray[Any]) -> tuple[float, float]:
+    """Return the least known amount that a job exceeds with at most this risk, and its risk."""
     import numpy as np
 
-    good = np.isfinite(sizes) & ~killed
-    if not np.isfinite(sizes).all() or good.sum() < 2 * LEAST or np.ptp(sizes[good]) == 0:
+    ordered = np.where(killed, np.inf, used)
+    ordered.sort()
+    count = len(ordered)
+    exceed = min(max(1, math.floor(risk * (count + 1))), count)
+    exceed = max(exceed, int(killed.sum()) + 1)
+    return float(ordered[count - exceed]), exceed / (count + 1)
+
+
+class _Fit(NamedTuple):
+    """A line, the jobs (`rows`: mask) whose size is known, and their distances from the line."""
+
+    line: SizeLine
+    rows: NDArray[Any]
+    over: NDArray[Any]
+
+
+def _fitted(
+    name: str, sizes: NDArray[Any], used: NDArray[Any], killed: NDArray[Any]
+) -> _Fit | None:
+    """Return the line through these points, if it predicts most of how other jobs differ."""
+    import numpy as np
+
+    rows = np.isfinite(sizes)
+    good = rows & ~killed
+    count = int(good.sum())
+    if count < _JOBS[name == DIRECTORIES] or rows.mean() < _KNOWN:
         return None
-    x, y = sizes[good].astype(np.float64), used[good]
-    slope, offset = np.polyfit(x, y, 1)
+    x, y = sizes[good], used[good]
+    if len(np.unique(x)) < 3:
+        return None
+    away = x - x.mean()
+    width = float((away**2).sum())
     spread = float(((y - y.mean()) ** 2).sum())
-    left = float(((y - offset - slope * x) ** 2).sum())
-    explains = 1 - left / spread if spread else 0.0
-    if slope <= 0 or explains < EXPLAINS:
+    if not 0 < width < math.inf or not spread:
         return None
-    return Line(name, float(offset), float(slope), explains)
+    slope = float((away * y).sum()) / width
+    offset = float(y.mean() - slope * x.mean())
+    # Leaving a job out moves the line; its distance then follows from its weight in the fit.
+    weight = 1 / count + away**2 / width
+    if (weight > 1 - 1e-9).any():
+        return None
+    left = (y - offset - slope * x) / (1 - weight)
+    # A constant is judged in the same way: by the mean of the other jobs.
+    explains = 1 - float((left**2).sum()) / (spread * (count / (count - 1)) ** 2)
+    if slope <= 0 or not explains >= EXPLAINS:
+        return None
+    over = np.full(len(used), np.inf)
+    over[good] = left
+    residuals = tuple(float(it) for it in np.quantile(left, (0, 0.5, 1)))
+    line = SizeLine(name, offset, slope, explains, residuals)  # type: ignore[arg-type]
+    return _Fit(line, rows, over[rows])
 
 
 MEMORY, WALLTIME, CPUS = "memory", "walltime", "cpus"
@@ -145,14 +209,58 @@ class ActionSize(NamedTuple):
     requested: float | None
 
 
-def right_sizes(columns: UsageColumns) -> Iterator[ActionSize]:
-    """Yield the recommendations for all actions of these jobs, by action."""
+class JobValues(NamedTuple):
+    """A number in the values of each job's directories: columns, NaN if it is not known.
+
+    `total`: the sum over the job's directories, `most`: the largest of them.
+    """
+
+    pointer: str
+    total: NDArray[Any]
+    most: NDArray[Any]
+
+
+def right_sizes(
+    columns: UsageColumns, values: Sequence[JobValues] = (), *, risk: float = RISK
+) -> Iterator[ActionSize]:
+    """Yield the recommendations for all actions of these jobs, by action.
+
+    `values`: numbers that may explain what jobs used, one for each job of `columns`.
+    """
     for action in sorted({columns.kind(line).action for line in columns.lines("kind")}):
-        its = chosen_usage(columns, actions=[_literal(action)])
-        yield from _of_action(action, its)
+        mask = _mask(columns, action)
+        its = [JobValues(it.pointer, it.total[mask], it.most[mask]) for it in values]
+        yield from _of_action(action, columns.chosen(mask), its, risk)
 
 
-def _of_action(action: str, columns: UsageColumns) -> Iterator[ActionSize]:
+def of_one_action(columns: UsageColumns, action: str) -> UsageColumns:
+    """Return the jobs of the action with this name."""
+    return columns.chosen(_mask(columns, action))
+
+
+def _mask(columns: UsageColumns, action: str) -> NDArray[Any]:
+    return of_kind(columns, partial(_is_of, action)).astype(bool)
+
+
+def _is_of(action: str, kind: UsageKind) -> bool:
+    return kind.action == action
+
+
+class UsedAmounts(NamedTuple):
+    """What each job used of one resource: columns of equal length.
+
+    `used`: NaN if unknown, the limit for a job that was killed at it; `killed`; `requested`: NaN if
+    not stated.
+    """
+
+    resource: str
+    used: NDArray[Any]
+    killed: NDArray[Any]
+    requested: NDArray[Any]
+
+
+def amounts_of(columns: UsageColumns) -> Iterator[UsedAmounts]:
+    """Yield what jobs used: MEMORY in KiB, WALLTIME in seconds, CPUS that worked on average."""
     import numpy as np
 
     wanted = Requested.of(columns)
@@ -162,8 +270,6 @@ def _of_action(action: str, columns: UsageColumns) -> Iterator[ActionSize]:
     memory[memory == 0] = np.nan
     with np.errstate(divide="ignore", invalid="ignore"):
         busy = np.ceil(np.where(wall >= 1, cpu / wall, np.nan) - 0.1)
-    directories = (columns.column("directories") & 0x7FFF).astype(np.float64)
-    sizes = [("directories", directories)]
     good = ended_well(columns)
     for resource, used, asked in (
         (MEMORY, memory, wanted.memory),
@@ -173,24 +279,44 @@ def _of_action(action: str, columns: UsageColumns) -> Iterator[ActionSize]:
         killed = of_end(columns, _KILLED[resource].__eq__)
         # It hit its limit, so it needed at least that, whatever was sampled before.
         values = np.where(killed, np.fmax(used, asked), np.where(good, used, np.nan))
-        by_size = sizes if resource != CPUS else []
-        found = recommend(values, killed, by_size)
+        yield UsedAmounts(resource, values, killed, asked)
+
+
+def directories_of(columns: UsageColumns) -> NDArray[Any]:
+    """Return the number of directories of each job."""
+    import numpy as np
+
+    return (columns.column("directories") & 0x7FFF).astype(np.float64)
+
+
+def _of_action(
+    action: str, columns: UsageColumns, values: Sequence[JobValues], risk: float
+) -> Iterator[ActionSize]:
+    import numpy as np
+
+    directories = directories_of(columns)
+    sizes = [(DIRECTORIES, directories)]
+    for pointer, total, most in values:
+        if directories.max() <= 1:
+            sizes.append((pointer, total))
+        else:
+            sizes += [(f"sum of {pointer}", total), (f"largest {pointer}", most)]
+    for resource, used, killed, asked in amounts_of(columns):
+        found = recommend(used, killed, sizes if resource != CPUS else (), risk=risk)
         if found is not None:
             stated = asked[np.isfinite(asked)]
-            most = float(stated.max()) if len(stated) else None
-            yield ActionSize(action, resource, found, most)
+            most_asked = float(stated.max()) if len(stated) else None
+            yield ActionSize(action, resource, found, most_asked)
 
 
-def rounded(resource: str, amount: float) -> float:
-    """Return an amount that a person would write, never less: whole units of about 5 %."""
+def rounded(resource: str, amount: float, unit: float = 0.0) -> float:
+    """Return an amount that a person would write, never less: whole units of about 5 %.
+
+    `unit`: the smallest unit; by default one MB, one minute, one CPU.
+    """
     if resource == CPUS:
         return float(math.ceil(amount))
-    unit = 1024.0 if resource == MEMORY else 60.0
+    unit = unit or (1024.0 if resource == MEMORY else 60.0)
     while unit * 40 <= amount:
         unit *= 2
     return math.ceil(amount / unit) * unit
-
-
-def _literal(text: str) -> str:
-    """Return a pattern that matches only this text."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)

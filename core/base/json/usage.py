@@ -95,7 +95,9 @@ class RecommendedJson(TypedDict):
     """What the jobs of an action should request. `risk`: share of jobs that would exceed it.
 
     `resource`: `memory` (KiB), `walltime` (seconds) or `cpus`. `killed`: jobs that ended at their
-    limit. With `per_directory`, a job of n directories needs `amount + n * per_directory`.
+    limit. With `per_directory`, a job of n directories needs `amount + n * per_directory`. `line`:
+    how the amount grows with a size of the job, if it does; `amount` is for jobs of all sizes if
+    the size is a number in the values of directories.
     """
 
     action: str
@@ -106,12 +108,65 @@ class RecommendedJson(TypedDict):
     jobs: int
     killed: int
     requested: float | None
+    line: SizeLineJson | None
+
+
+class SizeLineJson(TypedDict):
+    """A job needs `base + size * slope`, in the unit of the resource.
+
+    `size`: `directories`, or a JSON pointer of a number in the values of the job's directory, or
+    `sum of` or `largest` and a pointer for jobs of several. `r_squared`: the share of the variance
+    that the line predicts of jobs that it was not fitted to. `..._residual`: used, less the line.
+    """
+
+    size: str
+    base: float
+    slope: float
+    r_squared: float
+    least_residual: float
+    median_residual: float
+    most_residual: float
+
+
+class SizedSettingJson(TypedDict):
+    """A changed setting of workflow.toml, in MB, seconds or CPUs. `before`: null if not set.
+
+    `jobs` were measured, of which `killed` ended at their limit and `exceeding` would exceed the
+    new setting. `risk`: the expected share of future jobs that exceed it.
+    """
+
+    action: str
+    resource: str
+    key: str
+    before: int | None
+    after: int
+    jobs: int
+    killed: int
+    exceeding: int
+    risk: float
+
+
+class KeptSizeJson(TypedDict):
+    """Why settings of an action stay as they are."""
+
+    action: str
+    because: str
+
+
+class WrittenSizesJson(TypedDict):
+    """`usage --recommend --write`. `written`: whether workflow.toml has the change now."""
+
+    written: bool
+    diff: list[str]
+    settings: list[SizedSettingJson]
+    kept: list[KeptSizeJson]
 
 
 class UsageJson(TypedDict):
     """`usage`. `jobs`: only where jobs are named; `recommended`: only with `--recommend`.
 
-    `unmeasured_jobs`: ended jobs without a record, which are in no other number.
+    `unmeasured_jobs`: ended jobs without a record, which are in no other number. `write`:
+    only with `--write`.
     """
 
     version: int
@@ -120,5 +175,6 @@ class UsageJson(TypedDict):
     total: UsageOfJobsJson | None
     jobs: list[JobUsageJson]
     recommended: list[RecommendedJson]
+    write: WrittenSizesJson | None
     damaged_records: int
     unmeasured_jobs: int

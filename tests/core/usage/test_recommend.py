@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rowtui.core.usage.recommend import CPUS, LEAST, MEMORY, WALLTIME, recommend, rounded
 
 DRAWS = 4000
@@ -99,3 +101,83 @@ def test_amounts_are_rounded_up_to_what_a_person_writes(
 ) -> None:
     assert amount <= rounded(resource, amount) <= max(amount * 1.05, amount + 1024 * 60)
     assert rounded(resource, amount) == pytest.approx(shown, rel=0.06)
+
+
+def heavy(random: np.random.Generator, count: int) -> np.ndarray:
+    return random.pareto(0.8, count) + 1
+
+
+@pytest.mark.parametrize("count", [10, 20, 60, 300])
+@pytest.mark.parametrize("tails", ["normal", "heavy"])
+def test_random_numbers_in_values_do_not_explain_what_jobs_used(count: int, tails: str) -> None:
+    """Even where 16 numbers are tried at once, and where single jobs and numbers are extreme."""
+    random = np.random.default_rng(11)
+    draw = heavy if tails == "heavy" else lambda rng, n: rng.normal(100, 10, n)
+    taken = 0
+    for _ in range(200):
+        sizes = [(f"/n{number}", draw(random, count)) for number in range(16)]
+        sizes.append(("directories", random.integers(1, 20, count).astype(float)))
+        found = recommend(draw(random, count), np.zeros(count, bool), sizes)
+        assert found is not None
+        taken += found.line is not None
+    assert taken <= 2
+
+
+def test_one_extreme_job_makes_no_line() -> None:
+    random = np.random.default_rng(5)
+    values, sizes = random.normal(100, 5, 50), random.normal(10, 1, 50)
+    values[0], sizes[0] = 10_000, 1_000
+    found = recommend(values, np.zeros(50, bool), [("/n", sizes)])
+    assert found is not None
+    assert found.line is None
+
+
+@given(
+    st.integers(20, 120),
+    st.floats(0.01, 1e6),
+    st.floats(0, 1e6),
+    st.integers(0, 1 << 32),
+    st.sampled_from(["/n", "directories"]),
+)
+def test_a_true_line_is_found_among_random_numbers(
+    count: int, slope: float, offset: float, seed: int, name: str
+) -> None:
+    random = np.random.default_rng(seed)
+    sizes = random.permutation(np.arange(1, count + 1)).astype(float)
+    values = offset + slope * sizes * random.uniform(0.95, 1.05, count)
+    every = [("/other", random.random(count)), (name, sizes)]
+    found = recommend(values, np.zeros(count, bool), every)
+    assert found is not None
+    assert found.line is not None
+    assert found.line.size == name
+    assert found.flat == pytest.approx(values.max())
+    least, _, most = found.line.residuals
+    assert least < 0 < most
+
+
+def test_the_number_of_directories_is_preferred_to_a_value_that_explains_as_much() -> None:
+    directories = np.arange(1.0, 41.0)
+    values = 5 * directories + np.tile([0.0, 1.0], 20)
+    every = [("/n", directories * 3), ("directories", directories)]
+    for sizes in (every, every[::-1]):
+        found = recommend(values, np.zeros(40, bool), sizes)
+        assert found is not None
+        assert found.line is not None
+        assert found.line.size == "directories"
+
+
+def test_a_size_that_is_unknown_for_many_jobs_is_not_used() -> None:
+    sizes = np.arange(1.0, 41.0)
+    values = 5 * sizes
+    for unknown, used in ((2, True), (20, False)):
+        column = np.where(np.arange(40) < unknown, np.nan, sizes)
+        found = recommend(values, np.zeros(40, bool), [("directories", column)])
+        assert found is not None
+        assert (found.line is not None) is used
+
+
+@pytest.mark.parametrize("count", [12, 40])
+def test_a_line_through_few_jobs_keeps_its_promise(count: int) -> None:
+    promised, exceeded = exceeding(growing, count, sized=True)
+    error = 3 * np.sqrt(promised * (1 - promised) / DRAWS)
+    assert exceeded <= promised + error

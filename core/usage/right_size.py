@@ -1,0 +1,236 @@
+"""Compute the settings of an action that give its jobs what they were measured to need. Pure.
+
+Row's settings are amounts for a CPU, a GPU, a job, or a directory. So each setting is recommended
+from the same ratio of the measured jobs: memory by the CPUs that the job will have, time by the
+directories where the setting is per directory, CPUs by the processes. The promise of `recommend`
+then holds for the setting itself, whatever the number of directories is.
+
+The form of a setting stays, except that a time per submission becomes one per directory where a
+line shows that time grows with the number of directories. Amounts are rounded up. A setting is
+never less than a limit at which a measured job was killed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rowtui.core.usage.recommend import (
+    CPUS,
+    DIRECTORIES,
+    LEAST,
+    MEMORY,
+    RISK,
+    WALLTIME,
+    Recommended,
+    UsedAmounts,
+    amounts_of,
+    directories_of,
+    recommend,
+    rounded,
+)
+from rowtui.core.workflow.edit_amounts import Key, Settings
+from rowtui.core.workflow.model import Resources, Walltime
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from rowtui.core.usage.store import UsageColumns
+
+RESOURCES = (CPUS, MEMORY, WALLTIME)
+"""What can be written, in the order of its computation: memory is shared by the CPUs."""
+
+_LEAST_CHANGE = 0.05  # an amount that is lower by less stays as it is
+
+
+class SizedSetting(NamedTuple):
+    """One changed setting of workflow.toml. `before`: None if it was not set.
+
+    `key`: as in workflow.toml, such as `walltime.per_directory`; amounts in MB, seconds, or CPUs.
+    `jobs`: how many were measured, of which `killed` at their limit, and `exceeding` would exceed
+    the new setting. `risk`: the expected share of future jobs that exceed it.
+    """
+
+    resource: str
+    key: str
+    before: int | None
+    after: int
+    jobs: int
+    killed: int
+    exceeding: int
+    risk: float
+
+
+class RightSized(NamedTuple):
+    """The settings of one action, what they change, and sentences about what stays."""
+
+    settings: Settings
+    changed: tuple[SizedSetting, ...]
+    kept: tuple[str, ...]
+
+
+def right_sized(
+    resources: Resources,
+    columns: UsageColumns,
+    *,
+    only: Collection[str] = RESOURCES,
+    risk: float = RISK,
+    keep_forms: bool = False,
+) -> RightSized:
+    """Return the settings for an action with these resources, from the usage of its jobs.
+
+    `keep_forms`: do not make a time per submission one per directory.
+    """
+    work = _Work(resources, columns, risk)
+    for resource in RESOURCES:
+        if resource in only:
+            work.size(resource, keep_forms=keep_forms)
+    return RightSized(Settings(work.keys, work.resources), tuple(work.changed), tuple(work.kept))
+
+
+class _Work:
+    """The resources of one action, while they change."""
+
+    def __init__(self, resources: Resources, columns: UsageColumns, risk: float) -> None:
+        self.resources = resources
+        self.risk = risk
+        self.directories = directories_of(columns)
+        self.amounts = {it.resource: it for it in amounts_of(columns)}
+        self.keys: dict[Key, int | None] = {}
+        self.changed: list[SizedSetting] = []
+        self.kept: list[str] = []
+
+    def size(self, resource: str, *, keep_forms: bool) -> None:
+        """Change the setting of one resource, if its measured jobs differ from it."""
+        if resource == CPUS:
+            self._cpus()
+        elif resource == MEMORY:
+            self._memory()
+        else:
+            self._walltime(keep_forms=keep_forms)
+
+    def _per_job(self, value: Any) -> NDArray[Any]:
+        """Return a number for each job that depends on its number of directories."""
+        import numpy as np
+
+        found, place = np.unique(self.directories, return_inverse=True)
+        numbers = np.array([max(1, value(int(size))) for size in found], np.float64)
+        return np.asarray(numbers[place])
+
+    def _found(self, used: UsedAmounts, per: NDArray[Any]) -> Recommended | None:
+        found = recommend(used.used / per, used.killed, risk=self.risk)
+        if found is None:
+            self.kept.append(
+                f"{used.resource} is unchanged: fewer than {LEAST} measured jobs ended well"
+            )
+        return found
+
+    def _take(
+        self,
+        found: Recommended,
+        used: UsedAmounts,
+        per: NDArray[Any],
+        *,
+        key: Key,
+        before: int | None,
+        after: int,
+    ) -> bool:
+        """Set a key; False if the present value stays."""
+        import numpy as np
+
+        # Amounts in the unit of the setting: MB, seconds, CPUs.
+        unit = 1024.0 if used.resource == MEMORY else 1.0
+        ratio = used.used / per / unit
+        if used.killed.any():
+            after = max(after, math.ceil(float(np.nanmax(ratio[used.killed]))))
+        lowered = before is not None and after < before
+        if before is not None and (after == before or (
+            lowered and before - after < before * _LEAST_CHANGE
+        )):  # fmt: skip
+            self.kept.append(f"{used.resource} is unchanged: jobs need about what they request")
+            return False
+        known = np.isfinite(ratio)
+        over = int(((ratio[known] > after) | used.killed[known]).sum())
+        risk = max(found.risk, 0.0)
+        self.keys[key] = after
+        self.changed.append(
+            SizedSetting(
+                used.resource, ".".join(key), before, after, int(known.sum()),
+                found.censored, over, risk,
+            )
+        )  # fmt: skip
+        return True
+
+    def _cpus(self) -> None:
+        used = self.amounts[CPUS]
+        per = self._per_job(self.resources.processes.total)
+        found = self._found(used, per)
+        if found is None:
+            return
+        threads = max(1, math.ceil(found.amount - 1e-9))
+        before = self.resources.threads_per_process
+        if threads == (before or 1):
+            self.kept.append("cpus is unchanged: jobs need about what they request")
+        elif self._take(
+            found, used, per, key=("threads_per_process",), before=before, after=threads
+        ):
+            self.resources = self.resources._replace(threads_per_process=threads)
+
+    def _memory(self) -> None:
+        resources, used = self.resources, self.amounts[MEMORY]
+        by_gpu = bool(resources.gpus_per_process)
+        per = self._per_job(resources.total_gpus if by_gpu else resources.total_cpus)
+        found = self._found(used, per)
+        if found is None:
+            return
+        name = "memory_per_gpu_mb" if by_gpu else "memory_per_cpu_mb"
+        amount = math.ceil(rounded(MEMORY, found.amount) / 1024)
+        if self._take(found, used, per, key=(name,), before=getattr(resources, name), after=amount):
+            after = self.keys[(name,)]
+            self.resources = (
+                resources._replace(memory_per_gpu_mb=after)
+                if by_gpu
+                else resources._replace(memory_per_cpu_mb=after)
+            )
+
+    def _walltime(self, *, keep_forms: bool) -> None:
+        used, now = self.amounts[WALLTIME], self.resources.walltime
+        per_directory = now.per_directory or (not keep_forms and self._grows(used))
+        per = self._per_job(int if per_directory else _one)
+        found = self._found(used, per)
+        if found is None:
+            return
+        seconds = math.ceil(rounded(WALLTIME, found.amount, 1.0 if per_directory else 60.0))
+        form = "per_directory" if per_directory else "per_submission"
+        same = per_directory == now.per_directory
+        key = ("walltime", form)
+        if not self._take(
+            found, used, per, key=key, before=now.seconds if same else None, after=max(1, seconds)
+        ):
+            return
+        after = self.keys[key]
+        assert after is not None
+        if not same:
+            self.keys["walltime", "per_submission"] = None
+        self.resources = self.resources._replace(walltime=Walltime(after, per_directory))
+
+    def _grows(self, used: UsedAmounts) -> bool:
+        """Whether a line shows that time grows with the number of directories."""
+        sizes = ((DIRECTORIES, self.directories),)
+        found = recommend(used.used, used.killed, sizes, risk=self.risk)
+        return found is not None and found.line is not None
+
+
+def _one(_: int) -> int:
+    return 1
+
+
+def words_of(setting: SizedSetting) -> Iterator[str]:
+    """Yield sentences on the basis of a setting, and on what to expect of it."""
+    if setting.killed:
+        yield (
+            f"{setting.killed:,} of its {setting.jobs:,} measured jobs were killed at their limit, "
+            "and need more than is known"
+        )
+    if setting.resource == CPUS and setting.after < (setting.before or 1):
+        yield "jobs that use more CPUs at some times may take longer"

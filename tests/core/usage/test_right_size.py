@@ -1,0 +1,109 @@
+"""Settings that follow from measured jobs: in Row's form, with the promised share of exceptions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
+from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.right_size import right_sized
+from rowtui.core.usage.store import UsageColumns, UsageStore
+from rowtui.core.workflow.model import Processes, Resources, Walltime
+
+SCRIPT = MeasuredBy.SCRIPT
+
+
+def kind(cpus: int = 1, memory_mb: int | None = 4000, seconds: int = 36_000) -> UsageKind:
+    return UsageKind("run", "alpha", "cpu", "me", 1, cpus, 0, memory_mb, seconds)
+
+
+def job(
+    number: int,
+    *,
+    kib: int = 0,
+    wall: float = 100.0,
+    cpu: float = 90.0,
+    directories: int = 1,
+    reason: str = "",
+    of: UsageKind | None = None,
+) -> JobUsage:
+    used = Used(wall, cpu, kib or None, node="n1", wall_by=SCRIPT, cpu_by=SCRIPT, memory_by=SCRIPT)
+    it = of or kind()
+    return JobUsage(f"p-{number}", it, number, directories, reason, 0, 1.0, 1e9, used, True)
+
+
+def stored(folder: Path, jobs: list[JobUsage]) -> UsageColumns:
+    UsageStore(folder).append(jobs)
+    return UsageStore(folder).columns()
+
+
+def test_memory_is_written_per_cpu_of_the_cpus_that_jobs_will_have(tmp_path: Path) -> None:
+    # given: jobs of 8 CPUs that kept two of them busy, and used up to 1,000 MB
+    jobs = [job(at, kib=(900 + at) * 1024, cpu=190, of=kind(8, 16_000)) for at in range(1, 101)]
+    resources = Resources(Processes(), 8, memory_per_cpu_mb=2000, walltime=Walltime(36_000, False))
+    # when
+    found = right_sized(resources, stored(tmp_path, jobs))
+    # then
+    assert found.settings.resources.threads_per_process == 2
+    assert found.settings.resources.memory_per_cpu_mb == 512
+    assert 100 <= found.settings.resources.walltime.seconds <= 120
+    assert [it.key for it in found.changed] == [
+        "threads_per_process", "memory_per_cpu_mb", "walltime.per_submission",
+    ]  # fmt: skip
+    assert [it.exceeding for it in found.changed] == [0, 0, 0]
+    # and CPUs that stay keep the memory of the job
+    found = right_sized(resources, stored(tmp_path, []), only=("memory",))
+    assert found.settings.keys == {("memory_per_cpu_mb",): 128}
+
+
+def test_a_time_that_grows_with_directories_is_written_per_directory(tmp_path: Path) -> None:
+    jobs = [job(at, wall=30.0 * (at % 10 + 1), directories=at % 10 + 1) for at in range(100)]
+    columns = stored(tmp_path, jobs)
+    resources = Resources(walltime=Walltime(36_000, False))
+    found = right_sized(resources, columns, only=("walltime",))
+    assert found.settings.keys == {
+        ("walltime", "per_directory"): 30, ("walltime", "per_submission"): None,
+    }  # fmt: skip
+    assert found.settings.resources.walltime == Walltime(30, True)
+    kept = right_sized(resources, columns, only=("walltime",), keep_forms=True)
+    assert kept.settings.keys == {("walltime", "per_submission"): 300}
+
+
+def test_a_setting_is_never_less_than_a_limit_at_which_a_job_was_killed(tmp_path: Path) -> None:
+    jobs = [job(at, kib=100 * 1024) for at in range(300)]
+    jobs.append(job(300, kib=900 * 1024, reason="out of memory", of=kind(memory_mb=1000)))
+    found = right_sized(Resources(memory_per_cpu_mb=3000), stored(tmp_path, jobs), only=("memory",))
+    assert found.settings.keys == {("memory_per_cpu_mb",): 1000}
+    [changed] = found.changed
+    assert (changed.killed, changed.exceeding, changed.jobs) == (1, 1, 301)
+
+
+def test_what_jobs_need_already_and_what_was_not_measured_stays(tmp_path: Path) -> None:
+    jobs = [job(at, wall=118, cpu=100) for at in range(100)]
+    resources = Resources(walltime=Walltime(122, False), memory_per_cpu_mb=100)
+    found = right_sized(resources, stored(tmp_path, jobs))
+    assert not found.settings.keys
+    assert found.settings.resources == resources
+    assert len(found.kept) == 3
+
+
+@pytest.mark.parametrize("risk", [0.02, 0.1])
+def test_the_promised_share_of_jobs_exceeds_a_setting(tmp_path: Path, risk: float) -> None:
+    random = np.random.default_rng(17)
+    promised, exceeded = [], []
+    for draw in range(40):
+        sizes = random.integers(1, 9, 400)
+        walls = 20 * sizes * random.lognormal(0, 0.4, 400)
+        jobs = [job(at, wall=float(walls[at]), directories=int(sizes[at])) for at in range(200)]
+        columns = stored(tmp_path / str(draw), jobs)
+        resources = Resources(walltime=Walltime(36_000, True))
+        found = right_sized(resources, columns, only=("walltime",), risk=risk)
+        [changed] = found.changed
+        limit = changed.after * sizes[200:]
+        promised.append(changed.risk)
+        exceeded.append(float((walls[200:] > limit).mean()))
+    # Amounts are rounded up by at most 5 %, so that fewer jobs than promised exceed them.
+    assert np.mean(exceeded) <= np.mean(promised) + 3 * np.std(exceeded) / np.sqrt(40)
+    assert np.mean(exceeded) >= 0.4 * np.mean(promised)
