@@ -36,9 +36,10 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, count, full_cost, plural, visible
 from rowtui.core.engine.api.json.jobs import known_jobs
 from rowtui.core.engine.api.json.plans import plan_of, sent_of
-from rowtui.core.engine.api.json.values import transfers_of
+from rowtui.core.engine.api.json.values import cost_of, transfers_of
 from rowtui.core.project.project import Project
 from rowtui.core.project.review.budgets import balances_of
+from rowtui.core.project.sizing.measured import expected_cost
 from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
 from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.model import Plan, PlannedJob, count_jobs
@@ -336,6 +337,8 @@ def plan(args: argparse.Namespace, out: Output) -> int:
     if args.json:
         document = plan_of(plan, scripts=args.scripts)
         document["transfers"] = transfers_of(transfers)
+        if (expected := expected_cost(project, plan)) is not None:
+            document["expected"] = {"cost": cost_of(expected.cost), "jobs": expected.jobs}
         out.json(document)
         _say_errors(conflicts, untold, out)
         return 1 if conflicts else 0
@@ -360,6 +363,9 @@ def plan(args: argparse.Namespace, out: Output) -> int:
     out.lines(table_lines(columns, rows, out))
     out.print()
     out.print(f"{count_jobs(plan.jobs)} may cost up to {full_cost(plan.cost)}.")
+    if (expected := expected_cost(project, plan)) is not None:
+        basis = f"the median time of {plural(expected.jobs, 'measured job')}"
+        out.print(f"Expected cost: {full_cost(expected.cost)}, from {basis}.")
     say_packing(plan, out)
     say_transfers(transfers, out)
     _say_errors(conflicts, untold, out)

@@ -15,12 +15,12 @@ from rowtui.cli.jobs.queue_text import JobName, read_job_name
 from rowtui.cli.jobs.verbs import given_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project
+from rowtui.cli.usage.recommended import print_recommended, size_json, sizes_of
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.spreadsheet import in_csv
 from rowtui.core.base.text import carbon, count, energy, hours, memory, money, plural, visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
-from rowtui.core.project.sizing.job_values import job_values
 from rowtui.core.submission.plan.model import NO_ID, job_label
 from rowtui.core.usage.costs import (
     CostRow,
@@ -31,27 +31,14 @@ from rowtui.core.usage.costs import (
     total_costs,
 )
 from rowtui.core.usage.model import JobUsage
-from rowtui.core.usage.recommend import (
-    CPUS,
-    DIRECTORIES,
-    LEAST,
-    MEMORY,
-    RISK,
-    ActionSize,
-    Recommended,
-    SizeLine,
-    right_sizes,
-    rounded,
-)
+from rowtui.core.usage.recommend import ActionSize
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import UsageRow, chosen_usage, total_row, usage_table
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import usage as to
-    from rowtui.core.project.project import Project
 
-_BARS = " ▁▂▃▄▅▆▇█"
 ROW_HEADINGS = (
     "Jobs", "Failed", "CPU-hours", "Used", "Memory", "Most", "Limit", "Time", "Longest", "Limit",
 )  # fmt: skip
@@ -102,14 +89,14 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         if args.json:
             out.json(_json(args, columns, costs, found, older, written))
         return code
-    sizes = _sizes(args, project, columns) if args.recommend else []
+    sizes = sizes_of(project, columns, args.risk) if args.recommend else []
     if args.json:
         out.json(_json(args, columns, costs, found, older, sizes=sizes))
     elif names:
         for number, job in enumerate(jobs):
             out.lines([""] * bool(number) + list(_job_lines(job, out)))
     elif args.recommend:
-        _print_recommended(sizes, out)
+        print_recommended(sizes, out)
     elif not len(columns):
         nothing = "No job was measured." if older else "No job has ended yet."
         out.print("No job matches." if len(everything) else nothing)
@@ -285,69 +272,6 @@ def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-# Recommendations
-
-
-def _sizes(args: argparse.Namespace, project: Project, columns: UsageColumns) -> list[ActionSize]:
-    values = job_values(project, columns)
-    return list(right_sizes(columns, values, risk=args.risk or RISK))
-
-
-def _print_recommended(sizes: Sequence[ActionSize], out: Output) -> None:
-    if not sizes:
-        out.print(f"Recommendations need at least {LEAST} jobs of an action that ended well.")
-        return
-    headings = [TextColumn("Action", style="bold"), TextColumn("What")]
-    headings += [TextColumn(name, right=True) for name in ("Requested", "Recommended", "Risk")]
-    headings += [TextColumn("Jobs", right=True), TextColumn("Used: least to most")]
-    out.lines(table_lines(headings, [_size_cells(size) for size in sizes], out))
-    out.print()
-    out.print("Risk: the share of jobs that would use more, if they are like these jobs.")
-    out.note("'rowtui usage --recommend --write' writes them to workflow.toml, after a question.")
-
-
-def _size_cells(size: ActionSize) -> Row:
-    found, resource = size.recommended, size.resource
-    if found.line is None:
-        amount = _amount(resource, rounded(resource, found.amount))
-    else:
-        base = max(0.0, found.amount + found.line.offset)
-        name = "directory" if found.line.size == DIRECTORIES else found.line.size
-        each = _slope(resource, found.line.slope)
-        amount = f"{_amount(resource, rounded(resource, base))} + {each} per {visible(name)}"
-    least, *_, most = found.quantiles
-    peak = max(found.counts) or 1
-    bars = "".join(_BARS[math.ceil(one / peak * 8)] for one in found.counts)
-    return [
-        size.action,
-        resource,
-        "–" if size.requested is None else _amount(resource, size.requested),
-        amount,
-        f"{found.risk:.1%}",
-        count(found.jobs) + (f" ({count(found.censored)} killed)" if found.censored else ""),
-        f"{_amount(resource, least)} {bars} {_amount(resource, most)}",
-    ]
-
-
-def _slope(resource: str, value: float) -> str:
-    """Return the amount for each unit of a size, never less; it may be very small."""
-    unit = 1024.0 if resource == MEMORY else 60.0
-    if value >= unit:
-        return _amount(resource, rounded(resource, value))
-    value *= 1024 if resource == MEMORY else 1  # bytes
-    digits = 10.0 ** (math.floor(math.log10(value)) - 2)
-    value = math.ceil(value / digits) * digits
-    if resource != MEMORY:
-        return f"{value:.3g} s"
-    return f"{value / 1024:.3g} KB" if value >= 1024 else f"{value:.3g} B"
-
-
-def _amount(resource: str, value: float) -> str:
-    if resource == MEMORY:
-        return _kib(value)
-    return f"{value:.0f}" if resource == CPUS else _clock(value)
-
-
 # For programs
 
 
@@ -378,7 +302,7 @@ def _json(
         "groups": [_row_json(row, by_name[row.name]) for row in usage_table(columns, args.by)],
         "total": _row_json(total_row(columns), total_costs(costs)) if len(columns) else None,
         "jobs": [job_json(job, costs.of(at)) for at, job in jobs],
-        "recommended": [_size_json(size) for size in sizes],
+        "recommended": [size_json(size) for size in sizes],
         "write": written,
         "damaged_records": columns.damaged,
         "unmeasured_jobs": older,
@@ -455,36 +379,6 @@ def job_json(job: JobUsage, cost: JobCost) -> to.JobUsageJson:
         "currency": None if cost.currency is None else visible(cost.currency),
         "energy_kwh": _fine(cost.energy_kwh),
         "carbon_g": _fine(cost.carbon_g),
-    }
-
-
-def _size_json(size: ActionSize) -> to.RecommendedJson:
-    found = size.recommended
-    line = found.line
-    by_directory = line is not None and line.size == DIRECTORIES
-    return {
-        "action": visible(size.action),
-        "resource": size.resource,
-        "amount": found.for_size(0.0) if by_directory else found.flat,
-        "per_directory": line.slope if line is not None and by_directory else None,
-        "risk": found.risk,
-        "jobs": found.jobs,
-        "killed": found.censored,
-        "requested": size.requested,
-        "line": None if line is None else _line_json(found, line),
-    }
-
-
-def _line_json(found: Recommended, line: SizeLine) -> to.SizeLineJson:
-    least, median, most = line.residuals
-    return {
-        "size": visible(line.size),
-        "base": found.for_size(0.0),
-        "slope": line.slope,
-        "r_squared": line.explains,
-        "least_residual": least,
-        "median_residual": median,
-        "most_residual": most,
     }
 
 

@@ -225,6 +225,13 @@ def _one(_: int) -> int:
     return 1
 
 
+def memory_gb(resources: Resources, directories: int) -> float:
+    """Return the memory in GB of a job on this number of directories; 0 if it is not stated."""
+    of_gpus = resources.total_gpus(directories)
+    each = resources.memory_per_gpu_mb if of_gpus else resources.memory_per_cpu_mb
+    return (each or 0) * (of_gpus or resources.total_cpus(directories)) / 1024
+
+
 def words_of(setting: SizedSetting) -> Iterator[str]:
     """Yield sentences on the basis of a setting, and on what to expect of it."""
     if setting.killed:

@@ -192,6 +192,14 @@ class UsageStore:
 
     # Reading
 
+    def stamp(self) -> tuple[tuple[str, int, int], ...]:
+        """Return a value that changes with the records."""
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            return tuple(
+                sorted((it.name, it.stat().st_size, it.stat().st_mtime_ns) for it in entries)
+            )
+        return ()
+
     def columns(self) -> UsageColumns:
         """Return all jobs, each as it was recorded last, oldest first. Raises: RowtuiError."""
         try:

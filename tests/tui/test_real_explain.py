@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.mapping.files.trust import TrustStore, user_places
 from rowtui.core.project.project import Project
+from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.store import UsageStore
 from rowtui.tui.shell.app import RowtuiApp
 
 from tests.tui.hand import Hand, hand_on
@@ -278,3 +281,28 @@ async def test_at_80_columns_a_refusal_is_in_words_and_only_what_would_admit_the
         await hand.sees("WHAT IF")
         await hand.press("enter", "w")
         await hand.sees("In mapping.yml:2:")
+
+
+async def test_what_measured_jobs_need_is_tried_with_one_key(mapped: Path) -> None:
+    async with opened(mapped, (80, 24)) as (hand, environment):
+        trust(mapped, environment)
+        await hand.sees("5 eligible")
+        await hand.press("3")
+        await hand.sees("✓ goes to here on local", "4 cores")
+        await hand.press("m")
+        await hand.sees("as measured: fewer than 5")
+
+        # when: jobs of two CPUs and 10 minutes were measured
+        kind = UsageKind("relax", "local", "", "me", 1, 4, 0, None, 7200)
+        script = MeasuredBy.SCRIPT
+        used = Used(590.0, 1100.0, 2 << 20, node="n", wall_by=script, cpu_by=script)
+        UsageStore(mapped).append(
+            JobUsage(f"p-{at}", kind, at, 2, "", 0, 1.0, 1e9, used, True) for at in range(120)
+        )
+        await hand.press("r", "n")
+        await hand.sees("group 2 of 3")
+        await hand.until(lambda: hand.app.session.explanation.measured_jobs == 120)
+        await hand.press("m")
+        await hand.sees("WHAT IF", "cores 4 → 2", "2 cores · 2 GB", "00:10:00")
+        await hand.press("u")
+        await hand.sees_no("WHAT IF")

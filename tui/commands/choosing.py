@@ -154,6 +154,18 @@ def may_reset(session: Session) -> str:
     return "" if session.what_if else "there is no what-if"
 
 
+def with_measured(session: Session) -> str:
+    """Return why there is no recommendation from measured jobs to try, or ""."""
+    if reason := with_decision(session):
+        return reason
+    found = session.explanation
+    if found is None or found.measured is not None:
+        return ""
+    if found.measured_jobs >= 5:
+        return "its measured jobs need about what it requests"
+    return "fewer than 5 measured jobs ended well"
+
+
 def may_write(session: Session) -> str:
     """Return why the what-if cannot be written to a file, or ""."""
     return may_change(session) or may_reset(session)
@@ -201,6 +213,8 @@ EXPLAIN: tuple[Command, ...] = (
             "the job of the next group", "explain", 4, enabled=with_groups),
     Command("explain.previous-group", "N,left_square_bracket", "previous group",
             "the job of the previous group", "explain", enabled=with_groups),
+    Command("explain.measured", "m", "as measured", "try what the measured jobs of the action need",
+            "explain", enabled=with_measured, twin="usage --recommend"),
     Command("explain.sources", "enter", "sources",
             "open the deciding rule: the file at its line", "explain", 5,
             enabled=with_decision),

@@ -129,6 +129,14 @@ class PlanJson(TypedDict):
     packed: list[PackedSummaryJson]
     warnings: list[str]
     transfers: NotRequired[list[TransferJson]]
+    expected: NotRequired[ExpectedCostJson]
+
+
+class ExpectedCostJson(TypedDict):
+    """What `plan` expects the jobs to cost, by the median run times of `jobs` measured jobs."""
+
+    cost: CostJson
+    jobs: int
 
 
 class EarlierScriptJson(TypedDict):

@@ -24,6 +24,7 @@ from rowtui.core.project.review.views import (
     ScriptsBefore,
 )
 from rowtui.core.project.review.without import export_plan, without
+from rowtui.core.project.sizing.measured import MeasuredNeeds
 from rowtui.core.project.views.mapping_trust import MappingReview, review_file, trust
 from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
@@ -72,6 +73,7 @@ class MappingWork:
         self._polls = polls
         self._say = say
         self._synchronise = synchronise
+        self._needs = MeasuredNeeds(project)
 
     async def explain(
         self,
@@ -99,7 +101,7 @@ class MappingWork:
                     None,
                     problem=str(error),
                 )
-            return await asyncio.to_thread(
+            found = await asyncio.to_thread(
                 explain_group,
                 project,
                 action,
@@ -108,6 +110,10 @@ class MappingWork:
                 generation=self._pages.generation,
                 what_if=what_if,
             )
+            if found.decision is None:
+                return found
+            need = await asyncio.to_thread(self._needs.of, action, found.directories)
+            return found._replace(measured=need.what_if, measured_jobs=need.jobs)
 
     async def edit_workflow(self, asked: EditRequest) -> Edit:
         """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.groups.model import Status
-from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.project.views.views import Edit
 from rowtui.core.project.workflow_edit import shown_or_written, workflow_now
-from rowtui.core.usage.recommend import CPUS, MEMORY, RISK, WALLTIME, amounts_of, of_one_action
-from rowtui.core.usage.right_size import RESOURCES, RightSized, SizedSetting, right_sized
+from rowtui.core.usage.recommend import CPUS, MEMORY, RISK, of_one_action
+from rowtui.core.usage.right_size import RESOURCES, RightSized, SizedSetting, memory_gb, right_sized
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError
 
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
     from rowtui.core.mapping.model.decision import Decision
     from rowtui.core.project.project import Project
     from rowtui.core.usage.store import UsageColumns
-    from rowtui.core.workflow.model import Action, Resources
-
-_KIB_PER_GB = 1024.0 * 1024.0
+    from rowtui.core.workflow.model import Action
 
 
 class SizesEdit(NamedTuple):
@@ -136,7 +133,7 @@ def _mapped(project: Project, action: Action, sized: RightSized) -> dict[str, st
     ).decision
     if then is None or not (then.candidates or then.refusals):
         return {}
-    amounts = {CPUS: float(resources.total_cpus(size)), MEMORY: _gigabytes(resources, size)}
+    amounts = {CPUS: float(resources.total_cpus(size)), MEMORY: memory_gb(resources, size)}
     found = {}
     for resource in sorted(wanted):
         field = "cores" if resource == CPUS else "mem"
@@ -152,12 +149,6 @@ def _mapped(project: Project, action: Action, sized: RightSized) -> dict[str, st
     return found
 
 
-def _gigabytes(resources: Resources, size: int) -> float:
-    of_gpus = resources.total_gpus(size)
-    each = resources.memory_per_gpu_mb if of_gpus else resources.memory_per_cpu_mb
-    return (each or 0) * (of_gpus or resources.total_cpus(size)) / 1024
-
-
 def _place(decision: Decision, action: str) -> str:
     """Return the file and line of the action's tool in the mapping files."""
     for matched in reversed(decision.matched):
@@ -165,44 +156,3 @@ def _place(decision: Decision, action: str) -> str:
         if origin.kind == "tool" and origin.id == action and origin.place.file:
             return visible(str(origin.place))
     return f"the tool {visible(action)} of mapping.yml"
-
-
-# A recommendation as a what-if
-
-
-class MeasuredWhatIf(NamedTuple):
-    """The what-if with the recommended totals of one job; `jobs`: how many were measured."""
-
-    change: WhatIf
-    jobs: int
-
-
-def measured_what_if(
-    columns: UsageColumns, action: Action, directories: int
-) -> MeasuredWhatIf | None:
-    """Return what a job on so many directories should request; None without measured jobs."""
-    its = of_one_action(columns, action.name)
-    if not len(its):
-        return None
-    sized = right_sized(action.resources, its)
-    resources = sized.settings.resources
-    jobs = max((int(_known(it.used)) for it in amounts_of(its)), default=0)
-    values: dict[str, int] = {}
-    cores: int | None = None
-    mem: float | None = None
-    for it in sized.changed:
-        values[it.resource] = it.after
-    if CPUS in values:
-        cores = resources.total_cpus(directories)
-    if MEMORY in values:
-        mem = round(_gigabytes(resources, directories), 3)
-    seconds = resources.walltime.total_seconds(directories) if WALLTIME in values else None
-    if not values:
-        return None
-    return MeasuredWhatIf(WhatIf(Amounts(None, cores, mem), seconds), jobs)
-
-
-def _known(values: object) -> int:
-    import numpy as np
-
-    return int(np.isfinite(np.asarray(values)).sum())

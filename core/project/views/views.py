@@ -321,7 +321,9 @@ class PlacementExplanation(NamedTuple):
 
     `files`: the mapping files in effect (none: the cluster's partitions alone). `trusted`: whether
     each is trusted, and why. `loads_at`: epoch seconds of the known queue loads, 0 for none.
-    `loads`: how busy the decision's destinations are, by cluster and partition.
+    `loads`: how busy the decision's destinations are, by cluster and partition. `measured`: what
+    the action's measured jobs would request, None if they are fewer than 5 or request it already;
+    `measured_jobs`: how many there are.
     """
 
     generation: int
@@ -338,3 +340,5 @@ class PlacementExplanation(NamedTuple):
     problem: str = ""
     trusted: tuple[tuple[bool, str], ...] = ()
     loads: Loads = {}
+    measured: WhatIf | None = None
+    measured_jobs: int = 0

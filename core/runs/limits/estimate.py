@@ -20,13 +20,13 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.graph.job_model import DependencyColumns, GraphJobState
 from rowtui.core.network.graph.scheduling import remaining_seconds
 from rowtui.core.network.simulation.simulate import SimulatedWork, simulate
+from rowtui.core.project.sizing.measured import one_by_one
 from rowtui.core.runs.limits.run_times import (
     Machines,
     RunTime,
     RunTimeSource,
     machines_of,
     measured_times,
-    one_by_one,
     run_times,
 )
 from rowtui.core.runs.limits.simulation import work_of

@@ -1,11 +1,12 @@
 """How long one directory of each node takes, and the machines that a simulation runs on.
 
 Takes a project and a network; gives a `RunTime` for each node. The measured time is the median over
-the newest successful jobs of each action. A job is measured from the creation of its fence until
-its end mark, both by the clock of the file system. Where those files are elsewhere (a copy of the
-project on a cluster) or were removed (`rowtui clean`), the journal is used: from submission until
-the end was noticed, which includes the time in the queue. The time of a job that processed several
-directories one after another is divided by their number.
+the newest successful jobs of each action. If the usage of at least 5 of them is on record, their
+times are those that the jobs measured themselves. Otherwise a job is measured from the creation of
+its fence until its end mark, both by the clock of the file system. Where those files are elsewhere
+(a copy of the project on a cluster) or were removed (`rowtui clean`), the journal is used: from
+submission until the end was noticed, which includes the time in the queue. The time of a job that
+processed several directories one after another is divided by their number.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rowtui.core.clusters.config.load_node_types import memory_mb
 from rowtui.core.clusters.config.node_types import node_of, this_machine
 from rowtui.core.network.simulation.simulate import SimulatedMachines
 from rowtui.core.project.planning.statuses import has_mapping_files
+from rowtui.core.project.sizing.measured import measured_walltimes, one_by_one
 from rowtui.core.submission.plan.model import JobRecord, JobStep
 from rowtui.core.submission.sending.fence import seconds_of_job
 from rowtui.core.workflow.duration import DurationError, parse_duration
@@ -237,11 +239,12 @@ def measured_times(project: Project) -> dict[str, RunTime]:
     ran: dict[str, list[float]] = {}
     queued: dict[str, list[float]] = {}
     looked: dict[str, int] = {}
+    known = measured_walltimes(project)
     for record in project.jobs.records():  # newest first
         if record.step is not JobStep.ENDED or record.end_reason or not record.directories:
             continue
         actions = project.workflow.named(record.action)
-        if not actions or looked.get(record.action, 0) >= NEWEST:
+        if not actions or record.action in known or looked.get(record.action, 0) >= NEWEST:
             continue
         looked[record.action] = looked.get(record.action, 0) + 1
         number = one_by_one(actions[0], len(record.directories))
@@ -257,14 +260,9 @@ def measured_times(project: Project) -> dict[str, RunTime]:
     }
     for action, every in ran.items():
         found[action] = RunTime(median(every), RunTimeSource.MEASURED, len(every))
+    for action, time in known.items():
+        found[action] = RunTime(time.seconds, RunTimeSource.MEASURED, time.jobs)
     return found
-
-
-def one_by_one(action: Action, directories: int) -> int:
-    """Return how many directories a job processes one after another."""
-    if "{directory}" in action.command or action.resources.walltime.per_directory:
-        return directories
-    return 1
 
 
 def parse_seconds(text: str) -> dict[str, float]:

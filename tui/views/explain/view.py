@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar, NamedTuple
 
+from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest
@@ -298,6 +299,14 @@ class ExplainView(ScreenView):
     def command_reset(self) -> None:
         """Remove the what-if."""
         self._wonder({})
+
+    def command_measured(self) -> None:
+        """Try what the measured jobs of the action need."""
+        found = self.session.explanation
+        if found is not None and found.measured is not None:
+            self._wonder(with_change(self.form.texts, found.measured))
+            jobs = plural(found.measured_jobs, "job")
+            self.dashboard.notify(f"Recommended from {jobs} that ended well.")
 
     def command_change_a(self) -> None:
         """Try the first change."""
