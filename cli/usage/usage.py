@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.queue_text import JobName, read_job_name
@@ -16,6 +16,7 @@ from rowtui.cli.jobs.verbs import given_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.recommended import print_recommended, size_json, sizes_of
+from rowtui.cli.usage.running import running_jobs, running_json, running_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.spreadsheet import in_csv
@@ -38,6 +39,8 @@ from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import usage as to
+    from rowtui.core.project.views.views import JobView
+    from rowtui.core.usage.running import UsageNow
 
 ROW_HEADINGS = (
     "Jobs", "Failed", "CPU-hours", "Used", "Memory", "Most", "Limit", "Time", "Longest", "Limit",
@@ -45,6 +48,16 @@ ROW_HEADINGS = (
 """What stands above the numbers of `row_texts`."""
 
 _LARGEST = 200  # jobs whose details are printed one after another
+
+
+class _Shown(NamedTuple):
+    """What a call shows beside the table. `ended`: the named jobs, with their places."""
+
+    ended: Sequence[tuple[int, JobUsage]]
+    running: Sequence[tuple[JobView, UsageNow | None]]
+    older: int
+    sizes: Sequence[ActionSize] = ()
+    written: to.WrittenSizesJson | None = None
 
 
 def usage(args: argparse.Namespace, out: Output) -> int:
@@ -78,23 +91,32 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         return 0
     found = _named(columns, names)
     jobs = [job for _, job in found]
+    missing = [name for name in names if not _any(jobs, name) or not name.of_one]
+    running = run_async(running_jobs(project, missing)) if missing else []
     older = 0 if names else project.usage.unmeasured_count(everything)
-    lacking = [text for text, name in zip(args.jobs, names, strict=True) if not _any(jobs, name)]
+    shown = _Shown(found, running, older)
+    lacking = [
+        text
+        for text, name in zip(args.jobs, names, strict=True)
+        if not _any(jobs, name) and not any(name.means(view.record) for view, _ in running)
+    ]
     for text in lacking:
-        out.warn(f"job {visible(text)} has not ended, or nothing is known of what it used")
+        out.warn(f"job {visible(text)} does not run, or nothing is known of what it used")
     if args.write:
         from rowtui.cli.usage.right_size import write_recommended  # loads the mapper
 
         code, written = write_recommended(args, project, columns, out)
         if args.json:
-            out.json(_json(args, columns, costs, found, older, written))
+            out.json(_json(args, columns, costs, shown._replace(written=written)))
         return code
     sizes = sizes_of(project, columns, args.risk) if args.recommend else []
     if args.json:
-        out.json(_json(args, columns, costs, found, older, sizes=sizes))
+        out.json(_json(args, columns, costs, shown._replace(sizes=sizes)))
     elif names:
-        for number, job in enumerate(jobs):
-            out.lines([""] * bool(number) + list(_job_lines(job, out)))
+        texts = [_job_lines(job, out) for job in jobs]
+        texts += [running_lines(*each, out) for each in running]
+        for number, lines in enumerate(texts):
+            out.lines([""] * bool(number) + list(lines))
     elif args.recommend:
         print_recommended(sizes, out)
     elif not len(columns):
@@ -290,10 +312,7 @@ def _json(
     args: argparse.Namespace,
     columns: UsageColumns,
     costs: JobCosts,
-    jobs: Sequence[tuple[int, JobUsage]],
-    older: int,
-    written: to.WrittenSizesJson | None = None,
-    sizes: Sequence[ActionSize] = (),
+    shown: _Shown,
 ) -> to.UsageJson:
     by_name = {row.name: row for row in cost_table(columns, costs, args.by)}
     return {
@@ -301,11 +320,12 @@ def _json(
         "by": args.by,
         "groups": [_row_json(row, by_name[row.name]) for row in usage_table(columns, args.by)],
         "total": _row_json(total_row(columns), total_costs(costs)) if len(columns) else None,
-        "jobs": [job_json(job, costs.of(at)) for at, job in jobs],
-        "recommended": [size_json(size) for size in sizes],
-        "write": written,
+        "jobs": [job_json(job, costs.of(at)) for at, job in shown.ended],
+        "running": [running_json(view, now) for view, now in shown.running if now is not None],
+        "recommended": [size_json(size) for size in shown.sizes],
+        "write": shown.written,
         "damaged_records": columns.damaged,
-        "unmeasured_jobs": older,
+        "unmeasured_jobs": shown.older,
     }
 
 

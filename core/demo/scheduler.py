@@ -272,6 +272,10 @@ class SimulatedScheduler:
         """Return nothing: nothing runs, so nothing is used."""
         return {}
 
+    async def measured_now(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured]:
+        """Return nothing: nothing runs, so nothing is used."""
+        return {}
+
     async def _held(self, jobs: Sequence[JobKey], *, held: bool) -> tuple[JobAnswer, ...]:
         if why := await self._away():
             return tuple(JobAnswer(key, why) for key in jobs)

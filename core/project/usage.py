@@ -9,19 +9,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle, token_in_queue
+from rowtui.core.clusters.schedulers.base import (
+    JobKey,
+    array_of,
+    is_in_bundle,
+    token_in_queue,
+)
 from rowtui.core.clusters.schedulers.measured import Measured, combined, with_more
-from rowtui.core.submission.plan.model import JobStep, PlannedJob
+from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
 from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.running import UsageNow
 from rowtui.core.usage.store import UsageColumns, UsageStore
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster, EnergyFactors
     from rowtui.core.project.project import Project
+    from rowtui.core.project.views.views import JobView
     from rowtui.core.submission.reconcile.ending import FinishedJob
     from rowtui.core.usage.costs import JobCosts
 
@@ -64,6 +71,66 @@ class ProjectUsage:
             return columns
         await asyncio.to_thread(self._save, found)
         return await asyncio.to_thread(self.store.columns)
+
+    async def now(self, jobs: Sequence[JobView], *, by_hand: bool = False) -> dict[str, UsageNow]:
+        """Return what running jobs have used up to now, by their tokens.
+
+        `jobs`: as of the last poll of their queues. Each cluster is asked at most once in each
+        polling interval (`by_hand`: once in some seconds); its jobs are missing if it was not asked
+        or did not answer.
+        """
+        known = await asyncio.to_thread(self._requested, [job.record for job in jobs])
+        asked: dict[str, dict[str, JobKey]] = {}
+        for job in jobs:
+            token = job.record.token
+            if token in known and job.elapsed is not None:
+                known[token] = known[token]._replace(wall=float(job.elapsed))
+            if token in known and is_in_bundle(token):
+                problem = "only its whole bundle can be measured while it runs"
+                known[token] = known[token]._replace(problem=problem)
+            elif token in known:
+                asked.setdefault(job.record.cluster, {})[token] = job.record.key
+        looks = self.project.jobs.queues.looks
+
+        async def ask(cluster: str, keys: Mapping[str, JobKey]) -> None:
+            tokens = {key: array_of(token, key.task) for token, key in keys.items()}
+            found = await looks.measured_now(cluster, tokens, by_hand=by_hand)
+            for token, key in keys.items():
+                if found is None:
+                    del known[token]
+                elif key in found:
+                    known[token] = known[token].measured(found[key])
+                else:
+                    problem = f"{cluster} does not report what it uses"
+                    known[token] = known[token]._replace(problem=problem)
+
+        await asyncio.gather(*(ask(*each) for each in asked.items()))
+        return known
+
+    def ended(self, record: JobRecord) -> UsageNow | None:
+        """Return what an ended job used; None if that is unknown. Waits for the disk."""
+        job = self.store.columns().find(record.token)
+        now = self._requested([record]).get(record.token)
+        if job is None or now is None:
+            return None
+        return now._replace(running=False).measured(job.used)
+
+    def _requested(self, records: Sequence[JobRecord]) -> dict[str, UsageNow]:
+        """Return what jobs requested, by their tokens, as far as their plans can be read."""
+        tokens = {record.token for record in records}
+        found, now = {}, time.time()
+        for plan_id in dict.fromkeys(record.plan_id for record in records):
+            try:
+                plan = self.project.jobs.plan(plan_id)
+            except RowtuiError:
+                continue
+            for job in plan.jobs:
+                if job.token in tokens:
+                    limit = None if job.memory_mb is None else job.memory_mb * 1024
+                    found[job.token] = UsageNow(
+                        now, None, job.walltime_seconds, None, job.cpus, None, limit
+                    )
+        return found
 
     async def with_unmeasured(self) -> UsageColumns:
         """Return the usage of all jobs of the journal that ended, also of those without a record.

@@ -319,6 +319,18 @@ class UsageColumns:
         texts = {line: str(self.text(line) or "") for line in self.lines("prefix")}
         return {f"{texts[line]}{number if number >= 0 else ''}" for line, number in rows}
 
+    def find(self, token: str) -> JobUsage | None:
+        """Return one job by its token; None if it is not there."""
+        import numpy as np
+
+        prefix, number = _split(token)
+        for line in self.lines("prefix"):
+            if self.text(line) == prefix:
+                is_it = (self.column("prefix") == line) & (self.column("number") == number)
+                for row in self.rows[np.flatnonzero(is_it)[-1:]].tolist():
+                    return self._job(row)
+        return None
+
     def jobs(self) -> Iterator[JobUsage]:
         """Yield each job."""
         for row in self.rows.tolist():

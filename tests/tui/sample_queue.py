@@ -20,6 +20,7 @@ from rowtui.core.project.queue.views import (
     QueueRequest,
 )
 from rowtui.core.project.views.views import JobsView, JobView
+from rowtui.core.usage.running import UsageNow
 
 if TYPE_CHECKING:
     from tests.tui.sample import SampleEngine
@@ -38,6 +39,8 @@ class SampleQueue:
         self.book = QueueBook()
         self.asked: list[QueueRequest] = []
         self.estimates: list[bool] = []  # of the details that were asked for
+        self.asked_used: list[RowKey] = []
+        self.used: dict[int, UsageNow] = {}  # by the job's id
         self.foreign: tuple[Foreign, ...] = ()
 
     def all_jobs(self) -> JobsView:
@@ -88,6 +91,10 @@ class SampleQueue:
 
     async def jobs_named(self, label: str) -> JobView | None:
         return self.book.named(label)
+
+    async def queue_used(self, key: RowKey) -> UsageNow | None:
+        self.asked_used.append(key)
+        return self.used.get(key.id)
 
     async def queue_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
         self.estimates.append(estimate)

@@ -91,6 +91,27 @@ class JobUsageJson(TypedDict):
     carbon_g: float | None
 
 
+class RunningJobJson(TypedDict):
+    """What a running job has used up to now. `near_limits`: `memory`, `time` from 90 % on.
+
+    `memory_kib`: the most that its scheduler saw, or what its processes have at this moment.
+    """
+
+    id: str
+    token: str
+    action: str
+    cluster: str
+    measured_at: str | None
+    wall_seconds: float | None
+    requested_wall_seconds: float | None
+    cpu_seconds: float | None
+    cpus: int
+    memory_kib: int | None
+    requested_memory_kib: int | None
+    near_limits: list[str]
+    problem: str | None
+
+
 class RecommendedJson(TypedDict):
     """What the jobs of an action should request. `risk`: share of jobs that would exceed it.
 
@@ -163,10 +184,9 @@ class WrittenSizesJson(TypedDict):
 
 
 class UsageJson(TypedDict):
-    """`usage`. `jobs`: only where jobs are named; `recommended`: only with `--recommend`.
-
-    `unmeasured_jobs`: ended jobs without a record, which are in no other number. `write`:
-    only with `--write`.
+    """`usage`. `jobs` (ended) and `running`: only those that are named; `recommended`: only with
+    `--recommend`; `write`: only with `--write`. `unmeasured_jobs`: ended jobs without a record,
+    which are in no other number.
     """
 
     version: int
@@ -174,6 +194,7 @@ class UsageJson(TypedDict):
     groups: list[UsageOfJobsJson]
     total: UsageOfJobsJson | None
     jobs: list[JobUsageJson]
+    running: list[RunningJobJson]
     recommended: list[RecommendedJson]
     write: WrittenSizesJson | None
     damaged_records: int

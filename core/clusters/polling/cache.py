@@ -73,13 +73,14 @@ def cache_name(cluster: Cluster, environ: Mapping[str, str]) -> str:
 
 
 class PollCache:
-    """The files of one queue: `<name>.json`, `<name>.lock`, `<name>.submitted`."""
+    """The files of one queue: `<name>.json`, `.lock`, `.submitted`, `.measured`."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder
         self._answer = folder / f"{name}.json"
         self._lock = folder / f"{name}.lock"
         self._submitted = folder / f"{name}.submitted"
+        self._measured = folder / f"{name}.measured"
         self._seen: tuple[int, int, int] | None = None
 
     def has_changed(self) -> bool:
@@ -137,6 +138,23 @@ class PollCache:
                 os.pwrite(fd, f"{at!r:<31}\n".encode(), 0)  # fixed length, replaces older text
             finally:
                 os.close(fd)
+
+    def take_turn(self, now: float, seconds: float) -> bool:
+        """Whether no process asked what running jobs use within `seconds`. If so, note it.
+
+        Two processes at the same moment may both have their turn.
+        """
+        try:
+            age = now - os.stat(self._measured).st_mtime
+        except OSError:
+            age = math.inf
+        if 0.0 <= age < seconds:
+            return False
+        with contextlib.suppress(OSError):
+            self._make_folder()
+            self._measured.touch(mode=0o600)
+            os.utime(self._measured, (now, now))
+        return True
 
     def try_lock(self) -> CacheLock | None:
         """Take the lock for querying the scheduler; None while another process holds it.

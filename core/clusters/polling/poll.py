@@ -12,9 +12,9 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,13 +28,15 @@ from rowtui.core.clusters.polling.cache import (
     queues_folder,
 )
 from rowtui.core.clusters.polling.policy import (
+    BY_HAND_SECONDS,
     PollHistory,
     after_answer,
     after_error,
     is_due,
     next_look,
 )
-from rowtui.core.clusters.schedulers.base import QueueSnapshot, Scheduler
+from rowtui.core.clusters.schedulers.base import JobKey, QueueSnapshot, Scheduler
+from rowtui.core.clusters.schedulers.measured import Measured
 
 WAIT_SECONDS = 5.0  # longest wait for the answer of another process
 _TRY_SECONDS = 0.05  # between two attempts to take the lock
@@ -139,6 +141,23 @@ class Poll:
         if self._is_kept:
             await self._learn()
         return self._polled()
+
+    async def measured_now(
+        self, jobs: Mapping[JobKey, str], *, by_hand: bool = False
+    ) -> Mapping[JobKey, Measured] | None:
+        """Return what running jobs have used. `jobs`: with their tokens in the queue.
+
+        None if the scheduler did not answer, or if it was asked less than the polling interval ago
+        by any process of this user (`by_hand`: the user requested it, so a few seconds ago).
+        """
+        if self._is_kept:
+            seconds = BY_HAND_SECONDS if by_hand else self.cluster.poll_seconds
+            if not await _in_thread(partial(self._files.take_turn, self._clock(), seconds)):
+                return None
+        try:
+            return await self.scheduler.measured_now(jobs)
+        except (RowtuiError, OSError):
+            return None
 
     def submitted(self) -> None:
         """Record that jobs were submitted, so that the queue is polled soon by any process."""

@@ -351,3 +351,11 @@ class Scheduler(Protocol):
         the query failed; an empty answer if the site keeps no accounts.
         """
         ...
+
+    async def measured_now(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured] | None:
+        """Return what running jobs have used up to now.
+
+        `jobs`: with their tokens in the queue. Jobs of which nothing is known are missing. None if
+        the query failed; an empty answer if the scheduler does not measure running jobs.
+        """
+        ...

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         LogState,
         LogTail,
     )
+    from rowtui.core.usage.running import UsageNow
 
 
 class JobsService(Protocol):
@@ -89,6 +90,14 @@ class QueueService(Protocol):
         """Return what its scheduler reports about a job, at most a minute ago.
 
         `estimate`: also when the job starts. The answer states what a scheduler does not offer.
+        """
+        ...
+
+    async def used(self, key: RowKey) -> UsageNow | None:
+        """Return what a job of this project uses now, or used if it has ended.
+
+        A cluster is asked at most once in each polling interval: None if it was asked by now, or
+        if nothing is known.
         """
         ...
 

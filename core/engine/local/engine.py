@@ -16,7 +16,8 @@ from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.engine.api.engine import TERMINAL_NOTICE, ProjectSnapshot
 from rowtui.core.engine.local.arrivals import Arrivals, SavedTurn
 from rowtui.core.engine.local.clusters import ClustersWork
-from rowtui.core.engine.local.jobs import JobsWork, LogsWork, QueueWork
+from rowtui.core.engine.local.jobs import JobsWork, QueueWork
+from rowtui.core.engine.local.logs import LogsWork
 from rowtui.core.engine.local.pages import GroupsWork, ListPages
 from rowtui.core.engine.local.planned_run import PlannedRun
 from rowtui.core.engine.local.polling import ClusterPolls

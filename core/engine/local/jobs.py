@@ -1,4 +1,4 @@
-"""Jobs for a screen: records and verbs, pages of the queue, details on demand, and logs.
+"""Jobs for a screen: records and verbs, pages of the queue, and details on demand.
 
 The book of all jobs is processed in a thread, one call at a time. Queries that load a scheduler
 (the details of a job, all users' jobs) are made on demand, and their answers are cached for a
@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.filter import refuse_bad_pattern
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobKey, JobState
 from rowtui.core.clusters.schedulers.kind import Everybody, scheduler_kind
 from rowtui.core.project.queue.book import QueueBook
@@ -34,15 +31,14 @@ from rowtui.core.project.queue.views import (
     QueuePage,
     QueueRequest,
 )
-from rowtui.core.project.views.log_book import TROUBLE, LogBook
-from rowtui.core.project.views.logs import LocalLog
-from rowtui.core.project.views.views import ROW, JobsView, JobView, LogHit, LogPage, LogState
+from rowtui.core.project.views.views import JobsView, JobView
+from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.sending.fence import seconds_of_job
 
 if TYPE_CHECKING:
     from rowtui.core.engine.local.polling import ClusterPolls
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import LogTail
+    from rowtui.core.usage.running import UsageNow
 
 
 KEPT_SECONDS = 60.0
@@ -56,6 +52,9 @@ MOST_FOREIGN = 20_000
 
 MOST_KEPT = 100
 """Cached details."""
+
+MOST_MEASURED = 400
+"""Running jobs of one cluster whose use is asked for at once."""
 
 MOST_LOOKED_AT = 2_000
 """Directories of one job that are checked for completion."""
@@ -73,6 +72,7 @@ class QueueWork:
         self._book = QueueBook()
         self._lock = asyncio.Lock()
         self._details: dict[RowKey, JobDetail] = {}
+        self._used: dict[str, UsageNow] = {}  # of running jobs, by their tokens
         self._everybody: dict[str, tuple[float, Everybody]] = {}
         self._asking: asyncio.Task[None] | None = None
 
@@ -160,6 +160,39 @@ class QueueWork:
             del self._details[next(iter(self._details))]
         self._details[key] = detail
         return detail
+
+    async def used(self, key: RowKey) -> UsageNow | None:
+        """Return what a job of this project uses now, or used if it has ended."""
+        entry = await self._aside(self._book.job, key)
+        if entry is None or entry.view is None or key.folded:
+            return None
+        record = entry.view.record
+        if record.step is JobStep.ENDED:
+            return await asyncio.to_thread(self._project.usage.ended, record)
+        if entry.state is not JobState.RUNNING:
+            return None
+        views = [entry.view]
+        scheduler = self._project.connections.scheduler(entry.cluster)
+        if scheduler is not None and scheduler.shared:  # one request for many jobs
+            views += await self._aside(self._running_beside, entry)
+        self._used |= await self._project.usage.now(views)
+        used = self._used.get(record.token)
+        while len(self._used) > 2 * MOST_MEASURED:
+            del self._used[next(iter(self._used))]
+        return used
+
+    def _running_beside(self, entry: QueueEntry) -> list[JobView]:
+        """Return other running jobs of this project in the same queue."""
+        found: list[JobView] = []
+        for other in self._book.table.by_key.values():
+            view = other.view
+            if view is None or other.cluster != entry.cluster or view is entry.view:
+                continue
+            if other.state is JobState.RUNNING and view.record.step is not JobStep.ENDED:
+                found.append(view)
+                if len(found) >= MOST_MEASURED:
+                    break
+        return found
 
     async def _ask_detail(self, key: RowKey, entry: QueueEntry, estimate: bool) -> JobDetail:
         job = entry.view.record.key if entry.view is not None else JobKey(key.id, key.task)
@@ -310,91 +343,3 @@ def acted(answers: Sequence[JobAnswer]) -> Acted:
     """Return a summary of the answers; the first refused ones are listed."""
     refused = [answer for answer in answers if answer.error]
     return Acted(len(answers) - len(refused), len(refused), tuple(refused[:MOST_SHOWN]))
-
-
-# The logs that a screen shows: the open one, and a few recent ones.
-
-
-KEPT_BOOKS = 3
-
-MOST_STEPS = 1_000
-"""The number of ways to match a pattern at one place of a row, which may have 2,000 characters."""
-
-
-class LogsWork:
-    """The logs of one project's jobs: the open one, and a few recent ones."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._books: OrderedDict[tuple[str, int], LogBook] = OrderedDict()
-
-    async def look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
-        """Return what is known of a job's log now; with `earlier`, also some rows before
-        the first.
-        """
-        try:
-            book = await self._book(token, width)
-            return await (book.earlier() if earlier else book.look())
-        except RowtuiError as error:
-            known = self._books.get((token, width))
-            state = known.state if known is not None else LogState("")
-            return state._replace(error=error.message)
-
-    async def page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
-        """Return rows of a log that was opened with `look`. Raises: RowtuiError."""
-        return await self._known(token, width).page(start, length)
-
-    async def find(
-        self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
-    ) -> LogHit:
-        """Return the next row with this text; see `LogsService.find`. Raises: RowtuiError."""
-        pattern, quick = _pattern(text)
-        book = self._known(token, width)
-        return await book.find(pattern, start, backwards=backwards, quick=quick)
-
-    def _known(self, token: str, width: int) -> LogBook:
-        book = self._books.get((token, width))
-        if book is None:
-            raise RowtuiError("that log was not looked at yet")
-        return book
-
-    async def _book(self, token: str, width: int) -> LogBook:
-        key = (token, width)
-        book = self._books.get(key)
-        if book is None:
-            book = self._books[key] = await self._open(token, width)
-            while len(self._books) > KEPT_BOOKS:
-                self._books.popitem(last=False)
-        self._books.move_to_end(key)
-        return book
-
-    async def _open(self, token: str, width: int) -> LogBook:
-        jobs = self._project.jobs
-        records = await asyncio.to_thread(jobs.records)
-        record = next((it for it in records if it.token == token), None)
-        if record is None:
-            raise RowtuiError("this job is not on record")
-        if not record.log_path:
-            raise RowtuiError("the job wrote to the terminal that it ran in")
-        log = await jobs.log(record)
-        return LogBook(log, far=not isinstance(log, LocalLog), width=width)
-
-    async def tail(self, token: str, lines: int) -> LogTail:
-        """Return the last lines of a job's log."""
-        return await self._project.jobs.log_tail(token, lines)
-
-
-def _pattern(text: str) -> tuple[re.Pattern[bytes], bool]:
-    """Return the pattern of a search text, and whether it can search whole blocks at once.
-
-    The text is `~` and a regular expression (`.*` at most once), "!" for likely errors, or a plain
-    text; a text in lower case also matches upper case. Raises: RowtuiError for an invalid
-    expression.
-    """
-    if text == "!":
-        return re.compile(TROUBLE), True
-    flags = re.IGNORECASE if text == text.lower() else 0
-    if text.startswith("~"):
-        refuse_bad_pattern(text[1:], 2, MOST_STEPS)
-        return re.compile(text[1:].encode("utf-8", "surrogateescape"), flags), False
-    return re.compile(re.escape(text.encode("utf-8", "surrogateescape")), flags), True

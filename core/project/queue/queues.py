@@ -22,6 +22,7 @@ from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling.policy import PollPace, pace_of
 from rowtui.core.clusters.polling.poll import Poll, Polled
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, QueueSnapshot, Scheduler
+from rowtui.core.clusters.schedulers.measured import Measured
 from rowtui.core.project.context.cluster_context import REST_SECONDS
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.state.model import Submitted
@@ -106,6 +107,21 @@ class Looks:
                 polled = replace(polled, snapshot=replace(polled.snapshot, jobs=jobs))
         self.latest[name] = polled
         return polled
+
+    async def measured_now(
+        self, name: str, jobs: Mapping[JobKey, str], *, by_hand: bool = False
+    ) -> Mapping[JobKey, Measured] | None:
+        """Return what running jobs of a cluster have used; None if it is not asked now.
+
+        See `Poll.measured_now`.
+        """
+        connections = self.around.connections
+        if connections.known(name) is None or connections.login_needed(name):
+            return None
+        scheduler = connections.scheduler(name)
+        if scheduler is None or scheduler.immediate:
+            return None
+        return await self._poll(name, scheduler).measured_now(jobs, by_hand=by_hand)
 
     def submitted(self, cluster: str) -> None:
         """Poll this cluster soon, because jobs were sent to it."""

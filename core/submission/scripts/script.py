@@ -9,9 +9,9 @@ and id of the job; `rowtui_run`, the number of earlier starts, or nothing; `rowt
 beginning of a staged file (one action, its name), and `rowtui_action`, as formats for printf;
 `rowtui_products`, `rowtui_workspace`, `rowtui_directories`; `rowtui_not_utf8`, an array with an
 entry at the index of each name that is not UTF-8; `rowtui_requires`, if the job needs products of
-other jobs: paths in the workspace; `rowtui_gpus`, how many GPUs the job requested, if any. Exit codes: 1 setup or a `{directories}` command failed, 2 a
-`{directory}` command failed, 3 the report failed, 4 a required path is missing, 128 + n stopped by
-signal n (138: by the time limit).
+other jobs: paths in the workspace; `rowtui_gpus`, how many GPUs the job requested, if any. Exit
+codes: 1 setup or a `{directories}` command failed, 2 a `{directory}` command failed, 3 the report
+failed, 4 a required path is missing, 128 + n stopped by signal n (138: by the time limit).
 
 The format follows the output of Row 1.1.
 """

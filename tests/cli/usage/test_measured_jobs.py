@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -196,3 +196,81 @@ def test_a_job_that_is_killed_for_its_memory_shows_the_limit_that_it_reached(
 
     # Accounting has a job only some time after its end.
     eventually(text, lambda shown: "reached its limit of 50 MB" in shown, within=30)
+
+
+def running(shell: Shell, cluster: str | None, *ids: str) -> list[dict[str, Any]]:
+    """What running jobs use, once their CPU time and memory are known."""
+
+    def look() -> list[dict[str, Any]]:
+        # No command asks a cluster again within five seconds after another.
+        found = json.loads(shell.succeed("usage", *ids, "--json", cluster=cluster))["running"]
+        assert found
+        assert all(job["cpu_seconds"] and job["memory_kib"] for job in found), found
+        return list(found)
+
+    return eventually(look, within=60, every=2, what="what running jobs use")
+
+
+def spin_until_stopped(shell: Shell, names: str) -> None:
+    project(shell, names, "resources.memory_per_cpu_mb = 2000\n")
+    text = (shell.folder / "workflow.toml").read_text()
+    assert f' {SECONDS}"' in text
+    (shell.folder / "workflow.toml").write_text(text.replace(f' {SECONDS}"', ' 250"'))
+
+
+def test_what_a_running_job_uses_on_this_machine(empty_folder: Shell) -> None:
+    spin_until_stopped(empty_folder, "a")
+    empty_folder.succeed("submit", "--yes", "--detach", cluster="local")
+    [job] = running(empty_folder, "local", "1")
+    try:
+        assert job["memory_kib"] >= MB << 10
+        assert job["requested_memory_kib"] == 2000 << 10
+        assert job["requested_wall_seconds"] == 300
+        assert job["wall_seconds"] > 0
+        assert job["near_limits"] == []
+        text = empty_folder.succeed("usage", "1", cluster="local")
+        assert "running  memory" in text
+        assert " of 00:05:00" in text
+    finally:
+        empty_folder.succeed("cancel", "--yes", "1", cluster="local")
+
+
+@pytest.mark.slurm
+def test_what_running_tasks_use_on_slurm(empty_folder: Shell, slurm: SlurmCluster) -> None:
+    empty_folder.environment["SLURM_CONF"] = str(slurm.conf)
+    spin_until_stopped(empty_folder, "ab")
+    empty_folder.succeed("submit", "--yes", "--array", cluster=None)
+    listed = json.loads(empty_folder.succeed("show", "jobs", "--json", cluster=None))["jobs"]
+    array = listed[0]["id"].partition("_")[0]
+    try:
+        jobs = running(empty_folder, None, array)
+        assert [job["id"] for job in jobs] == [f"{array}_{number}" for number in (0, 1)]
+        for job in jobs:
+            assert MB << 10 <= job["memory_kib"] < 2 * MB << 10
+    finally:
+        empty_folder.succeed("cancel", "--yes", array, cluster=None)
+
+
+def test_what_a_running_job_uses_on_grid_engine(
+    empty_folder: Shell, grid_engine: GridEngineCluster
+) -> None:
+    empty_folder.environment |= grid_engine.env
+    empty_folder.prefix = tuple(grid_engine.enter)
+    spin_until_stopped(empty_folder, "a")
+    configure(
+        empty_folder,
+        '[[cluster]]\nname = "engine"\nscheduler = "grid_engine"\nidentify.always = true\n'
+        'partition = [{ name = "all.q", parallel_environment = "smp" }]\n',
+    )
+    empty_folder.succeed("submit", "--yes", cluster=None)
+    [listed] = json.loads(empty_folder.succeed("show", "jobs", "--json", cluster=None))["jobs"]
+
+    def look() -> list[dict[str, Any]]:
+        out = empty_folder.succeed("usage", listed["id"], "--json", cluster=None)
+        found = json.loads(out)["running"]
+        assert found
+        return list(found)
+
+    [job] = eventually(look, within=60, every=2, what="the running job")
+    assert job["wall_seconds"] is not None
+    empty_folder.succeed("cancel", "--yes", listed["id"], cluster=None)

@@ -89,6 +89,18 @@ def test_the_last_record_of_a_job_counts(tmp_path: Path) -> None:
     assert found[-1].complete
 
 
+def test_a_job_is_found_by_its_token(tmp_path: Path) -> None:
+    jobs = [job(token) for token in ("abc-1", "abc-11", "abd-1", "x~3", "no number", "abc-0a.12")]
+    UsageStore(tmp_path).append([*jobs, job("abc-11", job_id=99)])
+    columns = UsageStore(tmp_path).columns()
+    for one in jobs:
+        found = columns.find(one.token)
+        assert found is not None
+        assert found == one._replace(job_id=99 if one.token == "abc-11" else one.job_id)
+    assert columns.find("abc-2") is None
+    assert columns.find("") is None
+
+
 def test_several_writers_lose_nothing(tmp_path: Path) -> None:
     code = """
 import sys

@@ -35,6 +35,7 @@ from rowtui.tui.views.queue.table import (
     QueueVerbs,
     queue_values,
 )
+from rowtui.tui.views.queue.used import JobsUsed
 from rowtui.tui.views.queue.why_page import WAITS, WhyScreen, row_lines
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.chrome import Panel, set_titles
@@ -65,6 +66,7 @@ class QueueView(QueueVerbs):
         self._seen: object = None  # The poll of the queues from which the rows are.
         self._sorted = SORTS[0]
         self._details: dict[RowKey, JobDetail] = {}
+        self._used = JobsUsed(self, self._show_job)
         self._columns_for = 0  # The width for which the columns were chosen.
         self._marking = QueueMarking(
             self.dashboard,
@@ -178,6 +180,7 @@ class QueueView(QueueVerbs):
             if page.followed is not None:
                 session.job_to_show = ""
         self._take_row()
+        self._used.ask(self.session.queue_row)
         self._titles()
         self._show_job()
         self.show_bottom()
@@ -249,7 +252,7 @@ class QueueView(QueueVerbs):
         detail = self._details.get(row.key)
         if detail is not None and abs(now - detail.at) > DETAIL_SECONDS:
             detail = None
-        panel.show(row_lines(row, detail, now, panel.size.width))
+        panel.show(row_lines(row, detail, now, panel.size.width, self._used.known.get(row.key)))
         title = f"{called(row.label).capitalize()}{row.tasks if row.tasks.startswith('[') else ''}"
         if row.state in WAITS:
             title += " · why is it not running?"
@@ -268,6 +271,7 @@ class QueueView(QueueVerbs):
         """Choose the job under the cursor."""
         if not self.session.job_to_show:
             self._take_row()
+        self._used.ask(self.session.queue_row)
         self._show_job()
         self.show_bottom()
 

@@ -9,6 +9,7 @@ from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.queue.rows import QueueRow
 from rowtui.core.project.queue.views import JobDetail
+from rowtui.core.usage.running import UsageNow
 from rowtui.tui.shell.session import Session, describe
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import Dialog
@@ -24,15 +25,24 @@ from textual.binding import Binding
 
 
 WAITS = (JobState.PENDING, JobState.HELD)
+OLD = 20.0
+"""Seconds from which the age of a measurement is shown."""
 NAME = 16
 """Columns of the names on the left."""
 
 
-def row_lines(row: QueueRow, detail: JobDetail | None, now: float, width: int) -> list[Line]:
+def row_lines(
+    row: QueueRow,
+    detail: JobDetail | None,
+    now: float,
+    width: int,
+    used: UsageNow | None = None,
+) -> list[Line]:
     """Return all information about a row, the most useful lines first. `now` is in epoch
     seconds.
     """
     lines = explained(row, now, width)
+    lines += used_lines(used, now, width) if used is not None else []
     lines += detail_lines(detail, now, width) if detail is not None else []
     place = row.cluster + (f"/{row.partition}" if row.partition else "")
     if row.key.folded:
@@ -90,6 +100,20 @@ def explained(row: QueueRow, now: float, width: int) -> list[Line]:
     if told.hint:
         lines += wrapped(line(f"  {told.hint}"), width, 2)
     return lines
+
+
+def used_lines(used: UsageNow, now: float, width: int) -> list[Line]:
+    """Return what a job has used against what it requested; limits that are near come first."""
+    if used.problem or not used.words:
+        return []
+    name = "uses" if used.running else "used"
+    told: list[str | tuple[str, str]] = [(f"{name:<{NAME}}", "dim")]
+    if used.warning:
+        told.append((f"▲ {used.warning}: ", "warning"))
+    told.append(used.words)
+    if used.running and now - used.at >= OLD:
+        told.append((f" · {ago(used.at, now)}", "dim"))
+    return wrapped(line(*told), width, NAME)
 
 
 def detail_lines(detail: JobDetail, now: float, width: int) -> list[Line]:

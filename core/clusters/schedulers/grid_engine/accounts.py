@@ -92,6 +92,33 @@ def read_usage(stdout: bytes, wanted: Mapping[JobKey, str]) -> dict[JobKey, Meas
     return found
 
 
+def read_usage_now(stdout: bytes, wanted: Mapping[JobKey, str]) -> dict[JobKey, Measured]:
+    """Return what running jobs have used, from the usage lines of `qstat -j`.
+
+    A line has the number of a task, 1 for a job that is no array: `usage    1:  cpu=00:00:05,
+    mem=0.1 GBs, io=0.0, vmem=10.5M, maxvmem=12.1M`. `vmem` is address space, which says little;
+    some versions add `rss` and `maxrss`.
+    """
+    found: dict[JobKey, Measured] = {}
+    number, token = 0, ""
+    for line in stdout.decode("utf-8", "replace").split("\n"):
+        if match := re.match(r"job_number:\s*([0-9]{1,18})\s*$", line):
+            number, token = int(match[1]), ""
+        elif match := re.match(r"job_name:\s*(.*)$", line):
+            token = name_and_token(match[1].strip())[1]
+        elif match := re.match(r"usage\s+([0-9]{1,9}):(.*)$", line):
+            words = dict(part.strip().partition("=")[::2] for part in match[2].split(","))
+            for key in (JobKey(number), JobKey(number, int(match[1]) - 1)):
+                if key not in wanted or token not in ("", array_of(wanted[key], key.task)):
+                    continue
+                cpu = seconds_of(words["cpu"]) if words.get("cpu") else None
+                memory = _kibibytes(words.get("maxrss", "")) or _kibibytes(words.get("rss", ""))
+                found[key] = Measured(
+                    MeasuredBy.SCHEDULER, cpu=None if cpu is None else float(cpu), memory=memory
+                )
+    return found
+
+
 def _seconds(text: str) -> float | None:
     try:
         return float(text.removesuffix("s"))

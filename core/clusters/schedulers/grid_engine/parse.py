@@ -284,12 +284,17 @@ def _utc(text: str) -> float:
 
 
 def seconds_of(text: str) -> int | None:
-    """Return `8`, `14s` or `1:02:03` in seconds; None for INFINITY and similar texts."""
+    """Return `8`, `14s`, `1:02:03` or `1:00:02:03` (with days) in seconds; None for INFINITY and
+    similar texts.
+    """
     parts = text.strip().removesuffix("s").split(":")
     try:
         numbers = [float(part or 0) for part in parts]
     except ValueError:
         return None
+    if len(numbers) == 4:
+        days, *numbers = numbers
+        numbers[0] += days * 24
     total = 0.0
     for number in numbers:
         total = total * 60 + number

@@ -31,6 +31,7 @@ from rowtui.core.clusters.schedulers.grid_engine.accounts import (
     keeps_no_accounts,
     read_accounts,
     read_usage,
+    read_usage_now,
 )
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
     MARK,
@@ -207,6 +208,18 @@ class GridEngineScheduler:
                 found |= await asyncio.to_thread(read_usage, stdout, jobs)
             except (_NoAnswerError, QstatFormatError):
                 return None
+        return found
+
+    async def measured_now(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured] | None:
+        """Run `qstat -j` for these jobs, in batches. See `Scheduler`."""
+        found: dict[JobKey, Measured] = {}
+        ids = sorted({key.id for key in jobs})
+        for start in range(0, len(ids), BATCH):
+            batch = ",".join(map(str, ids[start : start + BATCH]))
+            result = await self._ask(["qstat", "-j", batch])
+            if result.exit_status != 0 and not knows_none(result):
+                return None
+            found |= read_usage_now(result.stdout, jobs)
         return found
 
     async def _request(

@@ -13,6 +13,7 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,7 +114,9 @@ def processes_of_job(
     marks = {b"ROWTUI_TOKEN=" + token.encode("utf-8", "surrogateescape")}
     if queue is not None:
         marks.add(b"=".join(queue_variable(queue)))
-    oldest = 0 if leader is None else _start_of(leader)
+    # The leader may have ended and wait to be reaped.
+    fields = [] if leader is None else _fields(leader)
+    oldest = int(fields[19]) if len(fields) >= 20 else 0
     for process in seen:
         pid, start = process.identity
         # All processes of a job began after its bash: the environments of others are not read.
@@ -149,29 +152,43 @@ def end_job_processes(
         pause = min(pause * 2, 0.1)
 
 
+def used_by(processes: Iterable[ProcessIdentity]) -> tuple[float, int] | None:
+    """Return the CPU seconds of these processes and of their ended children, and their memory now.
+
+    The memory is their resident size in KiB; pages that processes share count for each of them.
+    None if all processes have ended.
+    """
+    ticks, memory, seen = 0, 0, False
+    for process in processes:
+        fields = _fields(process.pid)
+        if len(fields) < 22 or int(fields[19]) != process.start:
+            continue
+        seen = True
+        ticks += sum(int(part) for part in fields[11:15])
+        memory += int(fields[21]) * _PAGE_KIB
+    return (ticks / os.sysconf("SC_CLK_TCK"), memory) if seen else None
+
+
+_PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
+
+
 def _all_ids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
 
 
 def _look(pid: int) -> _Seen | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            text = file.read()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return None
-    # The name is in parentheses and may contain any character, also spaces and parentheses.
-    fields = text[text.rfind(b")") + 2 :].split()
+    fields = _fields(pid)
     if len(fields) < 20 or fields[0] in (b"Z", b"X"):
         return None
     identity = ProcessIdentity(pid, int(fields[19]))
     return _Seen(identity, int(fields[1]), int(fields[2]), int(fields[3]))
 
 
-def _start_of(pid: int) -> int:
-    """Return when a process started, also of one that waits to be reaped; 0 if it is gone."""
+def _fields(pid: int) -> list[bytes]:
+    """Return the fields of /proc/<pid>/stat from the state (field 3) on; none if it is gone."""
     text = _read(pid, "stat")
-    fields = text[text.rfind(b")") + 2 :].split()
-    return int(fields[19]) if len(fields) >= 20 else 0
+    # The name is in parentheses and may contain any character, also spaces and parentheses.
+    return text[text.rfind(b")") + 2 :].split()
 
 
 def _kin(seen: list[_Seen], leader: int) -> set[int]:

@@ -39,12 +39,14 @@ from rowtui.core.clusters.schedulers.local.planning import plan_jobs
 from rowtui.core.clusters.schedulers.local.processes import (
     ProcessIdentity,
     is_running,
+    processes_of_job,
     signal_process,
+    used_by,
 )
 from rowtui.core.clusters.schedulers.local.queue import CommitUncertainError, LocalQueue
 from rowtui.core.clusters.schedulers.local.records import End, QueuedJob
 from rowtui.core.clusters.schedulers.local.wake import CANCELLED, NEW_JOB, ensure_supervisor, ring
-from rowtui.core.clusters.schedulers.measured import Measured
+from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
 
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
@@ -136,11 +138,31 @@ class LocalScheduler:
         """Do nothing, because no job in this queue is held."""
         return tuple(JobAnswer(job) for job in jobs)
 
-    # -- the same methods, synchronous: they wait for the disk only ---------------------------
-
     async def measured(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured]:
         """Return nothing: the jobs' scripts measure all that can be known."""
         return {}
+
+    async def measured_now(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured]:
+        """Return the CPU time of the jobs' processes, and their memory at this moment."""
+        return await _aside(self._measured_now, jobs)
+
+    def _measured_now(self, jobs: Mapping[JobKey, str]) -> dict[JobKey, Measured]:
+        found = {}
+        for key, token in jobs.items():
+            try:
+                job, claim = self._queue.read_job(key.id), self._queue.read_claim(key.id)
+            except (OSError, RowtuiError):
+                continue
+            if job is None or job.token != token or claim is None or claim.boot != boot_id():
+                continue
+            processes = processes_of_job(token, None, self._queue.folder)
+            if processes and (used := used_by(processes)) is not None:
+                cpu, memory = used
+                wall = max(0.0, time.monotonic() - claim.since)
+                found[key] = Measured(MeasuredBy.SCHEDULER, wall, cpu, memory, node=host_name())
+        return found
+
+    # -- the same methods, synchronous: they wait for the disk only ---------------------------
 
     def submit_now(self, job: JobSpec) -> SubmitResult:
         """Queue a job like `submit`, for callers without an event loop."""

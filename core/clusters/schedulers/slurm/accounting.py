@@ -18,14 +18,14 @@ from rowtui.core.clusters.commands import CommandResult, Transport
 from rowtui.core.clusters.schedulers.base import Job, JobState, task_token
 from rowtui.core.clusters.schedulers.kind import AccountLimit, Allocations
 from rowtui.core.clusters.schedulers.slurm.parse import (
-    COMMENT_PREFIX,
     MOST_JOBS,
     REASON_LIMIT,
     SlurmFormatError,
     job_state,
     reason_of,
+    records_of,
+    submitted_token,
     tasks_of,
-    token_of,
 )
 
 # Parse sacct's output into jobs. The module is pure.
@@ -39,8 +39,7 @@ from rowtui.core.clusters.schedulers.slurm.parse import (
 class AccountForm:
     """One sacct output format: free text first, the job's id last.
 
-    The id (`12`, `12_3`, `12_[4-9%2]`) has no newline, so the first newline after it ends the
-    record.
+    The id is `12`, `12_3` or `12_[4-9%2]`.
     """
 
     mark: str
@@ -63,19 +62,10 @@ class AccountForm:
     def read(self, stdout: bytes) -> list[Job]:
         """Return the jobs in sacct's order. Raises: UnreadableError."""
         text = stdout.decode("utf-8", "surrogateescape")
-        if not text.strip():
-            return []
-        width = self.FIELDS.count(",")  # fields, without the id, which shares its part
-        first, *parts = text.split(self.mark)
         jobs: list[Job] = []
         try:
-            if not parts or len(parts) % width:
-                raise ValueError(text[:REASON_LIMIT])
-            for at in range(0, len(parts), width):
-                called, _, following = parts[at + width - 1].partition("\n")
-                record = [first, *parts[at : at + width - 1]]
+            for *record, called in records_of(text, self.mark, self.FIELDS.count(",") + 1):
                 jobs += self._jobs(called, record, MOST_JOBS - len(jobs))
-                first = following
         except ValueError as error:
             raise SlurmFormatError(str(error)[:REASON_LIMIT]) from error
         return jobs
@@ -87,12 +77,10 @@ class AccountForm:
             raise ValueError(f"{called} is not the id of a job")
         comment, submit_line, name, reason, word, status, *rest = fields
         elapsed, limit, partition, nodes = rest
-        # Few sites store comments in accounting; the submit line is always stored.
-        given = re.search(rf"--comment={COMMENT_PREFIX}([A-Za-z0-9._-]+)", submit_line)
         code, _, by_signal = status.partition(":")
         state = job_state(word, reason)
         ended = not state.active and state is not JobState.UNKNOWN
-        token = token_of(comment) or (given.group(1) if given else "")
+        token = submitted_token(comment, submit_line)
         job = Job(
             int(match[1]) + int(match[2] or 0),
             state,

@@ -135,6 +135,34 @@ def seconds_of(text: str) -> int | None:
 _DURATION = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+)")
 
 
+def records_of(text: str, mark: str, width: int) -> list[tuple[str, ...]]:
+    """Return the records of sacct's output, of `width` fields each, separated by `mark`.
+
+    The last field (an id) has no newline, so the first newline after it ends the record. Raises:
+    SlurmFormatError.
+    """
+    if not text.strip():
+        return []
+    first, *parts = text.split(mark)
+    if not parts or len(parts) % (width - 1):
+        raise SlurmFormatError(text[:REASON_LIMIT])
+    records = []
+    for at in range(0, len(parts), width - 1):
+        last, _, following = parts[at + width - 2].partition("\n")
+        records.append((first, *parts[at : at + width - 2], last))
+        first = following
+    return records
+
+
+def submitted_token(comment: str, submit_line: str) -> str:
+    """Return the token of a job in the accounts, "" for a job that is not rowtui's.
+
+    Few sites store comments in accounting; the submit line is always stored.
+    """
+    given = re.search(rf"--comment={COMMENT_PREFIX}([A-Za-z0-9._-]+)", submit_line)
+    return token_of(comment) or (given[1] if given else "")
+
+
 def token_of(comment: str) -> str:
     """Return the token in a job's comment, "" for a job that is not rowtui's."""
     return comment.removeprefix(COMMENT_PREFIX) if comment.startswith(COMMENT_PREFIX) else ""

@@ -52,7 +52,7 @@ from rowtui.core.clusters.schedulers.slurm.queue import (
     learn_exits,
     with_exits,
 )
-from rowtui.core.clusters.schedulers.slurm.usage import UsageForm
+from rowtui.core.clusters.schedulers.slurm.usage import UsageForm, ask_usage_now
 
 SUBMIT_TIMEOUT = 90.0  # Slurm's own clients try for up to 60 s
 QUERY_TIMEOUT = 60.0
@@ -247,6 +247,10 @@ class SlurmScheduler:
             except SlurmFormatError:
                 return None
         return found
+
+    async def measured_now(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured] | None:
+        """Run sstat for these jobs, and before it squeue for tasks of arrays."""
+        return await ask_usage_now(self._transport, jobs, self._query_timeout)
 
     async def _act(
         self, command: tuple[str, ...], jobs: Sequence[JobKey], words: Sequence[Word]

@@ -1,4 +1,4 @@
-"""Parse what sacct knows of the resources that ended jobs used. The module is pure.
+"""What sacct knows of the resources that ended jobs used, and sstat of running jobs.
 
 A job has a record of its own and one for each step: `12.batch` (its script), `12.extern`, and
 `12.0`, ... (what srun started). CPU time is in the record of the job, memory only in those of the
@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.schedulers.base import JobKey, JobState, array_of
 from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
 from rowtui.core.clusters.schedulers.slurm.parse import (
-    COMMENT_PREFIX,
     SlurmFormatError,
     job_state,
-    token_of,
+    records_of,
+    seconds_of,
+    submitted_token,
 )
 
 _FIELDS = (
@@ -35,6 +37,9 @@ _FIELDS = (
     "NodeList",
     "JobID",
 )
+
+
+_NOW = ("JobID", "NTasks", "AveCPU", "MaxRSS", "TRESUsageInTot")
 
 
 class UsageForm(NamedTuple):
@@ -57,37 +62,90 @@ class UsageForm(NamedTuple):
 
         A job with another token has the id of a wanted one by chance. Raises: SlurmFormatError.
         """
-        records = self._records(stdout.decode("utf-8", "replace"))
+        text = stdout.decode("utf-8", "replace")
         found: dict[JobKey, Measured] = {}
-        for record in records:
+        for values in records_of(text, self.mark, len(_FIELDS)):
+            record = dict(zip(_FIELDS, values, strict=True))
             key, step = _key(record["JobID"])
             if key is None or key not in wanted:
                 continue
             if not step:
                 found.pop(key, None)
-                if _is_the_one(record, array_of(wanted[key], key.task)) and _has_ended(
-                    record["State"]
-                ):
+                token = submitted_token(record["Comment"], record["SubmitLine"])
+                ours = token in ("", array_of(wanted[key], key.task))
+                if ours and _has_ended(record["State"]):
                     found[key] = _of_job(record)
             elif key in found:
                 found[key] = _with_step(found[key], record)
         return found
 
-    def _records(self, text: str) -> list[dict[str, str]]:
-        last = len(_FIELDS) - 1
-        parts = text.split(self.mark)
-        if not text.strip():
-            return []
-        if (len(parts) - 1) % last:
-            raise SlurmFormatError(text[:300])
-        records = []
-        first = parts[0]
-        for at in range(1, len(parts), last):
-            name, _, following = parts[at + last - 1].partition("\n")
-            values = [first, *parts[at : at + last - 1], name]
-            records.append(dict(zip(_FIELDS, values, strict=True)))
-            first = following
-        return records
+
+MOST_ASKED = 500  # ids on one command line
+NOW_OPTIONS = ("-a", "-n", "-P", f"--format={','.join(_NOW)}")
+"""The options of sstat: all steps of the jobs, no header. No field contains free text."""
+
+
+async def ask_usage_now(
+    transport: Transport, jobs: Collection[JobKey], seconds: float
+) -> dict[JobKey, Measured] | None:
+    """Return what running jobs have used; None if Slurm did not answer within `seconds`.
+
+    sstat has its own id for each task of an array, which squeue prints.
+    """
+    keys = {key.id: key for key in jobs if key.task is None}
+    if arrays := sorted({key.id for key in jobs if key.task is not None}):
+        ids = ",".join(map(str, arrays[:MOST_ASKED]))
+        command = ["squeue", "-h", "-r", "-t", "R", "-j", ids, "-o", "%F|%K|%A"]
+        shown = await transport.run(command, timeout=seconds, env={"SLURM_BITSTR_LEN": "0"})
+        if shown.exit_status is None or shown.truncated:
+            return None
+        tasks = read_task_ids(shown.stdout)
+        keys |= {number: key for number, key in tasks.items() if key in jobs}
+    found: dict[JobKey, Measured] = {}
+    numbers = sorted(keys)
+    for start in range(0, len(numbers), MOST_ASKED):
+        batch = ",".join(map(str, numbers[start : start + MOST_ASKED]))
+        result = await transport.run(["sstat", *NOW_OPTIONS, "-j", batch], timeout=seconds)
+        # sstat may end with 1 if one of the jobs has just ended.
+        if result.exit_status is None or result.truncated:
+            return None
+        try:
+            found |= read_usage_now(result.stdout, keys)
+        except SlurmFormatError:
+            return None
+    return found
+
+
+def read_task_ids(stdout: bytes) -> dict[int, JobKey]:
+    """Return running tasks of arrays by their own ids, from squeue's `%F|%K|%A`."""
+    found = {}
+    for line in stdout.decode("utf-8", "replace").splitlines():
+        parts = line.split("|")
+        if len(parts) == 3 and all(part.isdecimal() and len(part) < 19 for part in parts):
+            array, task, number = map(int, parts)
+            found[number] = JobKey(array, task)
+    return found
+
+
+def read_usage_now(stdout: bytes, wanted: Mapping[int, JobKey]) -> dict[JobKey, Measured]:
+    """Return what running jobs have used: the sum of their running steps, from sstat's output.
+
+    `wanted`: jobs by the ids that sstat prints, in which each task of an array has its own. sstat
+    also prints tasks that were not asked for. Raises: SlurmFormatError.
+    """
+    found: dict[JobKey, Measured] = {}
+    for line in stdout.decode("utf-8", "replace").splitlines():
+        values = line.split("|")
+        if len(values) != len(_NOW):
+            raise SlurmFormatError(line[:300])
+        record = dict(zip(_NOW, values, strict=True))
+        printed, step = _key(record["JobID"])
+        if printed is None or not step or printed.id not in wanted:
+            continue
+        key = wanted[printed.id]
+        job = found.get(key, Measured(MeasuredBy.SCHEDULER))
+        found[key] = _with_running_step(job, record)
+    return found
 
 
 _ID = re.compile(r"(\d+)(?:\+(\d+))?(?:_(\d+))?(?:\.(\S+))?", re.ASCII)
@@ -100,12 +158,6 @@ def _key(text: str) -> tuple[JobKey | None, str]:
         return None, ""
     task = None if match[3] is None else int(match[3])
     return JobKey(int(match[1]) + int(match[2] or 0), task), match[4] or ""
-
-
-def _is_the_one(record: Mapping[str, str], token: str) -> bool:
-    given = re.search(rf"--comment={COMMENT_PREFIX}([A-Za-z0-9._-]+)", record["SubmitLine"])
-    named = token_of(record["Comment"]) or (given[1] if given else "")
-    return named in ("", token)
 
 
 def _has_ended(state: str) -> bool:
@@ -123,13 +175,35 @@ def _of_job(record: Mapping[str, str]) -> Measured:
     )
 
 
-def _with_step(job: Measured, step: Mapping[str, str]) -> Measured:
-    amounts = dict(
-        part.partition("=")[::2] for part in step["TRESUsageInTot"].split(",") if "=" in part
-    )
+def _amounts(step: Mapping[str, str]) -> dict[str, str]:
+    parts = step["TRESUsageInTot"].split(",")
+    return dict(part.partition("=")[::2] for part in parts if "=" in part)
+
+
+def _memory_of(step: Mapping[str, str], amounts: Mapping[str, str]) -> int | None:
+    """Return the memory of all tasks of a step in KiB."""
     memory = kibibytes(amounts.get("mem", ""))
     if memory is None and (largest := kibibytes(step["MaxRSS"])) is not None:
-        memory = largest * int(step["NTasks"] or 1) if step["NTasks"].isdigit() else largest
+        memory = largest * int(step["NTasks"]) if step["NTasks"].isdigit() else largest
+    return memory
+
+
+def _with_running_step(job: Measured, step: Mapping[str, str]) -> Measured:
+    """Add a running step: unlike ended steps, all running steps use memory at the same time."""
+    amounts = _amounts(step)
+    cpu = cpu_seconds(amounts.get("cpu", ""))
+    if cpu is None and (each := cpu_seconds(step["AveCPU"])) is not None:
+        cpu = each * (int(step["NTasks"]) if step["NTasks"].isdigit() else 1)
+    if cpu is not None:
+        job = job._replace(cpu=(job.cpu or 0.0) + cpu)
+    if memory := _memory_of(step, amounts):
+        job = job._replace(memory=(job.memory or 0) + memory)
+    return job
+
+
+def _with_step(job: Measured, step: Mapping[str, str]) -> Measured:
+    amounts = _amounts(step)
+    memory = _memory_of(step, amounts)
     gpu_memory = kibibytes(amounts.get("gres/gpumem", ""))
     if memory:
         job = job._replace(memory=max(memory, job.memory or 0))
@@ -142,18 +216,17 @@ def _with_step(job: Measured, step: Mapping[str, str]) -> Measured:
     return job
 
 
-_CPU = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+(?:\.\d+)?)", re.ASCII)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)", re.ASCII)
 _UNITS: Sequence[str] = ("K", "M", "G", "T", "P")
 
 
 def cpu_seconds(text: str) -> float | None:
     """Return `1-02:03:04`, `02:03:04` or `03:04.567` in seconds."""
-    match = _CPU.fullmatch(text)
-    if match is None:
+    whole, _, part = text.partition(".")
+    seconds = seconds_of(whole)
+    if seconds is None or (part and not part.isdecimal()):
         return None
-    days, hours, minutes = (int(part or 0) for part in match.groups()[:3])
-    return ((days * 24 + hours) * 60 + minutes) * 60 + float(match[4])
+    return seconds + float(f"0.{part or 0}")
 
 
 def kibibytes(text: str) -> int | None:

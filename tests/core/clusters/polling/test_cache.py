@@ -326,3 +326,16 @@ class TestNames:
         assert not made.startswith((".", "-"))
         assert len(made) < 80
         assert made != cache_name(self.SLURM._replace(name=name + "x"), {})
+
+
+def test_only_one_of_a_users_processes_asks_what_jobs_use_within_an_interval(
+    tmp_path: Path,
+) -> None:
+    one, other = PollCache(tmp_path / "queues", "a"), PollCache(tmp_path / "queues", "a")
+    assert one.take_turn(1000.0, 60.0)
+    assert not other.take_turn(1059.0, 60.0)
+    assert other.take_turn(1006.0, 5.0)  # by hand
+    assert not one.take_turn(1065.0, 60.0)
+    assert one.take_turn(1066.0, 60.0)
+    assert one.take_turn(500.0, 60.0)  # the clock was set back
+    assert PollCache(tmp_path / "queues", "b").take_turn(500.0, 60.0)

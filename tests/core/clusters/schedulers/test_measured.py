@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobKey
-from rowtui.core.clusters.schedulers.grid_engine.accounts import read_usage
+from rowtui.core.clusters.schedulers.grid_engine.accounts import read_usage, read_usage_now
 from rowtui.core.clusters.schedulers.measured import (
     Measured,
     MeasuredBy,
@@ -15,6 +15,8 @@ from rowtui.core.clusters.schedulers.measured import (
     read_script_words,
     with_more,
 )
+from rowtui.core.clusters.schedulers.slurm import usage as slurm
+from rowtui.core.clusters.schedulers.slurm.parse import SlurmFormatError
 from rowtui.core.clusters.schedulers.slurm.usage import UsageForm, cpu_seconds, kibibytes
 
 SCRIPT = Measured(MeasuredBy.SCRIPT, 10.25, 20.5, 4096, 9000, node="n1")
@@ -154,3 +156,49 @@ def test_qacct() -> None:
     assert found == {JobKey(3): measured._replace(memory=found[JobKey(3)].memory)}
     assert read_usage(QACCT, {JobKey(3): "abc-2"}) == {}
     assert read_usage(b"", {JobKey(3): "abc-2"}) == {}
+
+
+SSTAT = b"""\
+1.batch|1|00:00:00|10804K|cpu=00:00:00,energy=0,fs/disk=29337,mem=10804K,pages=0,vmem=219336K
+1.0|4|00:00:03|3200K|cpu=00:00:12,energy=0,fs/disk=18765,mem=12000K,pages=0,vmem=5520K
+5.batch|2|00:01:02|4812K|
+2.batch|1|00:00:02|4940K|cpu=00:00:02,energy=0,fs/disk=15145,mem=4940K,pages=0,vmem=8112K
+"""
+
+
+def test_sstat_adds_the_running_steps_of_a_job() -> None:
+    found = slurm.read_usage_now(SSTAT, {1: JobKey(1), 5: JobKey(2, 3)})
+    assert found == {
+        JobKey(1): Measured(MeasuredBy.SCHEDULER, cpu=12.0, memory=22804),
+        JobKey(2, 3): Measured(MeasuredBy.SCHEDULER, cpu=124.0, memory=9624),
+    }
+    with pytest.raises(SlurmFormatError):
+        slurm.read_usage_now(b"sstat: something else\n", {1: JobKey(1)})
+
+
+def test_squeue_prints_the_own_ids_of_tasks() -> None:
+    text = b"2|4|2\n2|3|5\n7|N/A|7\nrubbish\n2|3\n"
+    assert slurm.read_task_ids(text) == {2: JobKey(2, 4), 5: JobKey(2, 3)}
+
+
+QSTAT = b"""\
+==============================================================
+job_number:                 3
+job_name:                   simulate.rowtui-abc-1
+usage         1:            cpu=00:01:05, mem=0.09012 GB s, io=0.00000 GB, vmem=10.5M, maxvmem=12M
+==============================================================
+job_number:                 4
+job_name:                   simulate.rowtui-abc-0a
+job-array tasks:            1-2:1
+usage         1:            cpu=00:00:00, mem=0.0 GBs, io=0.0, vmem=N/A, maxvmem=N/A
+usage         2:            cpu=1:00:00:07, mem=0.0 GBs, io=0.0, vmem=1M, maxvmem=1M, maxrss=2.000M
+"""
+
+
+def test_usage_lines_of_qstat() -> None:
+    wanted = {JobKey(3): "abc-1", JobKey(4, 0): "abc-0a.0", JobKey(4, 1): "abc-0a.1"}
+    found = read_usage_now(QSTAT, wanted)
+    assert [found[key].cpu for key in wanted] == [65.0, 0.0, 86_407.0]
+    assert [found[key].memory for key in wanted] == [None, None, 2000]
+    assert read_usage_now(QSTAT, {JobKey(3): "other-1", JobKey(9): "x"}) == {}
+    assert read_usage_now(b"\xff\nusage 1: cpu\n", wanted) == {}

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import SERVICES
 from rowtui.core.engine.local.clusters import ClustersWork
-from rowtui.core.engine.local.jobs import JobsWork, LogsWork, QueueWork
+from rowtui.core.engine.local.jobs import JobsWork, QueueWork
+from rowtui.core.engine.local.logs import LogsWork
 from rowtui.core.engine.local.network import NetworkWork
 from rowtui.core.engine.local.pages import GroupsWork
 from rowtui.core.engine.local.plans import MappingWork, PlansWork

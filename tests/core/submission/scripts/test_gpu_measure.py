@@ -211,7 +211,8 @@ def test_the_process_that_measures_ends_with_its_script(
     resources = Resources(gpus_per_process=1)
     script = project.script("exec sleep 60 # {directory}", resources=resources, products=())
     process = project.start(script)
-    assert process.stdout and process.stderr
+    assert process.stdout
+    assert process.stderr
     eventually(lambda: calls(project), within=20, what="the first call")
     process.send_signal(number)
     process.wait(30)

@@ -16,6 +16,7 @@ from rowtui.core.clusters.schedulers.local.processes import (
     open_process,
     processes_of_job,
     signal_process,
+    used_by,
 )
 
 from tests.eventually import eventually
@@ -73,6 +74,25 @@ def test_only_a_handler_catches_a_signal() -> None:
         assert not catches_signal(process.pid, signal.SIGTERM)
         process.communicate(b"\n")
     assert not catches_signal(process.pid, signal.SIGUSR1)
+
+
+def test_what_processes_use_is_the_kernels_count() -> None:
+    program = (
+        "b = bytearray(40 << 20); b[::4096] = b'x' * len(b[::4096]); print(flush=True); input()"
+    )
+    command = [sys.executable, "-S", "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        identity = identify_process(process.pid)
+        assert identity is not None
+        used = used_by([identity, identity._replace(start=identity.start + 1)])
+        assert used is not None
+        cpu, memory = used
+        assert 0 <= cpu < 60
+        assert 40 << 10 <= memory < 140 << 10
+        process.communicate(b"\n")
+    assert used_by([identity]) is None
 
 
 @pytest.mark.parametrize("token", ["a token", "quote'\n\udcff"])
