@@ -181,6 +181,11 @@ _PARTS = (
     ),
     _Part(
         "usage.parser",
+        "add_history",
+        {"history": "show what ran when: jobs over time, waits in queues, nodes that fail"},
+    ),
+    _Part(
+        "usage.parser",
         "add_report",
         {"report": "write what the project's jobs did as one HTML file, Markdown or CSV"},
     ),

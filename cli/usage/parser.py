@@ -1,4 +1,4 @@
-"""The grammar of `usage` and `report`."""
+"""The grammar of `usage`, `history` and `report`."""
 
 from __future__ import annotations
 
@@ -53,6 +53,25 @@ def add_usage(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     usage.add_argument("-y", "--yes", action="store_true", help="write without a question")
     usage.add_argument("--csv", action="store_true", help="a row for each job, for spreadsheets")
     json_option(usage)
+
+
+_HISTORY = """\
+  rowtui history                     jobs that ended, waits in queues, nodes that stand out
+  rowtui history --since 2d --by hour
+  rowtui history -a simulate --cluster alpha
+  rowtui history --csv > jobs-per-day.csv"""
+
+
+def add_history(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add the command with its options."""
+    history = add(commands, "history", "usage.history:history", about["history"], _HISTORY)
+    _choosing_options(history)
+    history.add_argument(
+        "--by", choices=("auto", "hour", "day", "week"), default="auto", metavar="WHAT",
+        help="a row for each hour, day or week of local time; auto: about 20 rows [default: auto]",
+    )  # fmt: skip
+    history.add_argument("--csv", action="store_true", help="a row for each interval")
+    json_option(history)
 
 
 _REPORT = """\

@@ -31,6 +31,7 @@ from rowtui.core.demo.simulation import (
 )
 from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.engine.local.past import PastWork
 from rowtui.core.engine.local.plans import PlansWork
 from rowtui.core.engine.process.start import EngineOptions, ProjectOpened
 from rowtui.core.project.planning.plan_submission import plan_submission
@@ -40,6 +41,7 @@ from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.sending.release_held import SendingProgress
 
 if TYPE_CHECKING:
+    from rowtui.core.engine.api.past import PastService
     from rowtui.core.engine.api.plans import PlansService
     from rowtui.core.submission.sending.journal import Journal
 
@@ -209,6 +211,11 @@ class DemoEngine(InProcessEngine):
     def plans(self) -> PlansService:
         """Plans and their submission to the simulated clusters."""
         return DemoPlans(self._demo, self._turn, self._pages, self._polls, self._planned)
+
+    @cached_property
+    def past(self) -> PastService:
+        """What ran when, by the clock of the demo."""
+        return PastWork(self._demo, self._demo.now)
 
     async def _step(self) -> None:
         while True:

@@ -16,6 +16,7 @@ from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.groups import GroupsService
 from rowtui.core.engine.api.jobs import JobsService, LogsService, QueueService
 from rowtui.core.engine.api.network import NetworkService
+from rowtui.core.engine.api.past import PastService
 from rowtui.core.engine.api.plans import MappingService, PlansService
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ SERVICES: dict[str, type] = {
     "logs": LogsService,
     "clusters": ClustersService,
     "network": NetworkService,
+    "past": PastService,
 }
 """The protocol of each service, by the attribute of `Engine` that holds the service."""
 
@@ -144,6 +146,8 @@ class Engine(Protocol):
     def clusters(self) -> ClustersService: ...
     @property
     def network(self) -> NetworkService: ...
+    @property
+    def past(self) -> PastService: ...
 
     async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         """Synchronise with the disk and the scheduler; `full` also re-reads every directory."""

@@ -29,6 +29,7 @@ from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.network import NetworkService
+    from rowtui.core.engine.api.past import PastService
     from rowtui.core.engine.api.plans import MappingService, PlansService
     from rowtui.core.engine.local.network import NetworkWork
     from rowtui.core.project.project import Project
@@ -101,6 +102,13 @@ class InProcessEngine:
         from rowtui.core.engine.local.plans import PlansWork
 
         return PlansWork(self._project, self._turn, self._pages, self._polls, self._planned)
+
+    @cached_property
+    def past(self) -> PastService:
+        """What ran when."""
+        from rowtui.core.engine.local.past import PastWork
+
+        return PastWork(self._project)
 
     @property
     def network(self) -> NetworkService:

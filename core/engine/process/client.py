@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rowtui.core.engine.api.groups import GroupsService
     from rowtui.core.engine.api.jobs import JobsService, LogsService, QueueService
     from rowtui.core.engine.api.network import NetworkService
+    from rowtui.core.engine.api.past import PastService
     from rowtui.core.engine.api.plans import MappingService, PlansService
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.release_held import SendingProgress
@@ -124,6 +125,7 @@ class ProcessEngine(Supervised):
         self.logs = cast("LogsService", RemoteService(self, "logs"))
         self.clusters = cast("ClustersService", RemoteClusters(self, "clusters"))
         self.network = cast("NetworkService", RemoteService(self, "network"))
+        self.past = cast("PastService", RemoteService(self, "past"))
 
     async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         """See `Engine`."""

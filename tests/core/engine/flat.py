@@ -31,6 +31,7 @@ class FlatEngine:
     logs: Any
     clusters: Any
     network: Any
+    past: Any
 
     def __init__(self) -> None:
         for name in SERVICES:

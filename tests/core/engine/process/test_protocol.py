@@ -23,6 +23,7 @@ from rowtui.core.engine.local.jobs import JobsWork, QueueWork
 from rowtui.core.engine.local.logs import LogsWork
 from rowtui.core.engine.local.network import NetworkWork
 from rowtui.core.engine.local.pages import GroupsWork
+from rowtui.core.engine.local.past import PastWork
 from rowtui.core.engine.local.plans import MappingWork, PlansWork
 from rowtui.core.engine.process import frames
 from rowtui.core.engine.process.client import Concealed, RemoteService
@@ -43,6 +44,7 @@ LOCAL: dict[str, type] = {
     "logs": LogsWork,
     "clusters": ClustersWork,
     "network": NetworkWork,
+    "past": PastWork,
 }
 
 
