@@ -31,6 +31,11 @@ COMPLETERS = {
     "node": "nodes",
     "run": "runs",
     "trash": "trashes",
+    "place_view": "views",
+    "place_action": "actions",
+    "place_status": "statuses",
+    "place_directory": "directories",
+    "place_job": "jobs",
 }
 
 

@@ -19,11 +19,22 @@ from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.sending.journal import Journal, job_records
 from rowtui.core.workflow.find import find_project
 from rowtui.core.workflow.load import load_workflow
+from rowtui.tui.commands.command import GROUP_STATUSES, TITLES
 
 
 def actions(_prefix: str) -> list[str]:
     """Return the workflow's actions."""
     return list(load_workflow(find_project(Path.cwd())).action_names())
+
+
+def views(_prefix: str) -> list[str]:
+    """Return the views of the dashboard."""
+    return list(TITLES)
+
+
+def statuses(_prefix: str) -> list[str]:
+    """Return the words for the directories of which groups are formed."""
+    return list(GROUP_STATUSES)
 
 
 def directories(prefix: str) -> list[str]:

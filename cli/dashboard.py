@@ -8,25 +8,35 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import difflib
 import gc
 import os
+import re
 import shlex
 import sys
 import webbrowser
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from rowtui.cli.environment import cluster_name, io_threads
+from rowtui.cli.environment import cluster_name, environment_word, io_threads
 from rowtui.cli.output.output import Output
-from rowtui.cli.parser import build_parser
+from rowtui.cli.parser import PLACES, build_parser
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.filter import parse_filter
 from rowtui.core.base.text import visible
 from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
     from rowtui.core.engine.process.client import ProcessEngine
+    from rowtui.tui.shell.recall import Place
+
+
+SHOW_CLUSTER = ("queue", "clusters")
+"""Views that show the cluster of `--cluster`, which then is not the cluster for new jobs."""
 
 
 def recorded(engine: Engine, args: argparse.Namespace) -> Engine:
@@ -63,6 +73,103 @@ def replay(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> i
     return run_dashboard(cast("Engine", engine), **settings)
 
 
+# The place that the command line names
+
+
+def place_of(args: argparse.Namespace) -> Place | None:
+    """Return the place where the dashboard opens; None if the command line names none.
+
+    Raises: RowtuiError for a view, an action, a status, a job or a filter that cannot be used.
+    """
+    given = {name: getattr(args, f"place_{name}", None) for name in PLACES}
+    if not any(given.values()):
+        return None
+    from rowtui.tui.commands.command import GROUP_STATUSES, TITLES
+    from rowtui.tui.shell.recall import LINKED_LISTS, Place, view_named
+
+    if given["view"]:
+        view = view_named(given["view"])
+        if not view:
+            raise RowtuiError(
+                f"there is no view '{visible(given['view'])}'" + _meant(given["view"], TITLES),
+                f"the views are {', '.join(TITLES)}",
+            )
+    else:
+        view = "queue" if given["job"] else "status"
+        if any(given[name] for name in ("directory", "group", "status")):
+            view = "groups"
+    takes = {
+        "action": ("status", "groups", "explain", "pack"),
+        "status": ("groups", "explain"),
+        "group": ("groups", "explain"),
+        "directory": ("groups",),
+        "job": ("queue", "log"),
+        "filter": tuple(LINKED_LISTS),
+    }
+    for name, views in takes.items():
+        if given[name] and view not in views:
+            raise RowtuiError(
+                f"--{name} cannot be used with the view {view}",
+                f"use it with --view {' or '.join(views)}",
+            )
+    if given["status"] and given["status"] not in GROUP_STATUSES:
+        near = _meant(given["status"], GROUP_STATUSES)
+        raise RowtuiError(
+            f"there is no status '{visible(given['status'])}'{near}",
+            f"the words are {', '.join(GROUP_STATUSES)}",
+        )
+    _check_names(view, given)
+    place = Place(**{**{name: it for name, it in given.items() if it}, "view": view})
+    return place._replace(cluster=getattr(args, "cluster", "") if view in SHOW_CLUSTER else "")
+
+
+def _check_names(view: str, given: dict[str, Any]) -> None:
+    """Refuse names and filters before the screen opens. Raises: RowtuiError."""
+    from rowtui.core.project.queue.table import read_filter
+    from rowtui.core.workflow.find import find_project
+    from rowtui.core.workflow.load import load_workflow
+
+    if given["job"] and not re.fullmatch(r"\d{1,18}([._]\d{1,9})?", given["job"]):
+        raise RowtuiError(
+            f"'{visible(given['job'])}' is no job", "write the scheduler's number: 12, 12_3, 12.3"
+        )
+    if given["filter"]:
+        (read_filter if view == "queue" else parse_filter)(given["filter"])
+    if given["action"]:
+        names = load_workflow(find_project(Path.cwd())).action_names()
+        if given["action"] not in names:
+            raise RowtuiError(
+                f"there is no action '{visible(given['action'])}'" + _meant(given["action"], names)
+            )
+
+
+def _meant(word: str, possible: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(possible), 1, 0.5)
+    return f"; did you mean '{visible(near[0])}'?" if near else ""
+
+
+def recalled(args: argparse.Namespace, place: Place | None, start: str) -> dict[str, Any]:
+    """Return what the dashboard begins with, and its memory, as settings of the dashboard.
+
+    `start`: a folder of the project; "" for a demo or a recording, which have no memory.
+    """
+    import platformdirs
+    from rowtui.core.workflow.find import find_project
+    from rowtui.tui.shell.recall import Memory, StartState
+
+    memory, recall = None, StartState()
+    with contextlib.suppress(RowtuiError):  # The engine reports it.
+        if start:
+            root = str(find_project(Path(start)))
+            memory = Memory(Path(platformdirs.user_state_dir("rowtui")), root)
+            recall = memory.load()
+    if getattr(args, "fresh", False):
+        recall = StartState(filters=recall.filters)
+    if place is not None:
+        recall.open_at(place)
+    return {"recall": recall, "memory": memory}
+
+
 def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
     """Return the display settings of the dashboard; None if no terminal can show it."""
     from rowtui.tui.shell.terminal import manner, prepare
@@ -87,14 +194,17 @@ def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Open the dashboard; if no terminal can show it, print the status as text."""
+    place = place_of(args)
     settings = settings_of(args)
     if settings is None:
         return _as_text(out)
     if getattr(args, "replay", None):
         return replay(args, out, settings)
+    settings["place"] = place
     if os.environ.get("ROWTUI_ENGINE") == "here":  # for debugging
         return _in_this_process(args, out, settings)
-    options = EngineOptions(os.getcwd(), cluster_name(args), io_threads(args))
+    cluster = environment_word("CLUSTER", None) if _shows_cluster(place) else cluster_name(args)
+    options = EngineOptions(os.getcwd(), cluster, io_threads(args))
     return show(options, out, args, **settings)
 
 
@@ -110,11 +220,20 @@ def _as_text(out: Output) -> int:
     return code
 
 
+def _shows_cluster(place: Place | None) -> bool:
+    return place is not None and place.view in SHOW_CLUSTER
+
+
 def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settings: Any) -> int:
     """Start an engine, then load and show the dashboard. Raises: RowtuiError, OSError."""
     started = EngineProcess(options)  # it opens the project while Textual is imported
     try:
         from rowtui.tui.shell.app import run_dashboard
+        from rowtui.tui.views.view import view_class
+
+        real = options.demo is None and "played" not in settings
+        settings |= recalled(args, settings.pop("place", None), options.start if real else "")
+        view_class(settings["recall"].view)  # loaded while the engine opens the project
 
         opened = started.opened()
         out.problems(opened.problems)
@@ -147,6 +266,7 @@ def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, 
     from rowtui.tui.shell.app import run_dashboard
 
     project = open_project(args, out, synchronise=False)
+    settings |= recalled(args, settings.pop("place", None), str(project.root))
     code = run_dashboard(recorded(InProcessEngine(project, messages=True), args), **settings)
     tell_of_recording(args, out)
     return code
@@ -186,6 +306,10 @@ def serve(args: argparse.Namespace, out: Output) -> int:
 def _command(args: argparse.Namespace) -> str:
     """Return the command line that starts each tab's dashboard, in this folder."""
     words = [sys.executable, "-m", "rowtui.cli.main"]
+    if (place := place_of(args)) is not None:
+        words += place._replace(cluster="").words
+    if getattr(args, "fresh", False):
+        words.append("--fresh")
     cluster = cluster_name(args)
     if cluster:
         words += ["--cluster", cluster]

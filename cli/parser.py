@@ -19,6 +19,7 @@ from rowtui.core import __version__
 _EXAMPLES = """\
   rowtui serve                          prints an address for the browser of this machine
   rowtui serve --open --read-only
+  rowtui serve --view queue --job 12
   rowtui serve --port 8000              for a tunnel: ssh -L 8000:127.0.0.1:8000 cluster"""
 
 
@@ -38,6 +39,39 @@ def add_serve(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     )
     serve.add_argument(
         "--theme", metavar="NAME", default=argparse.SUPPRESS, help="the dashboard's theme"
+    )
+    add_places(serve)
+
+
+# Option of `rowtui` -> its placeholder and description. The values are in `place_NAME`.
+PLACES = {
+    "view": ("VIEW", "open this view: its name, or its number"),
+    "action": ("NAME", "open on this action"),
+    "status": ("STATUS", "form the groups of directories with this status"),
+    "group": ("N", "open on this group of the action"),
+    "directory": ("NAME", "open on this directory of the action"),
+    "job": ("JOB", "open on this job"),
+    "filter": ("FILTER", "show the rows that match: state=failed"),
+}
+
+
+def add_places(parser: Any) -> None:
+    """Add the options that choose the first view of a dashboard, and its row."""
+    group = parser.add_argument_group("Where the dashboard opens")
+    for name, (placeholder, text) in PLACES.items():
+        group.add_argument(
+            f"--{name}",
+            dest=f"place_{name}",
+            type=positive if name == "group" else str,
+            metavar=placeholder,
+            default=argparse.SUPPRESS,
+            help=text,
+        )
+    group.add_argument(
+        "--fresh",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="open the status, and not what was shown last",
     )
 
 
@@ -96,6 +130,8 @@ def add_demo(commands: Any, add: Any, text: str) -> None:
 _EPILOG = """\
 Examples:
   rowtui                          open the dashboard on the project of this folder
+  rowtui --view queue --filter state=failed
+                                  open it on the jobs that failed
   rowtui show status              directories by state
   rowtui submit -a equilibrate    submit one action's eligible groups, after asking
   rowtui plan --json              what would be submitted, where, why and at what cost
@@ -265,6 +301,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     ):
         parser.add_argument(option, action="store_true", help=text)
 
+    add_places(parser)
     add_recording(parser)
     parser.set_defaults(command="dashboard")
     if words is not None:

@@ -66,7 +66,7 @@ async def test_the_first_steps_lead_a_stranger_to_a_submission(
 
         await hand.press("greater_than_sign")
         await hand.sees("DEMO ×300")
-        await hand.press("exclamation_mark")
+        await hand.press("I")
         await hand.sees_no("Next:")
         await type_line(hand, "demo explode")
         await hand.sees("there is no fault 'explode' (fail anvil")

@@ -109,5 +109,10 @@ VIEWS = {
 }
 """The numbered views: name -> (number, title)."""
 
+GROUP_STATUSES = (
+    "eligible", "all", "failed", "submitted", "waiting", "completed", "not reached", "cancelled",
+)  # fmt: skip
+"""The words for the statuses of the directories of which groups are formed (`FILTERS`)."""
+
 TITLES = {**{name: title for name, (_, title) in VIEWS.items()}, "clusters": "Clusters"}
 """All views, also those without a number: name -> title."""

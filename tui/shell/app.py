@@ -30,9 +30,11 @@ from rowtui.tui.shell.feed import Feed
 from rowtui.tui.shell.keymap import Stray, load_keymap, unbound_words
 from rowtui.tui.shell.logins import Logins
 from rowtui.tui.shell.played import control_played
+from rowtui.tui.shell.recall import Memory, StartState
+from rowtui.tui.shell.recalling_app import RecallingApp
 from rowtui.tui.shell.session import Session, describe
 from rowtui.tui.shell.terminal import Manner, manner
-from rowtui.tui.shell.terminal_app import TerminalApp, defect_error
+from rowtui.tui.shell.terminal_app import defect_error
 from rowtui.tui.shell.themes import LOOK_SECONDS, ThemeChoice, variable_defaults
 from rowtui.tui.shell.work import start
 from rowtui.tui.textual_patches.style_cache import KeptStylesheet
@@ -56,7 +58,7 @@ PREVIOUS_VIEW = {"explain": "groups", "pack": "groups", "submit": "groups", "log
 """The view to which a step back leads; from every view that is not listed, it is the status."""
 
 
-class RowtuiApp(TerminalApp):
+class RowtuiApp(RecallingApp):
     """The app that shows one project."""
 
     TITLE = "rowtui"
@@ -81,11 +83,15 @@ class RowtuiApp(TerminalApp):
         state: Path | None = None,
         how: Manner | None = None,
         played: Played | None = None,
+        recall: StartState | None = None,
     ) -> None:
+        recall = recall or StartState()
+        vars(self)["DEFAULT_MODE"] = recall.view  # Textual reads it when the app is made.
         super().__init__(how or Manner())
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self.session = Session(engine, read_only=read_only, clock=clock, played=played)
         self.session.age_step = self.how.tick
+        self.begin_at(recall)
         self.themes = ThemeChoice(self, config / "themes" if config else None, state, self.how)
         self.theme = self.themes.begin(theme)
         self._wrong = list(self.themes.wrong)
@@ -128,6 +134,7 @@ class RowtuiApp(TerminalApp):
             self.warn("\n".join(self._wrong))
             for text in self._wrong:
                 self.session.note("settings", text, "warning")
+        self.report_memory()
         self.set_interval(self.how.tick, self._tick)
         self.set_interval(1.0, self._look_around)
         self.set_interval(LOOK_SECONDS, self.themes.look)
@@ -179,21 +186,11 @@ class RowtuiApp(TerminalApp):
 
     # Changes and errors
 
-    @property
-    def view(self) -> ScreenView | None:
-        """The view on the screen, also while a page covers it."""
-        stack = self._screen_stacks.get(self.current_mode, [])
-        return stack[0] if stack and isinstance(stack[0], ScreenView) else None
-
-    @property
-    def view_name(self) -> str:
-        """The name of the view on the screen."""
-        return self.view.MODE if self.view else "status"
-
     def show_again(self, what: str) -> None:
         """Update the view on the screen after a change."""
         if what == "snapshot" and self.session.broken is None:
             self._last_failure = None
+        self.choose_recalled()
         if self.view is not None:
             self.view.show()
 
@@ -213,9 +210,8 @@ class RowtuiApp(TerminalApp):
 
     def forget_marks(self, view: str) -> None:
         """Clear the marks in that view after a command has used them."""
-        stack = self._screen_stacks.get(view, [])
-        if stack and isinstance(stack[0], ScreenView):
-            stack[0].forget_marks()
+        if (found := self._view_of(view)) is not None:
+            found.forget_marks()
 
     # Keys
 
@@ -359,6 +355,8 @@ def run_dashboard(
     how: Manner | None = None,
     played: Played | None = None,
     clock: Callable[[], float] = time.time,
+    recall: StartState | None = None,
+    memory: Memory | None = None,
 ) -> int:
     """Show the dashboard until the user leaves, close the engine, and return the exit code.
 
@@ -383,7 +381,9 @@ def run_dashboard(
         state=state,
         how=how,
         played=played,
+        recall=recall,
     )
+    app.memory = memory
 
     async def main() -> int:
         try:

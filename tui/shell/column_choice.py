@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class KeptFields:
             return _choices(json.loads(read_bounded(self._path, MOST_BYTES)))
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, RecursionError) as error:
+        except (RowtuiError, OSError, ValueError, RecursionError) as error:
             self._usable = False
             self._tell(f"{self._path} is not used, and left as it is: {error}")
             return {}

@@ -14,9 +14,11 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import stat
 import sys
 import tempfile
+import termios
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +29,7 @@ from textual.app import SuspendNotSupported
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
+    from rowtui.tui.shell.terminal_app import TerminalApp
 
 PAGERS = ("less", "more")
 EDITORS = ("nano", "vi", "vim", "emacs")
@@ -122,6 +125,17 @@ async def run_command(app: RowtuiApp, words: Sequence[str]) -> None:
         _told(app, f"rowtui {words[0]}", error, "run")
 
 
+async def open_shell(app: TerminalApp, folder: Path) -> None:
+    """Run the user's shell in this folder, until the user leaves it; the screen shows errors."""
+    found = os.environ.get("SHELL", "")
+    argv = [found if found.startswith("/") and os.access(found, os.X_OK) else "/bin/sh"]
+    begin = f"{visible(str(folder))}\n`exit` returns to the dashboard."
+    try:
+        await _hand_over(app, argv, "the shell", folder=folder, begin=begin)
+    except (RowtuiError, OSError) as error:
+        _told(app, "a shell", error)
+
+
 def at_place(argv: Sequence[str], path: str, line: int, column: int) -> list[str]:
     """Return the words that open a file at a position, if the editor is known to support one."""
     program, column = os.path.basename(argv[0]), max(1, column)
@@ -212,17 +226,52 @@ def _copy(data: bytes, name: str, mode: int = 0o600) -> Iterator[str]:
         yield path
 
 
-async def _hand_over(app: RowtuiApp, argv: Sequence[str], name: str = "") -> bool:
+@contextlib.contextmanager
+def _same_terminal() -> Iterator[None]:
+    """Give the terminal back as it was: its modes, and its foreground process group.
+
+    A shell that was killed leaves a terminal without echo, whose keys go to a group that is gone.
+    """
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+    except OSError:
+        yield
+        return
+    modes, group = termios.tcgetattr(terminal), os.tcgetpgrp(terminal)
+    try:
+        yield
+    finally:
+        # A process in the background is stopped by SIGTTOU when it changes the terminal.
+        before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        with contextlib.suppress(OSError, termios.error):
+            os.tcsetpgrp(terminal, group)
+            termios.tcsetattr(terminal, termios.TCSADRAIN, modes)
+        signal.signal(signal.SIGTTOU, before)
+        os.close(terminal)
+
+
+async def _hand_over(
+    app: TerminalApp,
+    argv: Sequence[str],
+    name: str = "",
+    *,
+    folder: Path | None = None,
+    begin: str = "",
+) -> bool:
     """Run this program on the terminal, and redraw everything afterwards.
 
-    `name` is the name for messages, if the name of the program does not fit.
+    `name` is the name for messages, if the name of the program does not fit. `begin` is printed
+    before a shell starts in `folder`; the exit code of a shell is that of its last command, so it
+    is not reported.
     """
     if app.outside:
         raise RowtuiError("another program has the terminal")
     app.outside = True
     try:
-        with app.suspend(), app.batch_update():
-            process = await asyncio.create_subprocess_exec(*argv)
+        with app.suspend(), app.batch_update(), _same_terminal():
+            if begin:
+                print(begin, file=sys.__stdout__, flush=True)
+            process = await asyncio.create_subprocess_exec(*argv, cwd=folder)
             try:
                 code = await process.wait()
             finally:
@@ -233,13 +282,13 @@ async def _hand_over(app: RowtuiApp, argv: Sequence[str], name: str = "") -> boo
         raise RowtuiError("the terminal cannot be handed to another program here") from None
     finally:
         app.outside = False
-    if code:
+    if code and not begin:
         program = visible(name or os.path.basename(argv[0]))
         app.notify(f"{program} ended with code {code}", severity="warning", markup=False)
     return True
 
 
-def _told(app: RowtuiApp, what: str, error: RowtuiError | OSError, done: str = "opened") -> bool:
+def _told(app: TerminalApp, what: str, error: RowtuiError | OSError, done: str = "opened") -> bool:
     message, hint = (
         (error.message, error.hint)
         if isinstance(error, RowtuiError)

@@ -16,6 +16,7 @@ from rowtui.core.submission.plan.model import called
 from rowtui.tui.commands.command import TITLES, VIEWS
 from rowtui.tui.commands.registry import hints_here
 from rowtui.tui.shell.played import first_step
+from rowtui.tui.shell.recall import Place, directory_in, place_in
 from rowtui.tui.views.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.views.clusters.texts import cluster_badges
 from rowtui.tui.views.dialogs import typed_keys
@@ -31,6 +32,7 @@ from textual.screen import Screen
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
+    from rowtui.tui.shell.recall import StartState
     from rowtui.tui.shell.session import Session
     from rowtui.tui.widgets.cells import Line
     from rowtui.tui.widgets.table.list_table import ListTable
@@ -120,15 +122,27 @@ class ScreenView(Screen[None]):
         """Return the text that `y` copies in this view; "" for none."""
         return ""
 
+    def place(self) -> Place:
+        """Return the row under the cursor as the options of `rowtui` name it."""
+        return place_in(self.MODE, self.session)
+
+    def directory_here(self) -> str:
+        """Return the directory of the row under the cursor; "" if there is none."""
+        return directory_in(self.MODE, self.session)
+
+    def recall_to(self, recall: StartState) -> None:
+        """Store what the next dashboard shows in this view, beside the lists. Default: nothing."""
+
     @property
-    def _lists(self) -> list[ListTable]:
+    def lists(self) -> list[ListTable]:
+        """The long lists of this view."""
         # The name of the class, because the view of the first frame has no list and loads no class.
         return [cast("ListTable", table) for table in self.query("ListTable")]
 
     @property
     def list_at_hand(self) -> ListTable:
         """The long list that has the focus, or the first one on the screen."""
-        tables = [table for table in self._lists if table.display]
+        tables = [table for table in self.lists if table.display]
         return next((table for table in tables if table.has_focus_within), tables[0])
 
     def export_to(self, path: str) -> str:
@@ -138,7 +152,7 @@ class ScreenView(Screen[None]):
         # A late import, because the first frame writes no files.
         from rowtui.tui.views.export import export_list, export_to
 
-        if not any(table.display for table in self._lists):
+        if not any(table.display for table in self.lists):
             return "there is no list here that can be written to a file"
         table = self.list_at_hand
         return export_to(table, path) if path else export_list(table)
@@ -284,7 +298,7 @@ class ScreenView(Screen[None]):
             and not self.has_class("-low")
         )
         if played is not None and shown.display:
-            lists = [table.marks for table in self._lists if self.MODE == "groups"]
+            lists = [table.marks for table in self.lists if self.MODE == "groups"]
             marked = any(marks.keys or marks.everything for marks in lists)
             shown.show(first_step(session, self.MODE, marked=marked))
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import Engine
 from rowtui.core.groups.model import Status
+from rowtui.tui.shell.recall import Place, StartState
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.submit.plan import PlanRequest
 from rowtui.tui.views.view import ScreenView
@@ -103,6 +104,30 @@ class GroupVerbs(ScreenView):
     def marked_rows(self) -> MarkedRows:
         """The objects of the verbs."""
         raise NotImplementedError
+
+    async def on_mount(self) -> None:
+        """List directories if the last dashboard did, or the command line names one."""
+        if self.dashboard.recall.directories:
+            self.add_class("-long")
+            self.query_one("#all").focus()
+
+    def place(self) -> Place:
+        """The group or directory under the cursor, with the filter of its list."""
+        session, chosen, table = self.session, self.marked_rows, self.list_at_hand
+        place = Place("groups", session.action.name if session.action else "", session.filter.word)
+        if chosen.long or table.kept_as == "directories-of-group":
+            asked = table.asked.filter if chosen.long else ""
+            return place._replace(directory=self.copyable(), filter=asked)
+        group = 0 if chosen.group is None else chosen.group + 1
+        return place._replace(group=group, filter=table.asked.filter)
+
+    def directory_here(self) -> str:
+        """The directory under the cursor, or the first one of the group."""
+        return self.copyable()
+
+    def recall_to(self, recall: StartState) -> None:
+        """Store whether directories are listed."""
+        recall.directories = self.marked_rows.long
 
     def command_submit(self) -> None:
         """Plan the marked rows; without marks, the group or directory under the cursor."""

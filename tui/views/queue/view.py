@@ -25,6 +25,7 @@ from rowtui.core.project.queue.views import (
 from rowtui.core.project.views.views import ListRequest
 from rowtui.core.submission.plan.model import NO_ID, called
 from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.shell.recall import Place, StartState
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, clusters_in_one_line
 from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
@@ -61,7 +62,10 @@ class QueueView(QueueVerbs):
 
     def __init__(self) -> None:
         super().__init__()
-        self._asked = QueueRequest()
+        recall = self.dashboard.recall
+        clusters = (recall.cluster,) if recall.cluster else ()
+        whose = recall.whose if recall.whose in SCOPES else PROJECT
+        self._asked = QueueRequest(whose=whose, clusters=clusters, folding=recall.folding)
         self._rows: QueueRows | None = None
         self._seen: object = None  # The poll of the queues from which the rows are.
         self._sorted = SORTS[0]
@@ -177,7 +181,8 @@ class QueueView(QueueVerbs):
         self.table.flash(rows.changed)
         if session.job_to_show and page is not None:
             self.table.move_to_key(RowKey("", 0, None, session.job_to_show))
-            if page.followed is not None:
+            # A job that is filtered out does not arrive later.
+            if page.followed is not None or self.table.filtered or self._asked.clusters:
                 session.job_to_show = ""
         self._take_row()
         self._used.ask(self.session.queue_row)
@@ -292,6 +297,23 @@ class QueueView(QueueVerbs):
         """The id of the job under the cursor."""
         row = self.session.queue_row
         return row.label if row is not None and row.label != NO_ID else ""
+
+    def place(self) -> Place:
+        """The job under the cursor, with filter and cluster."""
+        cluster = self._asked.clusters[0] if self._asked.clusters else ""
+        row = self.session.queue_row
+        job = self.copyable() if row is not None and row.ours else ""
+        return Place("queue", filter=self.table.asked.filter, job=job, cluster=cluster)
+
+    def directory_here(self) -> str:
+        """The first directory of the job under the cursor."""
+        row = self.session.queue_row
+        return row.first if row is not None and row.ours else ""
+
+    def recall_to(self, recall: StartState) -> None:
+        """Store whose jobs are listed, the cluster, and whether arrays are folded."""
+        recall.whose, recall.folding = self._asked.whose, self._asked.folding
+        recall.cluster = self._asked.clusters[0] if self._asked.clusters else ""
 
     def back(self) -> bool:
         """Drop the marks, then the filter."""

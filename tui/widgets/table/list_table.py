@@ -7,20 +7,24 @@ It is a `VirtualTable` over `Arranged` rows: of the engine (`EngineRows`) or in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rowtui.core.project.views.views import ListRequest
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.column_choice import FieldChoice, KeptFields
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.export import FieldsScreen, export_list
 from rowtui.tui.widgets.columns import place
-from rowtui.tui.widgets.table.engine_rows import LOADED, Arranged
+from rowtui.tui.widgets.table.engine_rows import LOADED, Arranged, EngineRows
 from rowtui.tui.widgets.table.filtered_table import FilteredTable
 from textual.geometry import Region
 
 if TYPE_CHECKING:
+    from rowtui.tui.shell.recall import StartState
+    from rowtui.tui.widgets.columns import TableColumn
+    from rowtui.tui.widgets.table.rows import RowSource
     from rowtui.tui.widgets.table.table_lines import RowLook
 
 MOST_MARKED = 100_000
@@ -48,6 +52,45 @@ class ListTable(FilteredTable):
         self.kept_as = kept_as or name
         self._may_mark = may_mark
         self._choice: FieldChoice | None = None
+        self._recalled = False  # Whether filter and order of the last dashboard were taken.
+        self._to_find = ""  # The row on which the cursor was in the last dashboard.
+
+    # What the last dashboard showed, or what the command line names
+
+    def show(
+        self,
+        source: RowSource,
+        columns: Sequence[TableColumn],
+        *,
+        stale: bool = False,
+        sort: tuple[str, bool] | None = None,
+    ) -> None:
+        """Show these rows; the first ones with the recalled filter and order."""
+        if not self._recalled and isinstance(source, Arranged):
+            self._recalled = True
+            recall: StartState | None = getattr(self.app, "recall", None)
+            kept = recall.lists.get(self.kept_as) if recall is not None else None
+            if kept is not None:
+                self.asked = ListRequest(*kept[:3])
+                self._to_find = kept.cursor
+                if self._to_find and isinstance(source, EngineRows):
+                    source.reload_near(self._to_find)
+        super().show(source, columns, stale=stale, sort=sort)
+
+    def rows_changed(self) -> None:
+        """Follow the cursor's row, and find the recalled row once the rows are there."""
+        super().rows_changed()
+        source = self.source
+        if not self._to_find or not (isinstance(source, Arranged) and source.settled):
+            return
+        number = self._to_find.removeprefix("#")
+        if source.index_of(self._to_find) is not None:
+            key, self._to_find = self._to_find, ""
+            self.move_to_key(key)
+        elif source.row_count:
+            if number != self._to_find and number.isdecimal():
+                self._move(int(number) - 1)
+            self._to_find = ""
 
     # Columns
 
