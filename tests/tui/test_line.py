@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.tui.line.field import LineScreen
+from rowtui.tui.shell.recall import Memory
 from rowtui.tui.views.activity_page import ActivityScreen
 
 from tests.tui.hand import Hand, opened
@@ -164,3 +165,65 @@ async def test_a_persons_keys_are_used_shown_and_explained(tmp_path: Path) -> No
         await typed(hand, ":keys")
         await hand.press("enter")
         await hand.sees("Your keys", str(tmp_path / "keys.toml")[:40], "instead of r")
+
+
+async def test_a_filter_has_a_name_and_comes_back(tmp_path: Path) -> None:
+    memory = Memory(tmp_path, "/project")
+    async with opened(with_clusters(), state=tmp_path) as hand:
+        hand.app.memory = memory
+        await hand.sees("78 eligible")
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await typed(hand, ":save warm")
+        await hand.press("enter")
+        await hand.sees("this list has no filter")
+        await hand.press("slash", *"T1.2", "enter")
+        await hand.sees("4 of 8")
+        await typed(hand, ":save warm")
+        await hand.press("enter")
+        await hand.sees("Filter warm is T1.2")
+        await hand.press("escape")
+        await hand.sees("8 groups ·")
+        hand.app.exit()
+
+    # in another dashboard of the project: a list of the names, and one of them
+    recall = Memory(tmp_path, "/project").load()
+    async with opened(with_clusters(), state=tmp_path, recall=recall) as hand:
+        await hand.sees("8 groups ·")
+        await hand.press("ctrl+f")
+        await hand.sees(" :filter", "warm")
+        await hand.press("tab", "enter")
+        await hand.sees("4 of 8", "/ T1.2")
+        await typed(hand, ":unsave warm")
+        await hand.press("enter")
+        await hand.sees("Filter warm is removed.")
+        await typed(hand, ":filter warm")
+        await hand.press("enter")
+        await hand.sees("there is no filter 'warm'")
+
+
+async def test_a_line_has_another_name_that_is_stored(tmp_path: Path) -> None:
+    async with opened(with_clusters(), state=tmp_path) as hand:
+        await hand.sees("78 eligible")
+        for line, answer in (
+            ("alias queue groups sample", "queue is a command"),
+            ("alias gs frobnicate", "frobnicate begins with no command"),
+            ("alias gs", "write a name and a line"),
+            ("alias gs groups", "`:gs` is now `:groups`."),
+        ):
+            await typed(hand, f":{line}")
+            await hand.press("enter")
+            await hand.sees(answer)
+    async with opened(with_clusters(), state=tmp_path) as hand:
+        await hand.sees("78 eligible")
+        await typed(hand, ":gs")
+        await hand.sees("gs", "groups")
+        await typed(hand, " sample")
+        await hand.press("enter")
+        await hand.sees("Groups of sample")
+        await typed(hand, ":unalias gs")
+        await hand.press("enter")
+        await hand.sees("`:gs` is removed.")
+        await typed(hand, ":gs")
+        await hand.press("enter")
+        await hand.sees("there is no command 'gs'")

@@ -75,6 +75,8 @@ APP: tuple[Command, ...] = (
     Command("app.copy", "y", "copy", "copy the selected name or id"),
     Command("app.copy-command", "Y", "copy command",
             "copy the command that opens the dashboard at this row"),
+    Command("app.filters", "ctrl+f", "saved filters",
+            "choose a filter that was stored with `:save NAME`"),
     Command("app.shell", "exclamation_mark", "shell",
             "a shell in the directory of this row, or in the project"),
     Command("app.help", "question_mark", "help", "this page", hint=90),

@@ -108,6 +108,9 @@ class LineCommand:
 WORDS = "words"
 """The `values` of a command of the command line, which takes any words."""
 
+FREE = "text"
+"""The `values` of a command that takes any text: a new name."""
+
 LINE_COMMANDS: tuple[LineCommand, ...] = (
     LineCommand("status", "go to the actions", command="go.status"),
     LineCommand("action", "choose an action, and stay here", "ACTION", "action"),
@@ -126,6 +129,11 @@ LINE_COMMANDS: tuple[LineCommand, ...] = (
     LineCommand("refresh", "read the project and the queues again", command="app.refresh"),
     LineCommand("theme", "the next theme, or this one", "[THEME]", "theme"),
     LineCommand("export", "write this list to a file", "[FILE]", "file"),
+    LineCommand("save", "store the filter of this list under a name", "NAME", FREE),
+    LineCommand("filter", "use a stored filter", "NAME", "filter"),
+    LineCommand("unsave", "remove a stored filter", "NAME", "filter"),
+    LineCommand("alias", "another name for a line", "NAME COMMAND", FREE),
+    LineCommand("unalias", "remove such a name", "NAME", "alias"),
     LineCommand("commands", "the commands that rowtui ran: ssh, squeue, sbatch", aliases=("@",)),
     LineCommand("activity", "events", command="app.activity"),
     LineCommand("keys", "which keys are yours, and where they are set"),

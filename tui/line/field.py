@@ -61,7 +61,17 @@ class LineHistory:
             return
         # Another dashboard may have written the file since the last read; its lines are kept.
         lines = [one for one in (self._kept() or list(self.lines)) if one != line]
-        self._lines = [*lines, line][-MOST_LINES:]
+        self._write([*lines, line][-MOST_LINES:])
+
+    def replace(self, lines: Sequence[str]) -> None:
+        """Store these lines alone, without those that look like a secret or are too long."""
+        from rowtui.core.clusters.command_log import without_secrets
+
+        good = (one for one in lines if len(one) <= LONGEST_LINE and without_secrets(one) == one)
+        self._write(list(good)[-MOST_LINES:])
+
+    def _write(self, lines: list[str]) -> None:
+        self._lines = lines
         self._read = True
         if self._path is not None:
             # Without the file, the lines are still kept in memory.
@@ -79,6 +89,33 @@ class LineHistory:
             return []
         lines = (line.strip() for line in text.splitlines())
         return [line for line in lines if line and line.isprintable()][-MOST_LINES:]
+
+
+MOST_ALIASES = 100
+
+
+class Aliases:
+    """Names of the user for lines: `name line` in each line of a file; None keeps no file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._stored = LineHistory(path)
+
+    def all(self) -> dict[str, str]:
+        """Return the lines, by name."""
+        pairs = (one.partition(" ") for one in self._stored.lines)
+        return {name: text for name, _, text in pairs if name and text}
+
+    def set(self, name: str, text: str) -> str:
+        """Store a name for this line, or remove the name if the line is empty; return "" or why
+        the name was not stored.
+        """
+        aliases = self.all() | {name: text}
+        if not text:
+            del aliases[name]
+        if len(aliases) > MOST_ALIASES:
+            return f"there are {MOST_ALIASES} names already: remove one with `:unalias`"
+        self._stored.replace([f"{name} {text}" for name, text in aliases.items()])
+        return "" if self.all() == aliases else "this line is too long, or looks like a secret"
 
 
 class Recall:

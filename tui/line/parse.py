@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from rowtui.core.base.text import visible
 from rowtui.tui.commands.command import LISTED, NO_KEY, TITLES, Command
 from rowtui.tui.commands.registry import BY_ID, COMMANDS, commands_here
-from rowtui.tui.line.commands import LINE_COMMANDS, WORDS, LineCommand
+from rowtui.tui.line.commands import FREE, LINE_COMMANDS, WORDS, LineCommand
 from rowtui.tui.shell.session import Session
 
 One = TypeVar("One")
@@ -123,7 +123,7 @@ def read(
         return RefusedLine(f"`:{offer.name}` takes nothing after it")
     if not argument and offer.line and offer.line.needs_argument:
         return RefusedLine(f"`:{offer.usage}`: which?{_some(values(offer.values))}")
-    if argument and offer.values not in ("file", WORDS):
+    if argument and offer.values not in ("file", FREE, WORDS):
         possible = values(offer.values)
         meant = next((one for one in possible if one.casefold() == argument.casefold()), None)
         if meant is None:

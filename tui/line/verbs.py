@@ -16,12 +16,13 @@ from rowtui.core.base.text import visible
 from rowtui.core.project.views.views import INJECT
 from rowtui.tui.commands.command import PARTS
 from rowtui.tui.commands.registry import BY_ID
-from rowtui.tui.line.commands import WORDS
-from rowtui.tui.line.field import LineHistory, LineScreen
-from rowtui.tui.line.parse import RefusedLine, complete, offers, read
+from rowtui.tui.line.commands import WORDS, LineCommand
+from rowtui.tui.line.field import Aliases, LineHistory, LineScreen
+from rowtui.tui.line.parse import CommandOffer, RefusedLine, complete, offers, read
 from rowtui.tui.shell.external_program import run_command
 from rowtui.tui.shell.keymap import keys_page, load_keymap
 from rowtui.tui.shell.played import control_played
+from rowtui.tui.shell.recall import LONGEST_TEXT, MOST_FILTERS
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.activity_page import ActivityScreen
 from rowtui.tui.views.dialogs import PageScreen, confirm
@@ -29,14 +30,13 @@ from rowtui.tui.views.submit.plan import PlanRequest
 
 if TYPE_CHECKING:
     from rowtui.tui.commands.command import Command
-    from rowtui.tui.line.commands import LineCommand
-    from rowtui.tui.line.parse import CommandOffer, Completion, ParsedLine
+    from rowtui.tui.line.parse import Completion, ParsedLine
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.session import Session
     from rowtui.tui.views.pack.state import PackingState
 
-HISTORY = "commands"
-"""The name of the file in the user's state folder."""
+HISTORY, ALIASES = "commands", "aliases"
+"""The names of the files in the user's state folder."""
 
 
 class LineVerbs:
@@ -46,10 +46,11 @@ class LineVerbs:
         self._app = app
         self._session = session
         self.history = LineHistory(state / HISTORY if state is not None else None)
+        self.aliases = Aliases(state / ALIASES if state is not None else None)
 
     def open(self, start: str = "") -> None:
         """Show the line."""
-        known = offers(self._app.view_name, self._session)
+        known = (*offers(self._app.view_name, self._session), *self._named_lines())
 
         def candidates(text: str) -> Sequence[Completion]:
             return complete(text, known, self.values)
@@ -59,7 +60,7 @@ class LineVerbs:
     def run(self, text: str) -> str:
         """Carry out a line; return "" or the reason for a refusal."""
         known: Sequence[CommandOffer] = offers(self._app.view_name, self._session)
-        asked = read(text, known, self.values)
+        asked = read(self._expanded(text, known), known, self.values)
         if asked is None:
             return ""
         if isinstance(asked, RefusedLine):
@@ -68,6 +69,74 @@ class LineVerbs:
         # The line closes first, because the command may open a page of its own.
         self._app.call_later(self._do, asked)
         return ""
+
+    # Names of the user for lines
+
+    def _named_lines(self) -> list[CommandOffer]:
+        named = self.aliases.all().items()
+        return [CommandOffer(name, text, line=LineCommand(name, text)) for name, text in named]
+
+    def _expanded(self, text: str, known: Sequence[CommandOffer]) -> str:
+        """Return the line for which the first word is a name of the user, with the other words."""
+        name, _, rest = " ".join(text.strip().removeprefix(":").split()).partition(" ")
+        if name in {one.name for one in known}:
+            return text
+        return f"{self.aliases.all().get(name, name)} {rest}"
+
+    def _alias(self, argument: str) -> str:
+        name, _, line = argument.partition(" ")
+        names = {one.name for one in offers(self._app.view_name, self._session)}
+        if not line:
+            return "write a name and a line: `:alias failed queue delta`"
+        if name in names:
+            return f"{name} is a command"
+        line = line.removeprefix(":")
+        if not any(line == one or line.startswith(f"{one} ") for one in names):
+            return f"{line} begins with no command"
+        return self.aliases.set(name, line) or self._note(f"`:{name}` is now `:{line}`.")
+
+    def _unalias(self, name: str) -> str:
+        return self.aliases.set(name, "") or self._note(f"`:{name}` is removed.")
+
+    def _note(self, text: str) -> str:
+        self._app.notify(visible(text))
+        return ""
+
+    # Filters with names
+
+    def _filters(self) -> dict[str, str]:
+        """The stored filters of the list on the screen; none without a list."""
+        view = self._app.view
+        if view is None or not any(table.display for table in view.lists):
+            return {}
+        return self._app.recall.filters.setdefault(view.list_at_hand.kept_as, {})
+
+    def _save(self, name: str) -> str:
+        view = self._app.view
+        if view is None or not any(table.display for table in view.lists):
+            return "there is no list here"
+        text = view.list_at_hand.asked.filter
+        filters = self._filters()
+        if not text:
+            return "this list has no filter: type one with `/`"
+        if max(len(name), len(text)) > LONGEST_TEXT or len({*filters, name}) > MOST_FILTERS:
+            return f"at most {MOST_FILTERS} filters of {LONGEST_TEXT} characters are stored"
+        filters[name] = text
+        self._app.store_place()
+        return self._note(f"Filter {name} is {text}: `:filter {name}` uses it.")
+
+    def _filter(self, name: str) -> str:
+        view, text = self._app.view, self._filters().get(name, "")
+        if view is None or not text:
+            return "the filter is gone"
+        table = view.list_at_hand
+        table.ask(table.asked._replace(filter=text))
+        return ""
+
+    def _unsave(self, name: str) -> str:
+        self._filters().pop(name, None)
+        self._app.store_place()
+        return self._note(f"Filter {name} is removed.")
 
     async def _do(self, asked: ParsedLine) -> None:
         if asked.offer.command is not None:
@@ -149,6 +218,10 @@ class LineVerbs:
             ]
         if what == "login":
             return [one.name for one in session.logins]
+        if what == "filter":
+            return sorted(self._filters())
+        if what == "alias":
+            return sorted(self.aliases.all())
         if what == "fault":
             return [name for name, _ in session.played.state.faults] if session.played else []
         if what == "theme":

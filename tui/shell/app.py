@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
     from rowtui.core.project.views.views import Played
     from rowtui.tui.commands.verbs import Verbs
-    from rowtui.tui.line.verbs import LineVerbs
 
 LOAD_SECONDS = 0.3
 """Seconds between two views that are loaded in advance, so that the user's keys are
@@ -115,13 +114,6 @@ class RowtuiApp(RecallingApp):
         from rowtui.tui.commands.verbs import Verbs
 
         return Verbs(self, self.session, self.feed)
-
-    @cached_property
-    def line(self) -> LineVerbs:
-        """The command line; the first frame does not need its modules."""
-        from rowtui.tui.line.verbs import LineVerbs
-
-        return LineVerbs(self, self.session, self._state)
 
     # Life cycle
 

@@ -7,9 +7,9 @@ Views return their place (`ScreenView.place`); lists take their filter, order an
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rowtui.core.base.text import visible
 from rowtui.tui.shell.recall import KeptList, Memory, StartState, command_for
@@ -19,6 +19,8 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.view import ScreenView
 
 if TYPE_CHECKING:
+    from rowtui.tui.line.verbs import LineVerbs
+    from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.session import Session
 
 
@@ -28,7 +30,15 @@ class RecallingApp(TerminalApp):
     session: Session
     recall: StartState
     memory: Memory | None = None
+    _state: Path | None  # The user's state folder.
     RECALLED: ClassVar[frozenset[str]] = frozenset({"groups", "directories", "queue"})
+
+    @cached_property
+    def line(self) -> LineVerbs:
+        """The command line; the first frame does not need its modules."""
+        from rowtui.tui.line.verbs import LineVerbs
+
+        return LineVerbs(cast("RowtuiApp", self), self.session, self._state)
 
     @property
     def view(self) -> ScreenView | None:
@@ -100,11 +110,16 @@ class RecallingApp(TerminalApp):
 
     # The end
 
+    def store_place(self) -> None:
+        """Store the place and the filters now, after a filter was stored."""
+        if self.memory is not None:
+            self.memory.save(self._now())
+
     def exit(self, *args: Any, **options: Any) -> None:
         """Leave, and store the place of the user first."""
         if self.memory is not None:
-            memory, self.memory = self.memory, None
-            memory.save(self._now())  # The views are still there.
+            self.store_place()  # The views are still there.
+            self.memory = None
         super().exit(*args, **options)
 
     def _now(self) -> StartState:
@@ -144,6 +159,10 @@ class RecallingApp(TerminalApp):
             self.warn("The project is not loaded yet.")
         else:
             self.copy_text(command_for(snapshot.root, self.view.place()))
+
+    def command_filters(self) -> None:
+        """Open the command line with the stored filters."""
+        self.line.open("filter ")
 
     def command_shell(self) -> None:
         """Open a shell in the directory under the cursor, or in the project."""
