@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 import rowtui.core
 
+from tests.test_house import statements
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("core", "cli", "tui", "themes")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -146,7 +148,7 @@ def test_whatever_is_imported_is_a_dependency() -> None:
             at_the_top = imported_by(module.body) & optional
             alone = not at_the_top or path in ONLY_WITH_AN_EXTRA
             assert alone, f"{path} needs an extra to be imported"
-            used |= imported_by(ast.walk(module))
+            used |= imported_by(statements(module.body))
     # rich is a part of Textual's interface and comes with it.
     assert used - set(sys.stdlib_module_names) - {"rowtui", "rich"} <= declared | optional
     assert {"textual", "keyring"} <= used
