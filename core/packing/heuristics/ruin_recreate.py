@@ -38,6 +38,10 @@ MOST_LANES, MOST_TYPES = 12, 10
 # The probability of skipping a bundle, and the relative difference below which costs are equal.
 BLINK, SAME = 0.05, 1e-9
 
+# The search ends after so many turns in a row without a better packing: at least the first number,
+# and the second one for each request. Thousands of requests use all the time that they are given.
+LEAST_IDLE_TURNS, IDLE_TURNS_FOR_EACH = 1000, 100
+
 
 class MovedUnit(NamedTuple):
     """A request or a lane, which is moved as a whole."""
@@ -110,12 +114,20 @@ class _Mender:
         self.patience = 0.0
 
     def run(self, go_on: GoOn) -> tuple[Bundle, ...]:
-        """Improve the bundles until `go_on` returns False, and return them."""
-        while go_on():
-            self._turn()
+        """Improve the bundles, and return them.
+
+        The search ends when `go_on` returns False, or when many turns in a row improved nothing:
+        a few requests have few packings, and more time would not find a better one.
+        """
+        requests = sum(bundle_requests(one) * one.times for one in self.held)
+        most_idle = max(LEAST_IDLE_TURNS, IDLE_TURNS_FOR_EACH * requests)
+        idle = 0
+        while idle < most_idle and go_on():
+            idle = 0 if self._turn() else idle + 1
         return tuple(self.held)
 
-    def _turn(self) -> None:
+    def _turn(self) -> bool:
+        """Pack the requests of some bundles again. Return whether the result was better."""
         chosen = self._choose()
         units = self._units(chosen)
         before = sum(self.costs[at] for at in chosen)
@@ -123,8 +135,10 @@ class _Mender:
         opened = self._pack(units)
         after = sum(one.cost for one in opened)
         fewer = len(opened) < len(chosen)
-        if after < before - SAME * before or (fewer and after <= before * (1 + SAME)):
+        better = after < before - SAME * before or (fewer and after <= before * (1 + SAME))
+        if better:
             self._replace(chosen, opened)
+        return better
 
     # Taking apart
 

@@ -75,6 +75,21 @@ def test_mending_finds_partners_that_the_seed_did_not() -> None:
     assert cost_of(after, problem) < 0.75 * cost_of(before, problem)
 
 
+def test_mending_a_few_requests_ends_when_nothing_better_is_found() -> None:
+    demands = tuple(
+        Demand(ResourceAmounts(2, 8), minutes * 60) for minutes in (60, 1, 61, 2, 62, 3)
+    )
+    problem = PackingProblem((NODE,), demands, (1,) * 6)
+    before = OURS["seed"].pack(problem, lambda: False)
+    turns = iter(range(20_000))
+
+    after = mend(problem, before, worth(problem), lambda: next(turns, None) is not None)
+
+    assert next(turns, None) is not None  # it ended by itself
+    longer = mend(problem, after, worth(problem), lambda: next(turns, None) is not None)
+    assert cost_of(longer, problem) == pytest.approx(cost_of(after, problem))
+
+
 def test_riders_take_the_room_of_some_bundles_if_there_are_too_few_for_all() -> None:
     demands = (Demand(ResourceAmounts(3, 4), 3600), Demand(ResourceAmounts(1, 4), 60))
     problem = PackingProblem((NODE,), demands, (5, 2))
