@@ -25,7 +25,7 @@ def answer(described: dict[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def sound() -> list[dict[str, Any]]:
-    made = [network(seed) for seed in range(60)]
+    made = [network(seed) for seed in range(36)]
     return [each for each in made if not Planned(each, TOOLS).refused[0]]
 
 
@@ -44,7 +44,7 @@ def test_most_networks_are_sound_and_small_and_every_stage_is_reached() -> None:
     every = sound()
     links = [link for each in every for link in each["links"]]
 
-    assert len(every) > 30
+    assert len(every) > 18
     assert any(link["collapse"] for link in links)
     assert any(link["expand"] for link in links)
     assert any(link["src"].count("/") > 2 for link in links)

@@ -279,7 +279,7 @@ def test_a_packer_that_does_not_exist_is_named_with_those_that_do() -> None:
     assert "seed" in raised.value.hint
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(problem=problems(), asked=st.integers(0, 60))
 def test_the_best_is_never_dearer_than_filling_with_the_same_time(
     problem: PackingProblem, asked: int

@@ -420,14 +420,14 @@ def scheduled(vectors: Vectors) -> Counter[tuple[int, tuple[tuple[int, int], ...
 
 def test_classes_are_packed_just_as_the_loop_packs_their_jobs() -> None:
     several = 0
-    for seed in range(1000):
+    for seed in range(400):
         vectors = random_case(seed)
         packed: Counter[tuple[int, tuple[tuple[int, int], ...]]] = Counter()
         for pattern in seed_packing(vectors, lambda: False):
             packed[pattern.bin, tuple(sorted(pattern.content))] += pattern.times
         assert packed == scheduled(vectors), seed
         several += len(packed) > 1
-    assert several > 500  # the cases are not all trivial
+    assert several > 200  # the cases are not all trivial
 
 
 def test_sets_that_hold_a_few_too_many_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

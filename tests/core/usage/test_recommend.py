@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.usage.recommend import CPUS, LEAST, MEMORY, WALLTIME, recommend, rounded
 
-DRAWS = 4000
+DRAWS = 2000
 
 
 def exceeding(draw: object, count: int, *, sized: bool = False) -> tuple[float, float]:

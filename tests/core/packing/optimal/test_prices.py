@@ -68,7 +68,7 @@ def assert_valid(prices: Prices, vectors: Vectors) -> None:
     assert prices.bound >= 0
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(drawn_vectors())
 def test_whatever_is_asked_for_the_bound_is_one_in_exact_arithmetic(vectors: Vectors) -> None:
     assert_valid(without_solver(vectors), vectors)
