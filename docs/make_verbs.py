@@ -56,6 +56,7 @@ COMMAND_LINE_ONLY = {
     "mapping test": "is for continuous integration",
     "mapping show": "prints merged files, to be kept; the view Explain shows the values of a job",
     "mapping schema": "prints a schema for editors",
+    "notify": "is about the user's channels; the dashboard sends its messages on them",
     "show launchers": "prints configuration, as Row does",
 }
 """Commands of the command line without a twin: why."""
