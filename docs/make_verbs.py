@@ -35,6 +35,7 @@ SCREEN_ONLY = {
     "app.faster app.slower app.steps": "is about a demo or a recording",
     "explain.reset explain.change-* explain.page pack.reset": "is about what was tried on the "
     "screen; a command has options each time",
+    "explain.measured": "tries amounts that `usage --recommend --write` shows and writes",
     "explain.lines": "shows lines to copy, which `explain --write` prints before it asks",
     "pack.time pack.cores pack.memory pack.packer-before pack.all-actions": "is another chart of "
     "the same packing",

@@ -147,7 +147,10 @@ class _Work:
         if before is not None and (after == before or (
             lowered and before - after < before * _LEAST_CHANGE
         )):  # fmt: skip
-            self.kept.append(f"{used.resource} is unchanged: jobs need about what they request")
+            why = "jobs need about what they request"
+            if found.censored:
+                why = f"{_killed(found.censored, found.jobs)} at this limit, and need more"
+            self.kept.append(f"{used.resource} is unchanged: {why}")
             return False
         known = np.isfinite(ratio)
         over = int(((ratio[known] > after) | used.killed[known]).sum())
@@ -235,9 +238,11 @@ def memory_gb(resources: Resources, directories: int) -> float:
 def words_of(setting: SizedSetting) -> Iterator[str]:
     """Yield sentences on the basis of a setting, and on what to expect of it."""
     if setting.killed:
-        yield (
-            f"{setting.killed:,} of its {setting.jobs:,} measured jobs were killed at their limit, "
-            "and need more than is known"
-        )
+        killed = _killed(setting.killed, setting.jobs)
+        yield f"{killed} at their limit, and may need more than the new setting"
     if setting.resource == CPUS and setting.after < (setting.before or 1):
         yield "jobs that use more CPUs at some times may take longer"
+
+
+def _killed(killed: int, jobs: int) -> str:
+    return f"{killed:,} of {jobs:,} measured jobs {'was' if killed == 1 else 'were'} killed"

@@ -61,7 +61,7 @@ async def test_a_key_without_a_command_says_what_it_could_have_meant() -> None:
     async with opened(with_failures(), size=(80, 24)) as hand:
         await hand.sees("equilibrate")
         await hand.press("m")
-        await hand.sees("m does nothing here: memory is in 4 Pack and my others is in 6 Queue")
+        await hand.sees("m does nothing here: as measured is in 3 Explain and memory is in 4 Pack")
         await hand.press("down")
         await hand.sees_no("does nothing here")
         await hand.press("f5")

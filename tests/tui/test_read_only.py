@@ -81,3 +81,15 @@ async def test_nothing_that_asks_reaches_the_engine_by_any_way() -> None:
         await hand.rests()
         assert reached == []
         assert engine.submitted_plans == []
+
+
+async def test_a_command_that_shows_writes_nothing_when_it_is_asked_to() -> None:
+    async with opened(read_only=True) as hand:
+        await hand.sees("READ ONLY")
+        for words in ("--recommend --write --yes", "--wri -y"):
+            hand.app.clear_notifications()
+            await hand.press("colon", *f"usage {words}", "enter")
+            await hand.until(
+                lambda: any("read-only" in it.message for it in hand.app._notifications)
+            )
+            assert not [it for it in hand.app.session.activity if "usage" in it.text]

@@ -304,5 +304,6 @@ async def test_what_measured_jobs_need_is_tried_with_one_key(mapped: Path) -> No
         await hand.until(lambda: hand.app.session.explanation.measured_jobs == 120)
         await hand.press("m")
         await hand.sees("WHAT IF", "cores 4 → 2", "2 cores · 2 GB", "00:10:00")
+        await hand.sees("tried what is recommended from 120 measured jobs")
         await hand.press("u")
         await hand.sees_no("WHAT IF")

@@ -214,7 +214,7 @@ EXPLAIN: tuple[Command, ...] = (
     Command("explain.previous-group", "N,left_square_bracket", "previous group",
             "the job of the previous group", "explain", enabled=with_groups),
     Command("explain.measured", "m", "as measured", "try what the measured jobs of the action need",
-            "explain", enabled=with_measured, twin="usage --recommend"),
+            "explain", enabled=with_measured),
     Command("explain.sources", "enter", "sources",
             "open the deciding rule: the file at its line", "explain", 5,
             enabled=with_decision),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.core.project.views.views import INJECT
-from rowtui.tui.commands.command import PARTS
+from rowtui.tui.commands.command import PARTS, may_change
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.line.commands import WORDS, LineCommand
 from rowtui.tui.line.field import Aliases, LineHistory, LineScreen
@@ -184,7 +184,11 @@ class LineVerbs:
             self._session.note("you", shown)
             start(self._app, partial(run_command, self._app, words), "outside")
 
-        if not BY_ID[line.command].asks:
+        writes = any(word.startswith("--w") for word in words)  # `usage --write`, or shortened
+        if writes and (reason := may_change(self._session)):
+            self._app.warn(f"{shown}: {reason}")
+            return
+        if not (writes or BY_ID[line.command].asks):
             run()
             return
         lines = [shown, line.description, "It asks its own questions in the terminal."]

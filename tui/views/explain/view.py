@@ -305,8 +305,8 @@ class ExplainView(ScreenView):
         found = self.session.explanation
         if found is not None and found.measured is not None:
             self._wonder(with_change(self.form.texts, found.measured))
-            jobs = plural(found.measured_jobs, "job")
-            self.dashboard.notify(f"Recommended from {jobs} that ended well.")
+            jobs = plural(found.measured_jobs, "measured job")
+            self.session.note("you", f"tried what is recommended from {jobs}")
 
     def command_change_a(self) -> None:
         """Try the first change."""
