@@ -149,7 +149,7 @@ class _Work:
         )):  # fmt: skip
             why = "jobs need about what they request"
             if found.censored:
-                why = f"{_killed(found.censored, found.jobs)} at this limit, and need more"
+                why = f"{_killed(found.censored, found.jobs)} at this limit: more is needed"
             self.kept.append(f"{used.resource} is unchanged: {why}")
             return False
         known = np.isfinite(ratio)

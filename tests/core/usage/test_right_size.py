@@ -80,8 +80,9 @@ def test_a_setting_is_never_less_than_a_limit_at_which_a_job_was_killed(tmp_path
     assert (changed.killed, changed.exceeding, changed.jobs) == (1, 1, 301)
     # and a request of that limit is not said to be enough
     kept = right_sized(Resources(memory_per_cpu_mb=1000), UsageStore(tmp_path).columns())
-    assert "memory is unchanged: 1 of 301 measured jobs was killed at this limit, and need" in (
-        " ".join(kept.kept)
+    assert (
+        "memory is unchanged: 1 of 301 measured jobs was killed at this limit: more is needed"
+        in (" ".join(kept.kept))
     )
 
 
