@@ -1,20 +1,25 @@
-"""Named jobs that run: what they use now, for `rowtui usage JOB`."""
+"""Details of named jobs for `rowtui usage JOB`: what running jobs use, and the steps of a job."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rowtui.cli.jobs.queue_text import JobName
-from rowtui.cli.output.output import Output
-from rowtui.core.base.text import plural, visible
+from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
+from rowtui.core.base.text import memory, plural, visible
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.submission.plan.model import job_label
+from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import usage as to
+    from rowtui.core.clusters.schedulers.measured import MeasuredStep
     from rowtui.core.project.project import Project
     from rowtui.core.project.views.views import JobView
+    from rowtui.core.usage.model import JobUsage
     from rowtui.core.usage.running import UsageNow
 
 MOST_RUNNING = 200  # jobs whose use is printed one after another
@@ -73,3 +78,41 @@ def running_json(view: JobView, now: UsageNow) -> to.RunningJobJson:
         "near_limits": list(now.near),
         "problem": visible(now.problem) or None,
     }
+
+
+def step_lines(steps: Sequence[MeasuredStep], out: Output) -> Iterator[str]:
+    """Yield a table of a job's steps; nothing for a job that has only its script."""
+    if len(steps) < 2:
+        return
+    headings = [TextColumn("  Step"), TextColumn("Name")]
+    headings += [TextColumn(name, right=True) for name in ("Tasks", "Time", "CPU", "Task memory")]
+    rows: list[Row] = [
+        [
+            f"  {visible(step.id)}",
+            visible(step.name)[:40],
+            "–" if step.tasks is None else str(step.tasks),
+            _clock(step.wall),
+            _clock(step.cpu),
+            "–" if step.task_memory is None else memory(step.task_memory / 1024),
+        ]
+        for step in steps
+    ]
+    yield from table_lines(headings, rows, out)
+
+
+def step_json(job: JobUsage, step: MeasuredStep) -> to.JobStepJson:
+    """Return a step of a job for `--json`."""
+    return {
+        "job": job_label(job.job_id, job.token),
+        "token": job.token,
+        "step": visible(step.id),
+        "name": visible(step.name),
+        "tasks": step.tasks,
+        "wall_seconds": step.wall,
+        "cpu_seconds": step.cpu,
+        "largest_task_memory_kib": step.task_memory,
+    }
+
+
+def _clock(seconds: float | None) -> str:
+    return "–" if seconds is None else format_duration(math.ceil(seconds))

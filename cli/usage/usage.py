@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
@@ -16,7 +17,13 @@ from rowtui.cli.jobs.verbs import given_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.recommended import print_recommended, size_json, sizes_of
-from rowtui.cli.usage.running import running_jobs, running_json, running_lines
+from rowtui.cli.usage.running import (
+    running_jobs,
+    running_json,
+    running_lines,
+    step_json,
+    step_lines,
+)
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.spreadsheet import in_csv
@@ -39,6 +46,7 @@ from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import usage as to
+    from rowtui.core.clusters.schedulers.measured import MeasuredStep
     from rowtui.core.project.views.views import JobView
     from rowtui.core.usage.running import UsageNow
 
@@ -55,6 +63,7 @@ class _Shown(NamedTuple):
 
     ended: Sequence[tuple[int, JobUsage]]
     running: Sequence[tuple[JobView, UsageNow | None]]
+    steps: Mapping[str, Sequence[MeasuredStep]]
     older: int
     sizes: Sequence[ActionSize] = ()
     written: to.WrittenSizesJson | None = None
@@ -91,10 +100,17 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         return 0
     found = _named(columns, names)
     jobs = [job for _, job in found]
-    missing = [name for name in names if not _any(jobs, name) or not name.of_one]
+    # Other tasks of an array may run while some have ended.
+    missing = [
+        name
+        for name in names
+        if not _any(jobs, name)
+        or (not name.of_one and any(job.job_id == name.id and "." in job.token for job in jobs))
+    ]
+    steps = run_async(project.usage.steps(jobs)) if jobs else {}
     running = run_async(running_jobs(project, missing)) if missing else []
     older = 0 if names else project.usage.unmeasured_count(everything)
-    shown = _Shown(found, running, older)
+    shown = _Shown(found, running, steps, older)
     lacking = [
         text
         for text, name in zip(args.jobs, names, strict=True)
@@ -113,7 +129,10 @@ def usage(args: argparse.Namespace, out: Output) -> int:
     if args.json:
         out.json(_json(args, columns, costs, shown._replace(sizes=sizes)))
     elif names:
-        texts = [_job_lines(job, out) for job in jobs]
+        texts: list[Iterator[str]] = [
+            itertools.chain(_job_lines(job, out), step_lines(steps.get(job.token, ()), out))
+            for job in jobs
+        ]
         texts += [running_lines(*each, out) for each in running]
         for number, lines in enumerate(texts):
             out.lines([""] * bool(number) + list(lines))
@@ -322,6 +341,11 @@ def _json(
         "total": _row_json(total_row(columns), total_costs(costs)) if len(columns) else None,
         "jobs": [job_json(job, costs.of(at)) for at, job in shown.ended],
         "running": [running_json(view, now) for view, now in shown.running if now is not None],
+        "steps": [
+            step_json(job, step)
+            for _, job in shown.ended
+            for step in shown.steps.get(job.token, ())
+        ],
         "recommended": [size_json(size) for size in shown.sizes],
         "write": shown.written,
         "damaged_records": columns.damaged,

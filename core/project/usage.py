@@ -19,7 +19,7 @@ from rowtui.core.clusters.schedulers.base import (
     is_in_bundle,
     token_in_queue,
 )
-from rowtui.core.clusters.schedulers.measured import Measured, combined, with_more
+from rowtui.core.clusters.schedulers.measured import Measured, MeasuredStep, combined, with_more
 from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.running import UsageNow
@@ -106,6 +106,27 @@ class ProjectUsage:
 
         await asyncio.gather(*(ask(*each) for each in asked.items()))
         return known
+
+    async def steps(self, jobs: Sequence[JobUsage]) -> dict[str, tuple[MeasuredStep, ...]]:
+        """Return the steps of ended jobs by their tokens, as the accounts of their clusters say.
+
+        Jobs without steps, or whose cluster does not answer, are missing.
+        """
+        found: dict[str, tuple[MeasuredStep, ...]] = {}
+        whole = [job for job in jobs if job.job_id and not is_in_bundle(job.token)]
+        for cluster in dict.fromkeys(job.kind.cluster for job in whole):
+            connections = self.project.connections
+            if connections.known(cluster) is None or connections.login_needed(cluster):
+                continue
+            if (access := await connections.access(cluster)) is None:
+                continue
+            here = [job for job in whole if job.kind.cluster == cluster]
+            keys = {_key(job): token_in_queue(job.token) for job in here}
+            known = await access.scheduler.measured(keys) or {}
+            for job in here:
+                if (account := known.get(_key(job))) is not None and account.steps:
+                    found[job.token] = account.steps
+        return found
 
     def ended(self, record: JobRecord) -> UsageNow | None:
         """Return what an ended job used; None if that is unknown. Waits for the disk."""

@@ -40,7 +40,7 @@ class SampleQueue:
         self.asked: list[QueueRequest] = []
         self.estimates: list[bool] = []  # of the details that were asked for
         self.asked_used: list[RowKey] = []
-        self.used: dict[int, UsageNow] = {}  # by the job's id
+        self.used: UsageNow | None = None  # of each job
         self.foreign: tuple[Foreign, ...] = ()
 
     def all_jobs(self) -> JobsView:
@@ -94,7 +94,7 @@ class SampleQueue:
 
     async def queue_used(self, key: RowKey) -> UsageNow | None:
         self.asked_used.append(key)
-        return self.used.get(key.id)
+        return self.used
 
     async def queue_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
         self.estimates.append(estimate)

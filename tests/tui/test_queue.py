@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.views.views import JobsView
+from rowtui.core.usage.running import UsageNow
 from rowtui.tui.views.queue.table import QueueList, QueueRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
@@ -359,3 +360,17 @@ async def test_a_hundred_thousand_jobs_are_paged_not_carried() -> None:
         painted = table.painted_lines
         await hand.press("k")
         assert table.painted_lines - painted <= 4
+
+
+async def test_what_a_running_job_uses_is_asked_once_the_cursor_rests_on_it() -> None:
+    engine = with_clusters()
+    gb = 1 << 20
+    engine.used = UsageNow(engine.now, 7200.0, 43_200.0, 54_720.0, 8, int(3.7 * gb), 4 * gb)
+    async with opened(engine, size=(160, 40)) as hand:
+        await hand.press("6")
+        await hand.sees("near its limit of memory: memory 3.7 of 4 GB (92%), CPU 7.6 of 8")
+        asked = list(engine.asked_used)
+        assert len(asked) == len(set(asked))
+        await hand.rests()
+        hand.app._tick()
+        assert engine.asked_used == asked

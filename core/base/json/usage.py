@@ -91,6 +91,19 @@ class JobUsageJson(TypedDict):
     carbon_g: float | None
 
 
+class JobStepJson(TypedDict):
+    """A step of an ended job, from Slurm's accounts: `batch` is the script, numbers are of srun."""
+
+    job: str | None
+    token: str
+    step: str
+    name: str
+    tasks: int | None
+    wall_seconds: float | None
+    cpu_seconds: float | None
+    largest_task_memory_kib: int | None
+
+
 class RunningJobJson(TypedDict):
     """What a running job has used up to now. `near_limits`: `memory`, `time` from 90 % on.
 
@@ -184,7 +197,7 @@ class WrittenSizesJson(TypedDict):
 
 
 class UsageJson(TypedDict):
-    """`usage`. `jobs` (ended) and `running`: only those that are named; `recommended`: only with
+    """`usage`. `jobs` (ended), their `steps` and `running`: only of named jobs; `recommended`: only with
     `--recommend`; `write`: only with `--write`. `unmeasured_jobs`: ended jobs without a record,
     which are in no other number.
     """
@@ -195,6 +208,7 @@ class UsageJson(TypedDict):
     total: UsageOfJobsJson | None
     jobs: list[JobUsageJson]
     running: list[RunningJobJson]
+    steps: list[JobStepJson]
     recommended: list[RecommendedJson]
     write: WrittenSizesJson | None
     damaged_records: int

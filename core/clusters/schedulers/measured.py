@@ -29,11 +29,27 @@ class MeasuredBy(enum.IntEnum):
         return ("not measured", "job script", "control group", "scheduler")[self]
 
 
+class MeasuredStep(NamedTuple):
+    """One step of a job, such as what one srun started. None: unknown.
+
+    `id`: `batch`, `0`, ...; `name`: what it runs; `wall`: seconds; `cpu`: seconds of all its tasks;
+    `task_memory`: the peak of its largest task in KiB.
+    """
+
+    id: str
+    name: str
+    tasks: int | None = None
+    wall: float | None = None
+    cpu: float | None = None
+    task_memory: int | None = None
+
+
 class Measured(NamedTuple):
     """What a job used. None: unknown.
 
     `wall`, `cpu`, `gpu`: seconds (of all its CPUs, GPUs); `memory`, `gpu_memory`: peaks in KiB;
-    `group_memory`: the peak of its control group in KiB; `node`: where it ran.
+    `group_memory`: the peak of its control group in KiB; `node`: where it ran; `steps`: its parts,
+    which are not stored.
     """
 
     by: MeasuredBy = MeasuredBy.UNKNOWN
@@ -44,6 +60,7 @@ class Measured(NamedTuple):
     gpu: float | None = None
     gpu_memory: int | None = None
     node: str = ""
+    steps: tuple[MeasuredStep, ...] = ()
 
 
 class Used(NamedTuple):

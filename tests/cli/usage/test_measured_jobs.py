@@ -155,6 +155,30 @@ def test_on_slurm_with_accounts(empty_folder: Shell, slurm_accounts: AccountingR
 
 
 @pytest.mark.slurm
+def test_the_steps_of_a_job_on_slurm_with_accounts(
+    empty_folder: Shell, slurm_accounts: AccountingRig
+) -> None:
+    empty_folder.environment["SLURM_CONF"] = str(slurm_accounts.cluster.conf)
+    project(empty_folder)
+    file = empty_folder.folder / "workflow.toml"
+    file.write_text(file.read_text().replace('command = "', 'command = "srun -n1 true && '))
+    empty_folder.succeed("submit", "--yes", cluster=None)
+    eventually(lambda: ended(empty_folder, None), within=40, what="the end of the job")
+    [job] = usage_of(empty_folder, None)
+
+    def steps() -> list[dict[str, Any]]:
+        out = empty_folder.succeed("usage", job["id"], "--json", cluster=None)
+        return list(json.loads(out)["steps"])
+
+    # Accounting has a job only some time after its end.
+    found = eventually(steps, lambda seen: len(seen) == 2, within=30, what="the steps")
+    assert [(step["step"], step["tasks"]) for step in found] == [("batch", 1), ("0", 1)]
+    assert found[1]["name"] == "true"
+    text = empty_folder.succeed("usage", job["id"], cluster=None)
+    assert "Task memory" in text
+
+
+@pytest.mark.slurm
 def test_in_a_copy_of_the_project_over_ssh(empty_folder: Shell, login: LoginNode) -> None:
     project(empty_folder)
     configure(

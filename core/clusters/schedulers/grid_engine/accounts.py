@@ -112,7 +112,7 @@ def read_usage_now(stdout: bytes, wanted: Mapping[JobKey, str]) -> dict[JobKey, 
                 if key not in wanted or token not in ("", array_of(wanted[key], key.task)):
                     continue
                 cpu = seconds_of(words["cpu"]) if words.get("cpu") else None
-                memory = _kibibytes(words.get("maxrss", "")) or _kibibytes(words.get("rss", ""))
+                memory = _of_bytes(words.get("maxrss", "")) or _of_bytes(words.get("rss", ""))
                 found[key] = Measured(
                     MeasuredBy.SCHEDULER, cpu=None if cpu is None else float(cpu), memory=memory
                 )
@@ -132,6 +132,14 @@ def _kibibytes(text: str) -> int | None:
     if match is None:
         return None
     return int(float(match[1]) * 1000 ** ("", "K", "M", "G").index(match[2]))
+
+
+def _of_bytes(text: str) -> int | None:
+    """Return `10.500M` of qstat in KiB."""
+    match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([KMGT]?)", text)
+    if match is None:
+        return None
+    return int(float(match[1]) * 1024 ** ("", "K", "M", "G", "T").index(match[2])) // 1024
 
 
 def _ended_job(fields: Mapping[str, str]) -> Job | None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.schedulers.base import JobKey, JobState, array_of
-from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
+from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy, MeasuredStep
 from rowtui.core.clusters.schedulers.slurm.parse import (
     SlurmFormatError,
     job_state,
@@ -26,6 +26,7 @@ from rowtui.core.clusters.schedulers.slurm.parse import (
 )
 
 _FIELDS = (
+    "JobName",
     "SubmitLine",
     "Comment",
     "State",
@@ -80,6 +81,7 @@ class UsageForm(NamedTuple):
         return found
 
 
+MOST_STEPS = 1_000  # of one job
 MOST_ASKED = 500  # ids on one command line
 NOW_OPTIONS = ("-a", "-n", "-P", f"--format={','.join(_NOW)}")
 """The options of sstat: all steps of the jobs, no header. No field contains free text."""
@@ -131,17 +133,19 @@ def read_usage_now(stdout: bytes, wanted: Mapping[int, JobKey]) -> dict[JobKey, 
     """Return what running jobs have used: the sum of their running steps, from sstat's output.
 
     `wanted`: jobs by the ids that sstat prints, in which each task of an array has its own. sstat
-    also prints tasks that were not asked for. Raises: SlurmFormatError.
+    also prints tasks that were not asked for, and tasks twice. Raises: SlurmFormatError.
     """
     found: dict[JobKey, Measured] = {}
+    steps = set()
     for line in stdout.decode("utf-8", "replace").splitlines():
         values = line.split("|")
         if len(values) != len(_NOW):
             raise SlurmFormatError(line[:300])
         record = dict(zip(_NOW, values, strict=True))
         printed, step = _key(record["JobID"])
-        if printed is None or not step or printed.id not in wanted:
+        if printed is None or not step or printed.id not in wanted or (printed, step) in steps:
             continue
+        steps.add((printed, step))
         key = wanted[printed.id]
         job = found.get(key, Measured(MeasuredBy.SCHEDULER))
         found[key] = _with_running_step(job, record)
@@ -207,6 +211,17 @@ def _with_step(job: Measured, step: Mapping[str, str]) -> Measured:
     gpu_memory = kibibytes(amounts.get("gres/gpumem", ""))
     if memory:
         job = job._replace(memory=max(memory, job.memory or 0))
+    if (name := _key(step["JobID"])[1]) != "extern":  # which only holds what others start there
+        tasks, elapsed = step["NTasks"], step["ElapsedRaw"]
+        part = MeasuredStep(
+            name,
+            step["JobName"],
+            int(tasks) if tasks.isdecimal() else None,
+            float(elapsed) if elapsed.isdecimal() else None,
+            cpu_seconds(step["TotalCPU"]),
+            kibibytes(step["MaxRSS"]),
+        )
+        job = job._replace(steps=(*job.steps, part)[:MOST_STEPS])
     if gpu_memory:
         job = job._replace(gpu_memory=max(gpu_memory, job.gpu_memory or 0))
     used = amounts.get("gres/gpuutil", "")

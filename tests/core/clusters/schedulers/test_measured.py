@@ -10,6 +10,7 @@ from rowtui.core.clusters.schedulers.grid_engine.accounts import read_usage, rea
 from rowtui.core.clusters.schedulers.measured import (
     Measured,
     MeasuredBy,
+    MeasuredStep,
     Used,
     combined,
     read_script_words,
@@ -43,7 +44,7 @@ def test_the_words_of_a_script() -> None:
 def test_words_that_cannot_be_read_are_unknown(line: str) -> None:
     found = read_script_words([line])
     assert found is not None
-    assert found[1:] == (None,) * 6 + ("",)
+    assert found[1:] == (None,) * 6 + ("", ())
 
 
 def test_a_marker_of_an_older_version_measured_nothing() -> None:
@@ -90,7 +91,8 @@ def test_sizes_of_sacct(text: str, amount: int | None) -> None:
 
 def sacct(*records: tuple[str, ...]) -> tuple[UsageForm, bytes]:
     form = UsageForm.new()
-    return form, "".join(f"{form.mark.join(record)}\n" for record in records).encode()
+    lines = [form.mark.join(("a\nname", *record)) for record in records]
+    return form, "".join(f"{line}\n" for line in lines).encode()
 
 
 LINE = "sbatch --parsable --comment=rowtui:abc-1 --hold"
@@ -104,7 +106,12 @@ def test_sacct_joins_a_job_with_its_steps() -> None:
         ("", "", "COMPLETED", "60", "00:00.500", "1000K", "4", "", "n1", "12.1"),
     )
     wanted = {JobKey(12): "abc-1"}
-    measured = Measured(MeasuredBy.SCHEDULER, 63.0, 62.5, 12000, node="n[1-2]")
+    steps = (
+        MeasuredStep("batch", "a\nname", 1, 63.0, 2.0, 2000),
+        MeasuredStep("0", "a\nname", 4, 60.0, 60.5, 3000),
+        MeasuredStep("1", "a\nname", 4, 60.0, 0.5, 1000),
+    )
+    measured = Measured(MeasuredBy.SCHEDULER, 63.0, 62.5, 12000, node="n[1-2]", steps=steps)
     assert form.read(text, wanted) == {JobKey(12): measured}
 
 
@@ -128,7 +135,14 @@ def test_sacct_of_tasks() -> None:
     )
     found = form.read(text, {JobKey(12, 0): "abc-0a.0", JobKey(12, 1): "abc-0a.1"})
     assert found == {
-        JobKey(12, 0): Measured(MeasuredBy.SCHEDULER, 5.0, 4.0, 900, node="n1"),
+        JobKey(12, 0): Measured(
+            MeasuredBy.SCHEDULER,
+            5.0,
+            4.0,
+            900,
+            node="n1",
+            steps=(MeasuredStep("batch", "a\nname", 1, 5.0, 4.0, 900),),
+        ),
         JobKey(12, 1): Measured(MeasuredBy.SCHEDULER, 6.0, 5.0, node="n2"),
     }
 
@@ -161,6 +175,7 @@ def test_qacct() -> None:
 SSTAT = b"""\
 1.batch|1|00:00:00|10804K|cpu=00:00:00,energy=0,fs/disk=29337,mem=10804K,pages=0,vmem=219336K
 1.0|4|00:00:03|3200K|cpu=00:00:12,energy=0,fs/disk=18765,mem=12000K,pages=0,vmem=5520K
+5.batch|2|00:01:02|4812K|
 5.batch|2|00:01:02|4812K|
 2.batch|1|00:00:02|4940K|cpu=00:00:02,energy=0,fs/disk=15145,mem=4940K,pages=0,vmem=8112K
 """
@@ -199,6 +214,6 @@ def test_usage_lines_of_qstat() -> None:
     wanted = {JobKey(3): "abc-1", JobKey(4, 0): "abc-0a.0", JobKey(4, 1): "abc-0a.1"}
     found = read_usage_now(QSTAT, wanted)
     assert [found[key].cpu for key in wanted] == [65.0, 0.0, 86_407.0]
-    assert [found[key].memory for key in wanted] == [None, None, 2000]
+    assert [found[key].memory for key in wanted] == [None, None, 2048]
     assert read_usage_now(QSTAT, {JobKey(3): "other-1", JobKey(9): "x"}) == {}
     assert read_usage_now(b"\xff\nusage 1: cpu\n", wanted) == {}
