@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,20 @@ if TYPE_CHECKING:
     from rowtui.core.usage.running import UsageNow
 
 MOST_RUNNING = 200  # jobs whose use is printed one after another
+
+
+def means(name: JobName, job: JobUsage) -> bool:
+    """Whether an ended job is named; a bare id names a whole array or bundle."""
+    label = job_label(job.job_id, job.token) or ""
+    if not name.of_one:
+        return job.job_id == name.id
+    end = f"_{name.task}" if name.task is not None else f".{name.member}"
+    return label == f"{name.id}{end}"
+
+
+def is_of_array(name: JobName, jobs: Sequence[JobUsage]) -> bool:
+    """Whether a whole array is named, of which some tasks have ended and others may run."""
+    return not name.of_one and any(job.job_id == name.id and "." in job.token for job in jobs)
 
 
 async def running_jobs(
@@ -100,8 +114,14 @@ def step_lines(steps: Sequence[MeasuredStep], out: Output) -> Iterator[str]:
     yield from table_lines(headings, rows, out)
 
 
-def step_json(job: JobUsage, step: MeasuredStep) -> to.JobStepJson:
-    """Return a step of a job for `--json`."""
+def steps_json(
+    jobs: Sequence[JobUsage], steps: Mapping[str, Sequence[MeasuredStep]]
+) -> list[to.JobStepJson]:
+    """Return the steps of jobs for `--json`. `steps`: by the jobs' tokens."""
+    return [_step_json(job, step) for job in jobs for step in steps.get(job.token, ())]
+
+
+def _step_json(job: JobUsage, step: MeasuredStep) -> to.JobStepJson:
     return {
         "job": job_label(job.job_id, job.token),
         "token": job.token,

@@ -18,11 +18,13 @@ from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_l
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.recommended import print_recommended, size_json, sizes_of
 from rowtui.cli.usage.running import (
+    is_of_array,
+    means,
     running_jobs,
     running_json,
     running_lines,
-    step_json,
     step_lines,
+    steps_json,
 )
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
@@ -100,23 +102,16 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         return 0
     found = _named(columns, names)
     jobs = [job for _, job in found]
-    # Other tasks of an array may run while some have ended.
-    missing = [
-        name
-        for name in names
-        if not _any(jobs, name)
-        or (not name.of_one and any(job.job_id == name.id and "." in job.token for job in jobs))
-    ]
+    missing = [name for name in names if not _any(jobs, name) or is_of_array(name, jobs)]
     steps = run_async(project.usage.steps(jobs)) if jobs else {}
     running = run_async(running_jobs(project, missing)) if missing else []
     older = 0 if names else project.usage.unmeasured_count(everything)
     shown = _Shown(found, running, steps, older)
-    lacking = [
-        text
-        for text, name in zip(args.jobs, names, strict=True)
-        if not _any(jobs, name) and not any(name.means(view.record) for view, _ in running)
-    ]
-    for text in lacking:
+    lacking = False
+    for text, name in zip(args.jobs, names, strict=True):
+        if _any(jobs, name) or any(name.means(view.record) for view, _ in running):
+            continue
+        lacking = True
         out.warn(f"job {visible(text)} does not run, or nothing is known of what it used")
     if args.write:
         from rowtui.cli.usage.right_size import write_recommended  # loads the mapper
@@ -183,22 +178,14 @@ def _named(columns: UsageColumns, names: Sequence[JobName]) -> list[tuple[int, J
     if not names:
         return []
     every = enumerate(columns.jobs())
-    jobs = [(at, job) for at, job in every if any(_means(name, job) for name in names)]
+    jobs = [(at, job) for at, job in every if any(means(name, job) for name in names)]
     if len(jobs) > _LARGEST:
         raise RowtuiError(f"these are {count(len(jobs))} jobs", "name fewer, or use --csv")
     return jobs
 
 
-def _means(name: JobName, job: JobUsage) -> bool:
-    label = job_label(job.job_id, job.token) or ""
-    if not name.of_one:
-        return job.job_id == name.id
-    end = f"_{name.task}" if name.task is not None else f".{name.member}"
-    return label == f"{name.id}{end}"
-
-
 def _any(jobs: Sequence[JobUsage], name: JobName) -> bool:
-    return any(_means(name, job) for job in jobs)
+    return any(means(name, job) for job in jobs)
 
 
 # Tables
@@ -341,11 +328,7 @@ def _json(
         "total": _row_json(total_row(columns), total_costs(costs)) if len(columns) else None,
         "jobs": [job_json(job, costs.of(at)) for at, job in shown.ended],
         "running": [running_json(view, now) for view, now in shown.running if now is not None],
-        "steps": [
-            step_json(job, step)
-            for _, job in shown.ended
-            for step in shown.steps.get(job.token, ())
-        ],
+        "steps": steps_json([job for _, job in shown.ended], shown.steps),
         "recommended": [size_json(size) for size in shown.sizes],
         "write": shown.written,
         "damaged_records": columns.damaged,

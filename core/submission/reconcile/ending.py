@@ -60,6 +60,11 @@ _STATES = {
 _CAUSES = _STATES.keys() - {JobState.CANCELLED}
 
 
+def is_cause(word: str) -> bool:
+    """Whether a scheduler's word states why a job ended, and not only that it failed."""
+    return word in _STATES.values()
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """The end of a job. `reason` is "" if the job ended well.

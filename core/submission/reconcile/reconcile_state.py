@@ -33,10 +33,12 @@ from rowtui.core.submission.reconcile.ending import (
     cancelled,
     ended_job,
     ending_of,
+    is_cause,
     scheduler_word,
 )
+from rowtui.core.submission.reconcile.slurm_log import READ_TAIL, TAIL_BYTES, ended_by_slurm
 from rowtui.core.submission.sending.fence import ABANDONED
-from rowtui.core.submission.sending.journal import Journal, end_detail
+from rowtui.core.submission.sending.journal import Journal, end_detail, log_of
 from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
 from rowtui.core.submission.sending.site import NO_TRACES, Access, Traces
 
@@ -318,7 +320,20 @@ class Settling:
                 by_user = may_be_cancelled and word == CANCELLED
                 self.give_up(job, why, cancelled(job, key.id) if by_user else None)
             return  # or it began just now, in another job: the next poll shows where
+        if marker is None and begun and job.bundle is None and word and not is_cause(word):
+            word = await self._word_in_log(job, key) or word
         self.end(job, key, ending_of(job, marker, code, word, key.id), known)
+
+    async def _word_in_log(self, job: PlannedJob, key: JobKey) -> str:
+        """Return why Slurm ended a job that reported nothing, from its log; "" if unknown."""
+        path = log_of(job, key)
+        if self.access.scheduler.kind != "slurm" or not path:
+            return ""
+        try:
+            tail = await self.access.site.shell(READ_TAIL, path)
+        except OSError:
+            return ""
+        return ended_by_slurm(tail[-TAIL_BYTES:], None if key.task is not None else key.id)
 
     def end(self, job: PlannedJob, key: JobKey, ending: Ending, known: Job | None = None) -> None:
         """Conclude the end of a job. `known`: what its scheduler reports of it, or of its

@@ -165,3 +165,16 @@ async def test_sbatch_reads_a_native_specification_as_it_was_split(
     seen = (real.root / "seen").read_text()
     assert "Nice=7" in seen
     assert seen.splitlines()[-1] == "it's a # \\b"
+
+
+async def test_a_killed_job_without_a_report_has_the_reason_that_slurm_wrote_into_its_log(
+    real: RealProject,
+) -> None:
+    line = "slurmstepd: error: Exceeded job memory limit"
+    real.with_command(f"echo '{line}' >&2; kill -KILL $$ # {{directory}}")
+    plan = real.plan("n", size=len(HOSTILE))
+    await real.submit(plan)
+    await real.wait()
+    await real.settle()
+
+    assert {end.reason for end in real.state.ends["one"].values()} == {"out of memory"}

@@ -1,0 +1,56 @@
+"""Why Slurm ended a job, from the lines that slurmstepd writes into the job's log.
+
+The input is the end of a log. It counts only for a job that failed without a report of its own, at
+a site that keeps no accounts: a program can print such lines, so they never make a job successful.
+Source: slurmstepd of 22.05, and its source code for the messages of other versions.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rowtui.core.submission.reconcile.ending import (
+    CANCELLED,
+    NODE_FAILED,
+    OUT_OF_MEMORY,
+    TIME_LIMIT,
+)
+
+TAIL_BYTES = 16 << 10
+"""How much of the end of a log is read."""
+
+READ_TAIL = f'cd -- "$1" && if [ -f "$2" ]; then tail -c {TAIL_BYTES} -- "$2"; fi'
+"""A shell script that prints it. `$1`: the project's folder; `$2`: the log."""
+
+_LINE = re.compile(rb"^slurmstepd(?:-[\w.-]{1,64})?: error: (.{1,400})$", re.MULTILINE)
+_KILLED = re.compile(rb"\*\*\* JOB (\d{1,18}) ON \S{1,80} CANCELLED AT \S{1,40}(.*)\*\*\*")
+_MEMORY = re.compile(rb"oom[-_]kill|out-of-memory|Exceeded job memory limit|OverMemoryKill")
+_STEP = re.compile(rb"StepId=(\d{1,18})\.", re.IGNORECASE)
+
+
+def ended_by_slurm(tail: bytes, job_id: int | None) -> str:
+    """Return why a job ended, as in `ending`; "" if the log does not state it.
+
+    `job_id`: the id that Slurm prints; None for a task of an array, whose id is not known. Lines of
+    other jobs do not count. The memory comes first: it ends a command, and the job after it.
+    """
+    found = ""
+    for match in _LINE.finditer(tail):
+        text = match[1]
+        named = _KILLED.match(text) or _STEP.search(text)
+        if named is not None and job_id not in (None, int(named[1])):
+            continue
+        if _MEMORY.search(text):
+            return OUT_OF_MEMORY
+        if killed := _KILLED.match(text):
+            found = found or _cause(killed[2])
+    return found
+
+
+def _cause(why: bytes) -> str:
+    if b"DUE TO TIME LIMIT" in why:
+        return TIME_LIMIT
+    if b"DUE TO NODE FAILURE" in why:
+        return NODE_FAILED
+    # Preempted and requeued jobs also have "DUE TO", and were not cancelled by the user.
+    return "" if b"DUE TO" in why else CANCELLED
