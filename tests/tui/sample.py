@@ -52,6 +52,7 @@ from tests.tui.sample_cluster_details import SampleClusterDetails
 from tests.tui.sample_lists import directories_page, groups_page
 from tests.tui.sample_logs import SampleLogs
 from tests.tui.sample_needs import SampleNeeds
+from tests.tui.sample_past import SamplePast
 from tests.tui.sample_queue import SampleQueue
 from tests.tui.sample_review import SampleReview
 
@@ -107,7 +108,7 @@ class SampleJob:
 
 
 class SampleEngine(
-    SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, SampleReview, FlatEngine
+    SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, SamplePast, SampleReview, FlatEngine
 ):
     """An Engine over dictionaries. `advance` lets time pass; the rest is what any engine does."""
 

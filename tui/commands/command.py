@@ -106,6 +106,7 @@ VIEWS = {
     "queue": (6, "Queue"),
     "log": (7, "Log"),
     "network": (8, "Network"),
+    "past": (9, "Past"),
 }
 """The numbered views: name -> (number, title)."""
 

@@ -49,6 +49,7 @@ _TWINS = {
     "queue": "queue",
     "log": "logs",
     "network": "network show",
+    "past": "history",
 }
 """The command of the command line that prints what each view shows."""
 

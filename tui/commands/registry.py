@@ -34,6 +34,7 @@ COMMANDS: tuple[Command, ...] = (
     *running.QUEUE,
     *running.LOG,
     *running.NETWORK,
+    *running.PAST,
     *everywhere.CLUSTERS,
     *terminal.COMMANDS,
 )

@@ -1,4 +1,4 @@
-"""The commands of the views Queue, Log and Network, in which jobs run."""
+"""The commands of the views Queue, Log, Network and Past, about jobs."""
 
 from __future__ import annotations
 
@@ -353,3 +353,16 @@ NETWORK: tuple[Command, ...] = (
             9),
 )  # fmt: skip
 """The commands of the view Network."""
+
+
+# Past
+
+PAST: tuple[Command, ...] = (
+    Command("past.next", "right", "chart", "the next chart", "past", 1),
+    Command("past.previous", "left", "previous", "the chart before this one", "past", 2),
+    Command("past.period", "d", "period", "the last hour, day or week, or all the time", "past", 3,
+            twin="history --since"),
+    Command("past.action", "a", "action", "only the next action, or all again", "past", 4,
+            twin="history -a"),
+)  # fmt: skip
+"""The commands of the view Past."""

@@ -121,6 +121,7 @@ LINE_COMMANDS: tuple[LineCommand, ...] = (
     LineCommand("queue", "the jobs, of all clusters or of one", "[CLUSTER]", "cluster"),
     LineCommand("log", "the log of a job", "[JOBID]", "job"),
     LineCommand("network", "go to the network", command="go.network"),
+    LineCommand("past", "what ran when", command="go.past"),
     LineCommand(
         "clusters", "the clusters: logins, nodes, partitions, health", command="go.clusters"
     ),

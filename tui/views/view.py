@@ -333,6 +333,7 @@ VIEW_CLASSES = {
     "queue": "QueueView",
     "log": "LogView",
     "network": "NetworkScreen",
+    "past": "PastScreen",
     "clusters": "ClustersScreen",
 }
 """By the name of the view, which is also the name of its folder."""
