@@ -84,6 +84,9 @@ PARTS = ("list", "rows", "text", "graph")
 LISTED = frozenset({"groups", "network", "explain", "pack", "submit", "queue"})
 """Views whose long lists have the keys of `rows`: filter, sort, columns, ranges, files."""
 
+DRAWN = frozenset({"past"})
+"""Views without lists and texts, which have the keys of `list` and `text` for themselves."""
+
 CHANGE_KEYS = "abcd"
 """Keys for the changes that would let a destination accept a job; few destinations have more
 changes.

@@ -358,8 +358,8 @@ NETWORK: tuple[Command, ...] = (
 # Past
 
 PAST: tuple[Command, ...] = (
-    Command("past.next", "right", "chart", "the next chart", "past", 1),
-    Command("past.previous", "left", "previous", "the chart before this one", "past", 2),
+    Command("past.next", "right,l", "chart", "the next chart", "past", 1),
+    Command("past.previous", "left,h", "previous", "the chart before this one", "past", 2),
     Command("past.period", "d", "period", "the last hour, day or week, or all the time", "past", 3,
             twin="history --since"),
     Command("past.action", "a", "action", "only the next action, or all again", "past", 4,

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.tui.commands.command import (
+    DRAWN,
     KEY_NAMES,
     LISTED,
     NO_KEY,
@@ -208,7 +209,7 @@ def _meet(one: str, other: str) -> bool:
         if part == "rows" and view in TITLES:
             return view in LISTED
         if part in PARTS and view in TITLES:
-            return part != "graph" or view == "network"
+            return view not in DRAWN and (part != "graph" or view == "network")
     return False
 
 

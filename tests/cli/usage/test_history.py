@@ -27,7 +27,7 @@ def record(root: Path) -> None:
     for number in range(400):
         node = f"n{number % 10}"
         fails = luck.random() < (0.4 if node == "n3" else 0.04)
-        ended = MIDNIGHT + number * 432
+        ended = MIDNIGHT + 1000 + number * 425
         jobs.append(
             JobUsage(
                 f"abc-{number}", KIND._replace(action="fit" if number % 4 == 0 else "simulate"),
