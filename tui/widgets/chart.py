@@ -184,8 +184,8 @@ def _column(
     """Return the cells of one column, the highest first."""
     shown = [(value, part) for value, part in zip(values, parts, strict=True) if value > 0]
     cells: list[Span] = []
-    # Parts on top of others keep a row each, so that few failures among many jobs are seen.
-    above = [max(1, round(value / top * rows)) for value, _ in shown[1:]]
+    # The last part keeps a row, so that few failures among many jobs are seen.
+    above = [max(int(part is parts[-1]), round(value / top * rows)) for value, part in shown[1:]]
     for place, (value, part) in enumerate(shown):
         glyph = part.drawn(mark)
         if place:
