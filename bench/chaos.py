@@ -5,10 +5,11 @@ rowtui while another one keeps asking what became of them, and at random moments
 connections are cut, the login node stops listening, the controller freezes, or both; with
 `--crashes` the controller is also killed and started again on the state that it had saved. With
 `--bundles` most plans are packed: up to 8 requests share a scheduler job, others go alone. With
-`--damage` files below .row/rowtui are deleted, Row's files damaged and the clock is set; squeue
-shows only some of the jobs (odd seeds), or journals of unfinished submissions are deleted too
-(even seeds). `--cluster` also takes `local` and `grid_engine`; with `--submitters 2`
-two submit at the same time. Who sends gives up now and then and begins again with what is left.
+`--damage` files below .row/rowtui are deleted, Row's files and the usage of jobs are damaged, and
+the clock is set; squeue shows only some of the jobs (odd seeds), or journals of unfinished
+submissions are deleted too (even seeds). `--cluster` also takes `local` and `grid_engine`; with
+`--submitters 2` two submit at the same time. Who sends gives up now and then and begins again with
+what is left.
 Printed is a line for each seed; the exit code is 1 if any directory was lost or ran twice, or
 anything stayed held or reserved.
 """
@@ -135,7 +136,7 @@ class Chaos:
             self.kinds += [self.cut, self.deafen, self.freeze, self.both]
             self.kinds += [self.crash] * crashes
         if outcome.damage:
-            self.kinds += [self.lose, self.damage_rows, self.set_clock]
+            self.kinds += [self.lose, self.damage_rows, self.damage_usage, self.set_clock]
             self.kinds += [self.contradict] * self.contradicts
 
     def __enter__(self) -> Self:
@@ -223,6 +224,19 @@ class Chaos:
                 path.write_bytes((data[: len(data) // 2], b"", self.chance.randbytes(50))[how])
         except OSError:
             pass  # it is not there right now
+
+    def damage_usage(self) -> None:
+        """Cut a file of what jobs used, empty it, put other bytes in it, or remove them all."""
+        for path in sorted((self.folder / ".row/rowtui/usage").glob("*")):
+            try:
+                data = path.read_bytes()
+                how = self.chance.randrange(4)
+                if how == 3:
+                    path.unlink()
+                else:
+                    path.write_bytes((data[: len(data) // 2], b"", self.chance.randbytes(80))[how])
+            except OSError:
+                pass  # it is not there right now
 
     def set_clock(self) -> None:
         """Set this machine's clock, as rowtui sees it."""
@@ -425,15 +439,15 @@ def endure(here: Projects, outcome: Outcome, *, faults: int, talk: Callable[[str
 
 HEAD = (
     "| seed | faults | cut | deaf | frozen | both | killed | files lost | Row's damaged "
-    "| clock set | contradicted | arrays | once | lost | twice | left "
-    "| sent again | planned again | seconds |\n" + "|--:" * 19 + "|"
+    "| usage damaged | clock set | contradicted | arrays | once | lost | twice | left "
+    "| sent again | planned again | seconds |\n" + "|--:" * 20 + "|"
 )
 
 
 def line(outcome: Outcome) -> str:
     """One row of the table."""
     kinds = ("cut", "deafen", "freeze", "both", "crash")
-    kinds += ("lose", "damage_rows", "set_clock", "contradict")
+    kinds += ("lose", "damage_rows", "damage_usage", "set_clock", "contradict")
     figures: Sequence[object] = (
         outcome.seed,
         sum(outcome.faults.values()),

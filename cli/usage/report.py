@@ -14,7 +14,7 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.report_html import GENERATOR, html
 from rowtui.cli.usage.report_text import ReportSource, RunSummary, markdown
-from rowtui.cli.usage.usage import write_csv
+from rowtui.cli.usage.usage_json import write_csv
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import count, plural, visible

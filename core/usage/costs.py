@@ -99,9 +99,7 @@ def job_costs(columns: UsageColumns, clusters: Mapping[str, Cluster]) -> JobCost
     import numpy as np
 
     hours = columns.column("wall").astype(np.float64) / 3600
-    bundled = columns.by_line(
-        "prefix", lambda line: is_in_bundle(str(columns.text(line) or ""))
-    ).astype(bool)
+    bundled = columns.by_line("prefix", lambda line: is_in_bundle(columns.word(line))).astype(bool)
 
     def rate(field: int, in_bundle: bool) -> NDArray[Any]:
         return of_kind(columns, lambda kind: hourly(kind, clusters, in_bundle=in_bundle)[field])

@@ -77,7 +77,7 @@ class Shares(NamedTuple):
     counts: tuple[int, ...]
 
 
-class FailureCause(NamedTuple):
+class FailedOfCause(NamedTuple):
     """The jobs that failed for one cause, and the newest of them."""
 
     reason: str
@@ -106,7 +106,7 @@ class UsageReport(NamedTuple):
     bars: tuple[JobBar, ...] = ()
     density: tuple[Density, ...] = ()
     shares: tuple[Shares, ...] = ()
-    failures: tuple[FailureCause, ...] = ()
+    failures: tuple[FailedOfCause, ...] = ()
     cost_total: CostRow | None = None
     cost_actions: tuple[CostRow, ...] = ()
     cost_clusters: tuple[CostRow, ...] = ()
@@ -218,7 +218,7 @@ def _counts(used: NDArray[Any], requested: NDArray[Any]) -> tuple[int, ...]:
     return tuple(int(it) for it in np.bincount(quarter, minlength=SHARES))
 
 
-def failure_causes(failed: UsageColumns) -> tuple[FailureCause, ...]:
+def failure_causes(failed: UsageColumns) -> tuple[FailedOfCause, ...]:
     """Return the causes of these failures, the most frequent first, with the newest jobs."""
     import numpy as np
 
@@ -232,7 +232,7 @@ def failure_causes(failed: UsageColumns) -> tuple[FailureCause, ...]:
         mask: NDArray[np.bool_] = np.zeros(len(failed), bool)
         mask[order[group[order] == index][:EXAMPLES]] = True
         newest = sorted(failed.chosen(mask).jobs(), key=lambda it: -it.ended_at)
-        found.append(FailureCause(names[index], int(counts[index]), tuple(newest)))
+        found.append(FailedOfCause(names[index], int(counts[index]), tuple(newest)))
     return tuple(found)
 
 

@@ -58,6 +58,8 @@ _RECORD = struct.Struct("<" + "".join(code for _, code in FIELDS))
 SIZE = _RECORD.size
 _MOST = (1 << 32) - 1
 _COMPLETE = 1 << 15
+UNKNOWN = "unknown"
+"""The reason of a job whose end cannot be read."""
 
 
 class UsageStore:
@@ -307,16 +309,27 @@ class UsageColumns:
 
     def kind(self, line: int) -> UsageKind:
         """Return the kind on a line of the texts; an unnamed one if it cannot be read."""
+        found = self._values.get(line)
+        if not isinstance(found, UsageKind):
+            found = self._values[line] = _read_kind(self.text(line))
+        return found
+
+    def word(self, line: int) -> str:
+        """Return the word on a line of the texts, such as a node; "" if it cannot be read."""
         value = self.text(line)
-        try:
-            return value if isinstance(value, UsageKind) else UsageKind(*value)
-        except TypeError:
-            return UsageKind("", "", "", "", 1, 1, 0, None, 0)
+        return value if isinstance(value, str) else ""
+
+    def end(self, line: int) -> tuple[str, int | None]:
+        """Return reason ("" for a good end) and exit code on a line of the texts."""
+        match self.text(line):
+            case [str(reason), int() | None as exit_code]:
+                return reason, exit_code
+        return UNKNOWN, None
 
     def tokens(self) -> set[str]:
         """Return the tokens of all jobs."""
         rows = zip(self.column("prefix").tolist(), self.column("number").tolist(), strict=True)
-        texts = {line: str(self.text(line) or "") for line in self.lines("prefix")}
+        texts = {line: self.word(line) for line in self.lines("prefix")}
         return {f"{texts[line]}{number if number >= 0 else ''}" for line, number in rows}
 
     def find(self, token: str) -> JobUsage | None:
@@ -339,17 +352,17 @@ class UsageColumns:
     def _job(self, row: tuple[Any, ...]) -> JobUsage:
         (prefix, number, kind, job_id, node, end, submitted, ended,
          wall, cpu, memory, gpu, gpu_memory, directories, sources, _) = row  # fmt: skip
-        reason, exit_code = self.text(end) or ("", None)
+        reason, exit_code = self.end(end)
         used = Used(
             None if math.isnan(wall) else wall,
             None if math.isnan(cpu) else cpu,
             memory or None,
             None if math.isnan(gpu) else gpu,
             gpu_memory or None,
-            self.text(node) or "",
+            self.word(node),
             *(MeasuredBy(sources >> shift & 3) for shift in (0, 2, 4, 6)),
         )
-        token = f"{self.text(prefix) or ''}{number if number >= 0 else ''}"
+        token = f"{self.word(prefix)}{number if number >= 0 else ''}"
         return JobUsage(
             token,
             self.kind(kind),
@@ -362,6 +375,18 @@ class UsageColumns:
             used,
             bool(directories & _COMPLETE),
         )
+
+
+def _read_kind(value: Any) -> UsageKind:
+    match value:
+        case [
+            str(action), str(cluster), str(partition), str(user),
+            int(attempt), int(cpus), int(gpus), int() | None as memory, int(walltime),
+        ] if max(attempt, cpus, gpus, memory or 0, walltime) <= _MOST:  # fmt: skip
+            return UsageKind(
+                action, cluster, partition, user, attempt, cpus, gpus, memory, walltime
+            )
+    return UsageKind("", "", "", "", 1, 1, 0, None, 0)
 
 
 _FORMATS = {"I": "u4", "i": "i4", "f": "f4", "H": "u2", "B": "u1"}

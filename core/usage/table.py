@@ -147,7 +147,7 @@ def ended_well(columns: UsageColumns) -> NDArray[np.bool_]:
 def of_end(columns: UsageColumns, is_true: Callable[[str], bool]) -> NDArray[np.bool_]:
     """Return for which jobs this is true of the reason why they ended ("" for a good end)."""
     found: NDArray[np.bool_] = columns.by_line(
-        "end", lambda line: is_true((columns.text(line) or ["unknown"])[0])
+        "end", lambda line: is_true(columns.end(line)[0])
     ).astype(bool)
     return found
 
@@ -173,9 +173,9 @@ def groups_of(columns: UsageColumns, by: str) -> tuple[list[str], NDArray[Any]]:
 
 def _text_of(columns: UsageColumns, line: int, by: str) -> str:
     if by == "node":
-        return str(columns.text(line) or "") or "unknown"
+        return columns.word(line) or "unknown"
     if by == "reason":
-        return str((columns.text(line) or ["unknown"])[0]) or "completed"
+        return columns.end(line)[0] or "completed"
     kind = columns.kind(line)
     if by == "partition":
         return f"{kind.cluster}/{kind.partition}" if kind.partition else kind.cluster
@@ -224,12 +224,21 @@ class _Jobs(NamedTuple):
             _of(wall, np.median),
             _of(wall, np.max),
             _of(self.wanted.walltime[part], np.max),
-            _of(wall / self.wanted.walltime[part], np.mean),
+            _of(_by(wall, self.wanted.walltime[part]), np.mean),
             _of(memory, np.median),
             _of(memory, np.max),
             _of(self.wanted.memory[part], np.max),
-            _of(memory / self.wanted.memory[part], np.mean),
+            _of(_by(memory, self.wanted.memory[part]), np.mean),
         )
+
+
+def _by(used: NDArray[Any], requested: NDArray[Any]) -> NDArray[Any]:
+    """Return used by requested amounts, NaN where nothing was requested."""
+    import numpy as np
+
+    unknown = np.full(len(used), np.nan)
+    share: NDArray[Any] = np.divide(used, requested, out=unknown, where=requested > 0)
+    return share
 
 
 def _of(values: NDArray[Any], reduce: Callable[[Any], Any]) -> float | None:

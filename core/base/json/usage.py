@@ -197,9 +197,9 @@ class WrittenSizesJson(TypedDict):
 
 
 class UsageJson(TypedDict):
-    """`usage`. `jobs` (ended), their `steps` and `running`: only of named jobs; `recommended`: only with
-    `--recommend`; `write`: only with `--write`. `unmeasured_jobs`: ended jobs without a record,
-    which are in no other number.
+    """`usage`. `jobs` (ended), their `steps` and `running`: only of named jobs; `recommended`: only
+    with `--recommend`; `write`: only with `--write`. `unmeasured_jobs`: ended jobs without a
+    record, which are in no other number.
     """
 
     version: int

@@ -117,3 +117,22 @@ def test_the_newest_failures_of_each_cause_are_named(tmp_path: Path) -> None:
     found = failure_causes(columns)
     assert [(it.reason, it.jobs) for it in found] == [("cause", 8), ("other", 1)]
     assert [it.job_id for it in found[0].newest] == list(range(8, 8 - EXAMPLES, -1))
+
+
+@given(some.integers(0, 2), some.sampled_from([
+    b'"x"', b"5", b"null", b"[]", b"{}", b'["a"]', b"[[],{}]", b"\xff\xfe", b"1e999", b"true",
+    b'["a","b","c",{},1,-4,0,null,"z"]', b'["a","b","c","d",1,1,0,1e400,0]', b"[null,null]",
+]))  # fmt: skip
+def test_a_damaged_text_spoils_no_report(
+    tmp_path_factory: pytest.TempPathFactory, line: int, junk: bytes
+) -> None:
+    root = tmp_path_factory.mktemp("project")
+    stored(root, job(1, "cause", Used(5.0, 5.0, 512, node="n1")), job(2))
+    [path] = (root / ".row/rowtui/usage").glob("names-*")
+    lines = path.read_bytes().split(b"\n")
+    lines[line] = junk
+    path.write_bytes(b"\n".join(lines))
+    columns = UsageStore(root).columns()
+    found = report(columns)
+    assert found.total is not None
+    assert found.total.jobs == len(list(columns.jobs())) == 2

@@ -86,7 +86,7 @@ def read_usage(stdout: bytes, wanted: Mapping[JobKey, str]) -> dict[JobKey, Meas
             MeasuredBy.SCHEDULER,
             None if job.elapsed is None else float(job.elapsed),
             _seconds(fields.get("cpu", "")),
-            _kibibytes(fields.get("ru_maxrss", "")),
+            _peak_kib(fields),
             node=job.nodes,
         )
     return found
@@ -126,12 +126,32 @@ def _seconds(text: str) -> float | None:
         return None
 
 
-def _kibibytes(text: str) -> int | None:
-    """Return `204.391MB` in KiB: 8.1.9 takes the kernel's KiB for bytes, and shortens them."""
-    match = re.fullmatch(r"([0-9.]+)([KMG]?)B?", text)
+def _peak_kib(fields: Mapping[str, str]) -> int | None:
+    """Return the memory of the largest process in KiB.
+
+    qacct of 8.1.9 takes the kernel's KiB for bytes: it prints 624,780 KiB as `610.137KB`. Versions
+    that print no unit print KiB. A version that converted the unit correctly would print
+    `610.137MB`, which is recognised by `maxvmem`: that is in bytes everywhere, and no process has
+    many times more memory than the job has address space.
+    """
+    shown, space = (_amount(fields.get(name, "")) for name in ("ru_maxrss", "maxvmem"))
+    if shown is None:
+        return None
+    if space and shown * 1024 > _IMPOSSIBLE * space:
+        return int(shown / 1024)
+    return int(shown)
+
+
+_IMPOSSIBLE = 16  # times the address space, which is sampled and may miss a short peak
+
+
+def _amount(text: str) -> float | None:
+    """Return `610.137KB` as 624780.3: qacct divides by powers of 1024."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)B?", text)
     if match is None:
         return None
-    return int(float(match[1]) * 1000 ** ("", "K", "M", "G").index(match[2]))
+    power: int = ("", "K", "M", "G", "T").index(match[2])
+    return float(match[1]) * 1024.0**power
 
 
 def _of_bytes(text: str) -> int | None:

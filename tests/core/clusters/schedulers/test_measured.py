@@ -165,9 +165,8 @@ category     NONE
 
 
 def test_qacct() -> None:
-    measured = Measured(MeasuredBy.SCHEDULER, 3.0, 2.12, 204_800_000 // 1000, node="node1")
-    found = read_usage(QACCT, {JobKey(3): "abc-1"})
-    assert found == {JobKey(3): measured._replace(memory=found[JobKey(3)].memory)}
+    measured = Measured(MeasuredBy.SCHEDULER, 3.0, 2.12, 209_715, node="node1")
+    assert read_usage(QACCT, {JobKey(3): "abc-1"}) == {JobKey(3): measured}
     assert read_usage(QACCT, {JobKey(3): "abc-2"}) == {}
     assert read_usage(b"", {JobKey(3): "abc-2"}) == {}
 
@@ -217,3 +216,27 @@ def test_usage_lines_of_qstat() -> None:
     assert [found[key].memory for key in wanted] == [None, None, 2048]
     assert read_usage_now(QSTAT, {JobKey(3): "other-1", JobKey(9): "x"}) == {}
     assert read_usage_now(b"\xff\nusage 1: cpu\n", wanted) == {}
+
+
+@pytest.mark.parametrize(
+    ("shown", "space", "kib"),
+    [
+        ("610.137KB", "613.996MB", 624_780),  # 8.1.9, a job of 600 MB: KiB taken for bytes
+        ("624780", "613.996MB", 624_780),
+        ("624780.000", "0.000", 624_780),
+        ("610.137MB", "613.996MB", 624_780),  # converted correctly
+        ("1.500MB", "1.600GB", 1_572_864),  # 8.1.9, a job of 1.5 GB
+        ("900.000B", "4.000MB", 900),
+        ("0", "0.000", 0),
+        ("NA", "0", None),
+        ("-1", "0", None),
+    ],
+)
+def test_memory_of_qacct_is_in_kib_whatever_unit_is_printed(
+    shown: str, space: str, kib: int | None
+) -> None:
+    text = QACCT.replace(b"204.800MB", shown.encode()).replace(b"1.773GB", space.encode())
+    [found] = read_usage(text, {JobKey(3): "abc-1"}).values()
+    # qacct prints three decimals.
+    assert (found.memory is None) == (kib is None)
+    assert abs((found.memory or 0) - (kib or 0)) <= 2
