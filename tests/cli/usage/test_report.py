@@ -158,6 +158,15 @@ def test_a_report_of_100_000_jobs_is_small_and_has_few_elements(empty_folder: Sh
     assert "http" not in page
 
 
+def test_a_project_with_a_network_has_the_summary_of_its_run(empty_folder: Shell) -> None:
+    folder = empty_folder.folder / "study"
+    empty_folder.succeed("demo", "network", "--headless", "--keep", str(folder))
+    empty_folder.folder = folder
+    text = empty_folder.succeed("report", "--markdown", cluster="local")
+    assert " of the network study is finished: of 41 jobs in 4 nodes, 41 are completed" in text
+    assert re.search(r"^\| simulate \| 24 \| 24 \| 0 \| 0 \| 0 \| 0 \|$", text, re.M)
+
+
 def test_a_file_that_is_no_report_is_not_overwritten(ended: Shell) -> None:
     file = ended.folder / "mine.html"
     file.write_text("<p>mine</p>")
