@@ -82,6 +82,40 @@ def test_a_place_is_opened_copied_and_restored(pane: Pane, project: Path, home: 
     pane.sees("shell>")
 
 
+COMMANDS = """\
+[[command]]
+key = "ctrl+g"
+views = ["queue"]
+name = "about this job"
+mode = "page"
+run = ["sh", "-c", 'for it; do echo "<$it>"; done', "sh", "job {id}", "{project}", "{state}"]
+
+[[command]]
+key = "f5"
+name = "list the directory"
+run = "ls workspace/{directory}; echo it was {directory}"
+"""
+
+
+def test_a_command_of_the_user_has_the_row_and_a_page_or_the_terminal(
+    pane: Pane, project: Path, home: Path
+) -> None:
+    config = home / ".config/rowtui"
+    config.mkdir(parents=True)
+    (config / "commands.toml").write_text(COMMANDS)
+    pane.enter("clear; rowtui --view queue --job 2")
+    pane.until(lambda shown: " 2 " in under_the_cursor(shown), "the cursor on job 2")
+    pane.press("C-g")
+    pane.sees("about this job", "<job 2>", f"<{project}>"[:60], "<completed>")
+    pane.leaves("<job 2>")
+    pane.press("F5")
+    pane.sees("trajectory", "it was d2", "Enter returns to the dashboard.")
+    pane.press("Enter")
+    pane.sees("[6 Queue]", "completed")
+    pane.press("q")
+    pane.sees("shell>")
+
+
 def test_a_shell_opens_in_the_directory_and_gives_the_terminal_back(
     pane: Pane, project: Path
 ) -> None:

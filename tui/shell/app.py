@@ -148,12 +148,12 @@ class RowtuiApp(RecallingApp):
                 self.stylesheet.parse()  # The new styles apply to no view that is mounted now.
 
     def _load_keys(self) -> None:
-        if self.config is None or not (self.config / "keys.toml").is_file():
-            return
-        keys = load_keymap(self.config)
-        self._wrong += keys.wrong
-        self.session.keys = keys.keys
-        self.set_keymap(dict(keys.keys))
+        if self.config is not None and (self.config / "keys.toml").is_file():
+            keys = load_keymap(self.config)
+            self._wrong += keys.wrong
+            self.session.keys = keys.keys
+            self.set_keymap(dict(keys.keys))
+        self._wrong += self.load_own_commands(self.config)
 
     def end_by_signal(self, number: signal.Signals) -> None:
         """Leave the dashboard; a submission that is running stops after its current job."""

@@ -125,6 +125,14 @@ async def run_command(app: RowtuiApp, words: Sequence[str]) -> None:
         _told(app, f"rowtui {words[0]}", error, "run")
 
 
+async def run_program(app: TerminalApp, argv: Sequence[str], name: str, folder: Path) -> None:
+    """Run a program of the user in the terminal; its output stays until Enter is pressed."""
+    try:
+        await _hand_over(app, ["sh", "-c", _AND_WAIT, "rowtui", *argv], name, folder=folder)
+    except (RowtuiError, OSError) as error:
+        _told(app, name, error, "run")
+
+
 async def open_shell(app: TerminalApp, folder: Path) -> None:
     """Run the user's shell in this folder, until the user leaves it; the screen shows errors."""
     found = os.environ.get("SHELL", "")

@@ -7,13 +7,16 @@ Views return their place (`ScreenView.place`); lists take their filter, order an
 from __future__ import annotations
 
 import asyncio
+import re
+import shlex
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.tui.shell.recall import KeptList, Memory, StartState, command_for
-from rowtui.tui.shell.session import FILTERS
+from rowtui.tui.shell.session import FILTERS, describe
 from rowtui.tui.shell.terminal_app import TerminalApp
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.view import ScreenView
@@ -21,6 +24,7 @@ from rowtui.tui.views.view import ScreenView
 if TYPE_CHECKING:
     from rowtui.tui.line.verbs import LineVerbs
     from rowtui.tui.shell.app import RowtuiApp
+    from rowtui.tui.shell.own_commands import OwnCommand
     from rowtui.tui.shell.session import Session
 
 
@@ -171,6 +175,72 @@ class RecallingApp(TerminalApp):
             return
         name = self.view.directory_here() if self.view is not None else ""
         start(self, partial(self._open_shell, name), "outside")
+
+    def load_own_commands(self, config: Path | None) -> list[str]:
+        """Bind the keys of the user's own commands; return what is wrong with their file."""
+        if config is None or not (config / "commands.toml").is_file():
+            return []
+        from rowtui.tui.shell.own_commands import load_own_commands
+
+        own, wrong = load_own_commands(config, self.session.keys)
+        self.session.own_commands = own
+        for key in dict.fromkeys(one.key for one in own):
+            self.bind(key, f"own_command('{key}')", show=False)
+        return wrong
+
+    def action_own_command(self, key: str) -> None:
+        """Run the user's command for this key in the current view."""
+        here = [
+            one
+            for one in self.session.own_commands
+            if one.key == key and self.view_name in one.views
+        ]
+        if not here:
+            self.warn(f"The key {key} has no command in this view.")
+        elif self.session.read_only:
+            self.warn(f"{visible(here[0].name)}: the project was opened read-only")
+        elif self.how.browser and not here[0].page:
+            self.warn("A program cannot have the terminal of a browser.")
+        else:
+            start(self, partial(self._run_own, here[0]), "outside")
+
+    async def _run_own(self, command: OwnCommand) -> None:
+        from rowtui.tui.shell.external_program import run_program
+        from rowtui.tui.shell.own_commands import output_of
+        from rowtui.tui.views.dialogs import PageScreen
+
+        root = Path(self.session.snapshot.root if self.session.snapshot else ".")
+        try:
+            argv = command.argv(await self._fields())
+            self.session.note("you", f"{command.name}: {visible(shlex.join(argv))}")
+            if command.page:
+                lines = await output_of(argv, root)
+                self.push_screen(PageScreen(visible(command.name), lines))
+            else:
+                await run_program(self, argv, visible(command.name), root)
+        except (RowtuiError, OSError) as error:
+            why, hint = describe(error)
+            self.warn("\n".join(filter(None, (f"{visible(command.name)}: {visible(why)}", hint))))
+
+    async def _fields(self) -> dict[str, str]:
+        """Return the values of the row under the cursor, by column, and those of its place."""
+        from rowtui.tui.widgets.table.engine_rows import Arranged
+
+        view, snapshot = self.view, self.session.snapshot
+        if view is None or snapshot is None:
+            return {}
+        fields = {name: str(value) for name, value in view.place()._asdict().items() if value}
+        if any(table.display for table in view.lists):
+            table = view.list_at_hand
+            source: object = table.source
+            if isinstance(source, Arranged) and table.source.row_count:
+                for row in await source.load(table.cursor, table.cursor + 1):
+                    fields |= {name: str(it) for name, it in row.values.items() if it is not None}
+        fields["directory"] = view.directory_here() or fields.get("directory", "")
+        # The first node: `n17` of `n[17-19]` and of `n17,n18`.
+        nodes = fields.get("nodes", "").split(",")[0]
+        fields["node"] = re.sub(r"\[(\w+).*", r"\1", nodes)
+        return fields | {"project": snapshot.root}
 
     async def _open_shell(self, name: str) -> None:
         # Late imports: no frame needs these modules.

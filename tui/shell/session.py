@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Played,
         WhatIfRequest,
     )
+    from rowtui.tui.shell.own_commands import OwnCommand
     from rowtui.tui.views.status.needs import NeedItem
     from rowtui.tui.views.submit.plan import Sending
 
@@ -134,6 +135,7 @@ class Session:
     clusters: ClustersLook = field(default_factory=ClustersLook)
     # The keys of commands for which the user has changed them.
     keys: Mapping[str, str] = field(default_factory=dict)
+    own_commands: tuple[OwnCommand, ...] = ()  # Those of the user's commands.toml.
     played: Played | None = None  # Set in a demo or a recording.
     first_steps: bool = True  # Whether the first steps are shown, if `played` has them.
     has_submitted: bool = False  # A plan was confirmed since the dashboard was opened.

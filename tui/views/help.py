@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rowtui.tui.commands.command import LISTED, NO_KEY, Command
+from rowtui.core.base.text import visible
+from rowtui.tui.commands.command import LISTED, NO_KEY, Command, shown_keys
 from rowtui.tui.commands.registry import COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 from rowtui.tui.shell.session import Session
@@ -53,6 +54,10 @@ def help_sections(session: Session, view: str, title: str) -> list[tuple[str, li
                 ],
             )
         )
+    own = [one for one in session.own_commands if view in one.views]
+    if own:
+        lines = [line((f"{shown_keys(one.key):>9}  ", "key"), visible(one.name)) for one in own]
+        sections.insert(1, ("Your commands", lines))
     here = EXPLAIN_MARKS if view == "explain" else (*STATUS_MARKS.values(), WARNING)
     marks = [mark.spans for mark in here]
     sections += [("Everywhere", entries("app")), ("Typed after :", _typed()), ("Marks", marks)]
