@@ -268,14 +268,26 @@ class SlowReader(Reader):
         return super().__call__(names)
 
 
-kinds = st.sampled_from(["good", "good", "good", "missing", "broken", "vanished", "fifo"])
+KINDS = ("good", "good", "good", "missing", "broken", "vanished", "fifo")
+kinds = st.sampled_from(KINDS)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.lists(st.tuples(kinds, st.integers(0, 7)), min_size=1, max_size=20), st.integers(65, 300))
 def test_threads_and_processes_agree_with_one_thread(
     pattern: list[tuple[str, int]], count: int
 ) -> None:
+    agree(pattern, count, Workers(1, 4), Workers(3, 4))
+
+
+def test_processes_that_begin_anew_agree_with_one_thread() -> None:
+    # Each of them imports everything again: one project has to have all kinds.
+    made = [(kind, bits) for kind in KINDS for bits in range(8)]
+    agree(made, 120, Workers(2, 2, "spawn"))
+
+
+def agree(pattern: list[tuple[str, int]], count: int, *several: Workers) -> None:
+    """Read a workspace with one thread and with each of these workers; compare what they find."""
     with tempfile.TemporaryDirectory() as folder:
         workspace = Path(folder)
         names = [b"n\xff%d" % number for number in range(count)]
@@ -296,9 +308,8 @@ def test_threads_and_processes_agree_with_one_thread(
             return read(workspace, names, products=products, workers=workers)
 
         alone = with_workers(Workers(1, 1))
-        assert with_workers(Workers(1, 4)) == alone
-        assert with_workers(Workers(3, 4)) == alone
-        assert with_workers(Workers(2, 2, "spawn")) == alone
+        for workers in several:
+            assert with_workers(workers) == alone
         found = read_directories(
             workspace, names, value_file=None, products=products, workers=Workers(2, 2)
         )
