@@ -180,7 +180,7 @@ class SlurmCluster:
             lambda: self.state(job_id) in states,
             f"job {job_id} to be {' or '.join(states)}",
             seconds=seconds,
-            every=0.05,
+            every=0.15,
         )
         return self.state(job_id)
 
@@ -275,7 +275,7 @@ class SlurmCluster:
                 raise RigError(f"slurmctld died: {self.controller.words()}")
             return "is UP" in self.run("scontrol ping", check=False).stdout
 
-        wait_until(up, "slurmctld")
+        wait_until(up, "slurmctld", every=0.05)
 
     def _start_node(self, node: Node) -> Daemon:
         return self._keeper.start(
@@ -296,7 +296,7 @@ class SlurmCluster:
                 re.fullmatch(r"\w+=(idle|mix|alloc|plnd)", state) for state in states
             )
 
-        wait_until(states, "the nodes to be idle", idle, every=0.02)
+        wait_until(states, "the nodes to be idle", idle, every=0.05)
 
     def _write_configuration(
         self, partitions: Sequence[str], settings: Mapping[str, object]

@@ -86,7 +86,7 @@ def test_forty_unequal_jobs_share_a_node_and_keep_apart(
     # something of its own.
     widths = (4, 4, 2, 2, 1, 1, 1, 1)
     all_here = "[ $(ls here.* | wc -l) = 8 ] && [ -e go ]"
-    meet = f"touch here.$ACTION_LANE; until {all_here}; do sleep 0.02; done"
+    meet = f"touch here.$ACTION_LANE; until {all_here}; do sleep 0.1; done"
     lanes = [
         [
             Member(f"first{lane}", meet.replace("$ACTION_LANE", str(lane)), cpus=width),
@@ -117,7 +117,7 @@ def test_forty_unequal_jobs_share_a_node_and_keep_apart(
             (real.root / "go").touch()
         return slurm.state(job_id) in OVER
 
-    eventually(over, what="the bundle to end", every=0.05, within=90)
+    eventually(over, what="the bundle to end", every=0.15, within=90)
 
     assert slurm.state(job_id) == "FAILED"
     result = said(bundled, job_id)
@@ -172,7 +172,7 @@ def test_at_the_bundles_limit_those_that_run_are_out_of_time(
     lanes = [
         [Member("a", "touch began.a; sleep 1000"), Member("b")],
         [
-            Member("c", "touch began.c; until [ -e go ]; do sleep 0.05; done; sleep 1.5"),
+            Member("c", "touch began.c; until [ -e go ]; do sleep 0.2; done; sleep 1.5"),
             Member("d"),
         ],
     ]
@@ -202,7 +202,7 @@ def test_a_requeued_bundle_runs_again_what_had_not_ended(
     real: RealProject, slurm: SlurmCluster
 ) -> None:
     # It dies of the signal at once, maybe before its script hears that they are to stop.
-    wait = "touch began; until [ -e go ]; do sleep 0.05; done"
+    wait = "touch began; until [ -e go ]; do sleep 0.2; done"
     lanes = [
         [Member("a", "echo once"), Member("b", wait), Member("c")],
         [Member("late", "sleep 1000", seconds=1)],
@@ -248,7 +248,7 @@ def test_a_node_that_is_taken_for_dead_begins_nothing_that_the_next_one_runs(
     real: RealProject, pair: SlurmCluster
 ) -> None:
     # given a bundle whose node goes on when nobody hears of it any more
-    wait = "touch on.$SLURMD_NODENAME; until [ -e go ]; do sleep 0.05; done"
+    wait = "touch on.$SLURMD_NODENAME; until [ -e go ]; do sleep 0.2; done"
     rest = [Member(name, "echo $SLURMD_NODENAME") for name in "bcd"]
     bundled = Bundled(real, [[Member("a", wait), *rest]])
     job_id = send(pair, bundled)
@@ -281,7 +281,7 @@ def test_a_node_that_is_taken_for_dead_begins_nothing_that_the_next_one_runs(
 def test_steps_have_gpus_and_memory_of_their_own(real: RealProject, slurm: SlurmCluster) -> None:
     show = "echo gpus=$CUDA_VISIBLE_DEVICES; "
     show += "scontrol show step $SLURM_JOB_ID.$SLURM_STEP_ID | grep TRES"
-    meet = "touch here.{0}; until [ -e here.a ] && [ -e here.b ]; do sleep 0.02; done; " + show
+    meet = "touch here.{0}; until [ -e here.a ] && [ -e here.b ]; do sleep 0.1; done; " + show
     lanes = [
         [Member("a", meet.format("a"), gpus=2, cpus=2, memory_mb=70)],
         [Member("b", meet.format("b"), gpus=1, memory_mb=30), Member("c", show)],
@@ -328,8 +328,8 @@ def test_lanes_that_cannot_have_whole_cores_run_side_by_side_all_the_same(
     real: RealProject, threaded: SlurmCluster, cpus: int, steps: int
 ) -> None:
     count = 8 // cpus
-    meet = f"touch here.{{0}}; until [ $(ls here.* | wc -l) = {count} ]; do sleep 0.02; done"
-    wait = "; until [ -e go ]; do sleep 0.02; done; echo cpus=$SLURM_CPUS_PER_TASK"
+    meet = f"touch here.{{0}}; until [ $(ls here.* | wc -l) = {count} ]; do sleep 0.1; done"
+    wait = "; until [ -e go ]; do sleep 0.1; done; echo cpus=$SLURM_CPUS_PER_TASK"
     lanes = [[Member(f"m{at}", meet.format(at) + wait, cpus=cpus)] for at in range(count)]
     bundled = Bundled(real, lanes)
     job_id = send(threaded, bundled)

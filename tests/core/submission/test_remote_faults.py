@@ -91,7 +91,7 @@ class Remote:
             return self.real.journal.open_plan_ids()
 
         try:
-            await eventually_async(still_open, lambda plans: not plans, within=within, every=0.05)
+            await eventually_async(still_open, lambda plans: not plans, within=within, every=0.15)
         except AssertionError as error:
             error.add_note(await self.known())
             raise
@@ -131,7 +131,7 @@ class Remote:
             return [job.state for job in found.get(token, ())]
 
         busy = {JobState.RUNNING, JobState.COMPLETING}
-        return await eventually_async(states, busy.isdisjoint, every=0.05)
+        return await eventually_async(states, busy.isdisjoint, every=0.15)
 
 
 class Roads:
@@ -256,7 +256,7 @@ async def test_a_job_that_ended_since_the_queue_was_looked_at_is_not_cancelled(
     node = await roads.faulty(slurm)
     remote = Remote(tmp_path / "project", HeldFast("alpha", roads.to(node)), ["a"])
     real = remote.real.with_command(
-        "echo x >> workspace/{directory}/runs; until [ -e go ]; do sleep 0.02; done"
+        "echo x >> workspace/{directory}/runs; until [ -e go ]; do sleep 0.1; done"
     )
     await real.submit(remote.plan())
     [job] = (await real.scheduler.find([f"{remote.nonce}-0"]) or {})[f"{remote.nonce}-0"]
@@ -297,7 +297,7 @@ async def test_whether_a_job_whose_command_died_was_cancelled_is_asked_of_its_sc
 
     # when Slurm has it cancelled, then it was.
     slurm.run(f"scancel {job.id}")
-    await eventually_async(remote.settle, lambda _: not real.journal.open_plan_ids(), every=0.05)
+    await eventually_async(remote.settle, lambda _: not real.journal.open_plan_ids(), every=0.15)
     assert [failure.reason for failure in real.state.ends["one"].values()] == ["cancelled"]
 
 

@@ -99,7 +99,7 @@ async def test_requests_have_gpus_of_their_own(
 ) -> None:
     monkeypatch.setenv("ROWTUI_LOCAL_GPUS", "3")
     show = "echo gpus $CUDA_VISIBLE_DEVICES; touch here.{directory}; "
-    meet = "until [ -e here.a ] && [ -e here.d ]; do sleep 0.02; done; "
+    meet = "until [ -e here.a ] && [ -e here.d ]; do sleep 0.1; done; "
     real.with_command(show + meet + real.action.command)
     await real.start(replace(SMALL, gpus=2))
     plan = real.for_pilot("a", "d", gpus=1)
@@ -136,7 +136,7 @@ async def test_a_pilot_that_is_cancelled_with_nothing_to_run_ended_well(here: Pi
         state = (await here.look()).state
         return state is not None and not state.running
 
-    await eventually_async(idle, every=0.05, what="a pilot with nothing to run")
+    await eventually_async(idle, every=0.15, what="a pilot with nothing to run")
     await here.scheduler.cancel([await here.pilot_key()])
     await here.over()
     (record,) = job_records(here.pilot_plan, here.entries(here.pilot_plan))

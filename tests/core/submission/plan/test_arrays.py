@@ -119,7 +119,7 @@ async def test_an_array_is_sent_once_and_each_task_is_a_job_of_its_own(
         assert found is not None
         return not any(job.state.active for jobs in found.values() for job in jobs)
 
-    await eventually_async(over, every=0.05)
+    await eventually_async(over, every=0.15)
     await real.settle()
     failed = [
         record for record in job_records(plan, real.journal.entries(plan.id)) if record.exit_code

@@ -226,7 +226,7 @@ async def test_a_job_that_waits_for_a_limit_says_which(slurm_accounts: Accountin
     reasons = await eventually_async(
         all_reasons,
         lambda found: all("Limit" in found.get(second, "") for second in ids[1::2]),
-        every=0.05,
+        every=0.15,
     )
     await scheduler.cancel([JobKey(job_id) for job_id in ids])
 

@@ -78,14 +78,14 @@ async def job_in(scheduler: SlurmScheduler, job_id: int, *states: JobState) -> J
     snapshot = await eventually_async(
         lambda: scheduler.queue([job_id]),
         lambda it: not it.error and it.jobs and it.jobs[0].state in states,
-        every=0.05,
+        every=0.15,
     )
     return snapshot.jobs[0]
 
 
 async def found_in_time(scheduler: SlurmScheduler, token: str) -> tuple[Job, ...]:
     """A frozen controller takes in requests a moment after it goes on."""
-    found = await eventually_async(lambda: scheduler.find([token]), every=0.05)
+    found = await eventually_async(lambda: scheduler.find([token]), every=0.15)
     assert found is not None
     return found[token]
 
@@ -302,7 +302,7 @@ async def tasks_in(
     snapshot = await eventually_async(
         lambda: scheduler.queue([job_id]),
         lambda it: not it.error and sum(job.state in states for job in it.jobs) >= count,
-        every=0.05,
+        every=0.15,
     )
     return {job.task: job for job in snapshot.jobs}
 

@@ -126,7 +126,7 @@ def wait_for(slurm: SlurmCluster, words: Mapping[int, str]) -> None:
         return set(slurm.run("squeue --me -h -t all -o %A=%T").stdout.split())
 
     wanted = {f"{job}={word}" for job, word in words.items()}
-    eventually(states, wanted.issubset, what=f"the jobs to be {words}", every=0.05, within=120)
+    eventually(states, wanted.issubset, what=f"the jobs to be {words}", every=0.15, within=120)
 
 
 @pytest.fixture
