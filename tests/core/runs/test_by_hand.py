@@ -64,7 +64,7 @@ publish = "results/report"
 # Fails where there is a file `fail`, waits where there is a file `wait`.
 SCRIPT = """\
 [ ! -e ../../fail ] || exit 3
-while [ -e ../../wait ]; do sleep 0.02; done
+while [ -e ../../wait ]; do sleep 0.1; done
 touch energy
 """
 ACTIONS = (

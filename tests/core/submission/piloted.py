@@ -134,7 +134,7 @@ class Piloted(RealProject):
     def wait_for_go(self) -> None:
         self.with_command(
             "echo x >> workspace/{directory}/runs; "
-            "until [ -e go ]; do sleep 0.05; done; touch workspace/{directory}/out"
+            "until [ -e go ]; do sleep 0.2; done; touch workspace/{directory}/out"
         )
 
     def go(self) -> None:

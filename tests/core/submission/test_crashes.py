@@ -186,7 +186,7 @@ def test_killed_while_a_bundle_runs_inside_its_requests_are_not_free(tmp_path: P
     real = RealProject(tmp_path / "project", NAMES, BashScheduler())
     real.with_command(
         "echo x >> workspace/{directory}/runs; touch began\n"
-        "while [ ! -e go ]; do sleep 0.01; done; touch workspace/{directory}/out"
+        "while [ ! -e go ]; do sleep 0.1; done; touch workspace/{directory}/out"
     )
     plan = in_lanes(real.plan(nonce()), 2)
     child = os.fork()
@@ -217,7 +217,7 @@ def test_killed_while_a_job_runs_inside_every_directory_runs_once(tmp_path: Path
     real = RealProject(tmp_path / "project", ["a", "b c"], BashScheduler())
     real.with_command(
         "echo x >> workspace/{directory}/runs; touch began\n"
-        "while [ ! -e go ]; do sleep 0.01; done; touch workspace/{directory}/out"
+        "while [ ! -e go ]; do sleep 0.1; done; touch workspace/{directory}/out"
     )
     plan = real.plan(nonce(), 2)
     child = os.fork()

@@ -202,7 +202,7 @@ class Case:
         self.bundle = bundle
         self.real = RealProject(folder, self.names, SlurmScheduler("alpha"), CLUSTER)
         command = self.real.action.command
-        self.real.with_command(f"while [ -e gate ]; do sleep 0.05; done; {command}")
+        self.real.with_command(f"while [ -e gate ]; do sleep 0.2; done; {command}")
         (folder / "gate").touch()  # until `finish` no job ends, however quick the cluster is
         self.login = login
         self.nonce = secrets.token_hex(6)

@@ -126,7 +126,7 @@ async def test_a_job_whose_id_was_lost_is_found_by_its_token(real: RealProject) 
 async def test_a_requeued_job_runs_again_and_another_with_its_token_does_not(
     real: RealProject, slurm: SlurmCluster
 ) -> None:
-    real.with_command("echo x >> runs; while [ ! -e go ]; do sleep 0.05; done # {directories}")
+    real.with_command("echo x >> runs; while [ ! -e go ]; do sleep 0.2; done # {directories}")
     plan = real.plan("n", size=len(HOSTILE))
     await real.submit(plan)
     job_id = next(iter(real.state.submitted["one"].values())).job_id

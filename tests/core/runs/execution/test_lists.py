@@ -202,7 +202,7 @@ def test_a_person_may_give_up_what_is_queued_ahead(here: Path) -> None:
     # given a chain in the queue, the first jobs of which wait for a word
     root = chained(here / "p", "ahead = true\n")
     script = root / "steps/simulate.sh"
-    wait = "until [ -e ../../go ]; do sleep 0.05; done\n"
+    wait = "until [ -e ../../go ]; do sleep 0.2; done\n"
     script.write_text(script.read_text().replace("\n", f"\n{wait}", 1))
     driven = Drive(Project.open(root, cluster="local"))
 

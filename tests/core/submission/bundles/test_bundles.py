@@ -217,7 +217,7 @@ class TestLife(OnSlurm):
     async def test_what_ended_is_free_while_the_bundle_goes_on(self, real: RealProject) -> None:
         real.with_command(
             "echo x >> workspace/{directory}/runs; [ {directory} = d0 ] || "
-            "until [ -e go ]; do sleep 0.05; done; touch workspace/{directory}/out"
+            "until [ -e go ]; do sleep 0.2; done; touch workspace/{directory}/out"
         )
         plan = in_lanes(real.plan(nonce()), len(HOSTILE))
         await real.submit(plan)

@@ -183,7 +183,7 @@ class TestSlurm:
     ) -> None:
         first = min(NAMES)
         chain.spoil(first)
-        wait = "until [ -e go ]; do sleep 0.05; done; "
+        wait = "until [ -e go ]; do sleep 0.2; done; "
         spoiled = "[ -e workspace/{directory}/spoiled ]"
         chain.with_command(f"{spoiled} || {wait}{chain.action.command}")
         plan = one_lane(chain)

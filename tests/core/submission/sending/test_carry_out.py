@@ -439,7 +439,7 @@ async def test_nothing_is_sent_that_cannot_be_written_down(real: RealProject) ->
 async def test_jobs_in_the_queue_of_another_machine_are_not_taken_for_ended(
     real: RealProject, tmp_path: Path
 ) -> None:
-    real.with_command("while [ ! -e go ]; do sleep 0.02; done; touch workspace/{directory}/out")
+    real.with_command("while [ ! -e go ]; do sleep 0.1; done; touch workspace/{directory}/out")
     plan = real.plan(size=3)
     await real.submit(plan)
     here = real.scheduler
@@ -496,7 +496,7 @@ async def test_a_job_that_fails_now_stops_the_rest(now: RealProject) -> None:
 async def test_jobs_in_another_queue_of_this_machine_are_not_taken_for_ended(
     real: RealProject, tmp_path: Path
 ) -> None:
-    real.with_command("while [ ! -e go ]; do sleep 0.02; done; touch workspace/{directory}/out")
+    real.with_command("while [ ! -e go ]; do sleep 0.1; done; touch workspace/{directory}/out")
     await real.submit(real.plan(size=3))
     here = real.scheduler
     # When the queue is looked for in another folder: ROWTUI_LOCAL_DIR is not set there.
@@ -514,7 +514,7 @@ async def test_jobs_in_another_queue_of_this_machine_are_not_taken_for_ended(
 async def test_jobs_that_only_another_user_can_see_are_not_taken_for_ended(
     real: RealProject, tmp_path: Path
 ) -> None:
-    real.with_command("while [ ! -e go ]; do sleep 0.02; done; touch workspace/{directory}/out")
+    real.with_command("while [ ! -e go ]; do sleep 0.1; done; touch workspace/{directory}/out")
     made = real.plan()
     plan = replace(made, user="somebody-else")
     plan = replace(plan, id=plan_id(plan))

@@ -21,7 +21,7 @@ from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 
 from tests.core.clusters.schedulers.local_rig import LocalRig, wait_for_process, wait_until
 
-WAIT_FOR_GO = "until [ -e go ]; do sleep 0.02; done\n"
+WAIT_FOR_GO = "until [ -e go ]; do sleep 0.1; done\n"
 
 
 @pytest.fixture
