@@ -49,7 +49,7 @@ collapse = ["x"]
 # Notes that it ran, waits while there is a file `wait`, fails on 2 while there is a file `broken`.
 STEP = """\
 echo "$1" >> ran
-while test -e wait; do sleep 0.05; done
+while test -e wait; do sleep 0.2; done
 test -e broken && test "$2" = 2 && exit 1
 touch "workspace/$1/one"
 """

@@ -25,7 +25,7 @@ HELD = """\
 [[action]]
 name = "one"
 command = '''
-while [ ! -e go ]; do sleep 0.05; done
+while [ ! -e go ]; do sleep 0.2; done
 echo {directory} >> runs.txt; touch workspace/{directory}/x
 '''
 products = ["x"]

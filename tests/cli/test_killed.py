@@ -38,7 +38,7 @@ walltime.per_submission = "00:10:00"
 BLOCKER = """\
 [[action]]
 name = "block"
-command = "while [ ! -e go ]; do sleep 0.05; done; echo {{directory}}"
+command = "while [ ! -e go ]; do sleep 0.2; done; echo {{directory}}"
 products = ["x"]
 [action.resources]
 threads_per_process = {cores}

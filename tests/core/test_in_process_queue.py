@@ -24,7 +24,7 @@ WORKFLOW = '''\
 name = "nap"
 command = """
 cd {workspace_path}
-while [ -d $PWD/{directory} -a ! -e {directory}/end ]; do sleep 0.05; done"""
+while [ -d $PWD/{directory} -a ! -e {directory}/end ]; do sleep 0.2; done"""
 products = ["x"]
 [action.group]
 maximum_size = 1

@@ -179,7 +179,7 @@ def person(laptop: Shell, site: Site) -> Person:
 def hold_jobs_at(project: Path, gate: Path) -> None:
     """hello.sh waits for the gate where it would sleep."""
     (script,) = blocks(section(1), "sh")
-    waiting = f"while [ -e {shlex.quote(str(gate))} ]; do sleep 0.02; done"
+    waiting = f"while [ -e {shlex.quote(str(gate))} ]; do sleep 0.1; done"
     (project / "hello.sh").write_text(script.replace("sleep 4", waiting))
     gate.touch()
 

@@ -205,7 +205,7 @@ async def test_a_run_that_reaches_its_limits_asks_and_goes_on_with_more(root: Pa
 
 
 async def test_a_run_that_was_stopped_goes_on_and_its_jobs_meanwhile(root: Path) -> None:
-    (root / "make.sh").write_text("while test ! -e go; do sleep 0.05; done\n" + SCRIPT)
+    (root / "make.sh").write_text("while test ! -e go; do sleep 0.2; done\n" + SCRIPT)
     async with opened(root) as hand:
         await on_the_network(hand)
         await start(hand)

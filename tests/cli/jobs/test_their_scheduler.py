@@ -127,7 +127,7 @@ partition = []
 WORKFLOW = """\
 [[action]]
 name = "wait"
-command = "while ! [ -e go ]; do sleep 0.05; done; touch workspace/{directory}/out"
+command = "while ! [ -e go ]; do sleep 0.2; done; touch workspace/{directory}/out"
 products = ["out"]
 group.maximum_size = 1
 """

@@ -25,7 +25,7 @@ memory_per_cpu_mb = 50
 walltime.per_submission = "00:02:00"
 """
 WAIT = (
-    'echo x >> "workspace/$1/runs"; until [ -e go ]; do sleep 0.05; done; touch workspace/$1/one\n'
+    'echo x >> "workspace/$1/runs"; until [ -e go ]; do sleep 0.2; done; touch workspace/$1/one\n'
 )
 NODES = """
 [[cluster]]

@@ -461,7 +461,7 @@ async def test_what_a_real_slurm_does_is_explained(slurm: SlurmCluster) -> None:
     reason = f"squeue -h -j {orphan} -o %r"
     eventually(lambda: "Never" in slurm.run(reason).stdout, what="the orphan to be told", every=0.1)
     start = f"squeue -h -j {behind} -o %S"
-    eventually(lambda: "N/A" not in slurm.run(start).stdout, what="a start", every=0.05)
+    eventually(lambda: "N/A" not in slurm.run(start).stdout, what="a start", every=0.15)
     # when they are looked at
     scheduler = SlurmScheduler("alpha", LocalTransport({"SLURM_CONF": str(slurm.conf)}))
     snapshot: QueueSnapshot = await scheduler.queue(None)

@@ -84,7 +84,7 @@ async def until(
     scheduler: GridEngineScheduler, ids: Sequence[int], holds: Callable[[QueueSnapshot], bool]
 ) -> QueueSnapshot:
     return await eventually_async(
-        lambda: scheduler.queue(ids), lambda it: not it.error and holds(it), every=0.05
+        lambda: scheduler.queue(ids), lambda it: not it.error and holds(it), every=0.15
     )
 
 

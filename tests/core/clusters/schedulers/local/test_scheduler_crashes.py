@@ -15,7 +15,7 @@ from rowtui.core.clusters.schedulers.local.wake import take_lock
 
 from tests.core.clusters.schedulers.local_rig import LocalRig, wait_for_process
 
-WAIT_FOR_GO = "until [ -e go ]; do sleep 0.02; done\n"
+WAIT_FOR_GO = "until [ -e go ]; do sleep 0.1; done\n"
 
 # In a child of its own, `armed(n, work)` runs `work` and kills it just before its nth call of the
 # system; it tells whether work got that far before it ended, or before `done()`.
