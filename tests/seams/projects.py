@@ -80,7 +80,7 @@ here='{here}'
 inputs=there
 if [ "$1" = two ]; then {inputs} || inputs=missing; fi
 echo "${{SLURM_JOB_ID:-$ROWTUI_JOB_ID}} $1 $2 $inputs" >> "$here/ran"
-while [ -e "$here/gate" ]; do sleep 0.05; done
+while [ -e "$here/gate" ]; do sleep 0.2; done
 [ -e "$here/broken" ] && [ "$2" = 's,x=2' ] && exit 3
 [ -e "$here/strict" ] && [ "$ACTION_WALLTIME_IN_MINUTES" -lt {minutes} ] && exit 3
 [ "$inputs" = there ] || exit 4

@@ -264,7 +264,7 @@ async def test_nodes_that_are_not_as_the_file_says_lose_nothing(make: Make) -> N
 
 async def test_a_job_may_be_taken_out_of_its_bundle_before_its_turn(make: Make) -> None:
     project = make(
-        run='echo x >> "workspace/$1/runs"; until [ -e go ]; do sleep 0.05; done; '
+        run='echo x >> "workspace/$1/runs"; until [ -e go ]; do sleep 0.2; done; '
         'touch "workspace/$1/one"\n'
     )
     packed = pack(project, node_types=("half",), longest_seconds=1000)

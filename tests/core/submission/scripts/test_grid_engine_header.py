@@ -109,7 +109,7 @@ def heard(pid: int, signal: int) -> bool:
 
 def test_a_notice_of_being_suspended_changes_nothing(project: SmallProject) -> None:
     script = project.add("d").script(
-        "touch began; while [ ! -e go ]; do sleep 0.02; done # {directory}",
+        "touch began; while [ ! -e go ]; do sleep 0.1; done # {directory}",
         cluster=ENGINE,
         setup="true",
     )
