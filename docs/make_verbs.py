@@ -29,7 +29,8 @@ SCREEN_ONLY = {
     "*.mark* rows.range submit.toggle*": "marks rows; a command names jobs or directories",
     "rows.* groups.filter explain.filter queue.others queue.everybody": "arranges rows; a command "
     "prints all of them, for grep and sort, and with --json",
-    "app.line app.back app.help app.quit app.suspend app.copy* app.theme app.shell app.filters": "is about the program",
+    "app.line app.back app.help app.quit app.suspend app.copy* app.theme app.shell "
+    "app.filters": "is about the program",
     "app.refresh app.pause": "a command reads everything when it starts",
     "app.activity": "is the log of one dashboard, kept in its memory",
     "app.faster app.slower app.steps": "is about a demo or a recording",
@@ -71,6 +72,8 @@ OTHER_NAMES = {
     "pack.longer": "the time is an option, and may be shorter too",
     "queue.why": "the reasons of all jobs, in a table",
     "submit.explain": "asks why of one job of a plan",
+    "go.past": "the command prints what the view draws",
+    "past.period": "the option takes any time",
 }
 """Commands of the dashboard whose labels share no word with their twins: why."""
 

@@ -22,7 +22,7 @@ from rowtui.cli.network.shared.limits import with_options
 from rowtui.cli.network.shared.text import clock, limit_lines
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
-from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices
+from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices, send_messages
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, count, plural, visible
@@ -78,6 +78,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         had = store.create(None, limits=limits, cluster=project.cluster_name or "")
     else:
         had.confirm(limits, time.time())
+    send_messages(project, out)
     return _drive(args, ProjectRun(project, had, policy, args.action), out)
 
 

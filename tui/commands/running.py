@@ -363,6 +363,6 @@ PAST: tuple[Command, ...] = (
     Command("past.period", "d", "period", "the last hour, day or week, or all the time", "past", 3,
             twin="history --since"),
     Command("past.action", "a", "action", "only the next action, or all again", "past", 4,
-            twin="history -a"),
+            twin="history --action"),
 )  # fmt: skip
 """The commands of the view Past."""

@@ -31,6 +31,12 @@ from rowtui.core.project.views.follow import Changes
 from rowtui.core.runs.execution.execution import LONGEST_SECONDS
 from rowtui.core.runs.execution.open_work import DueRetry, OpenWork, open_work
 from rowtui.core.runs.execution.rounds import Ask, AutopilotMessage, MessageKind, part_of
+from rowtui.core.runs.execution.run_messages import (
+    OF_PROJECT,
+    has_budget,
+    report_budget,
+    report_run,
+)
 from rowtui.core.runs.limits.limits import Fit, Spent, fits
 from rowtui.core.runs.limits.spending import (
     never_begun,
@@ -123,11 +129,21 @@ class ProjectRun:
             listening = asyncio.create_task(self._listen(changes))
             try:
                 async for message in self._turns():
+                    await asyncio.to_thread(self._report, message)
                     yield message
             finally:
                 changes.close()
                 listening.cancel()
                 await asyncio.gather(listening, return_exceptions=True)
+
+    def _report(self, message: AutopilotMessage) -> None:
+        """Report what a user who is away wants to know of the run."""
+        messages = self.project.messages
+        if messages is None:
+            return
+        report_run(messages, self.run, message, time.time(), OF_PROJECT)
+        if message.kind is MessageKind.SENT and has_budget(self.run):
+            report_budget(messages, self.run, self.spent())
 
     def _begin(self) -> str:
         run, now = self.run, time.time()

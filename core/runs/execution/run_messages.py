@@ -5,7 +5,7 @@ Failures of jobs are reported where jobs are polled (`core/project/messages.py`)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.messages.model import StudyEventKind
 from rowtui.core.project.messages import budget_uses
@@ -19,25 +19,48 @@ if TYPE_CHECKING:
     from rowtui.core.runs.store import Run
 
 
-def report_run(messages: ProjectMessages, run: Run, told: AutopilotMessage, now: float) -> None:
+class RunCommands(NamedTuple):
+    """What a message names: how to look at failures, and how to go on. `{run}`: the run's id."""
+
+    show: str = "rowtui network show"
+    go_on: str = "rowtui network run --run {run}"
+
+
+OF_NETWORK = RunCommands()
+OF_PROJECT = RunCommands("rowtui show status", "rowtui run")
+
+
+def report_run(
+    messages: ProjectMessages,
+    run: Run,
+    told: AutopilotMessage,
+    now: float,
+    commands: RunCommands = OF_NETWORK,
+) -> None:
     """Report the end or the pause of a run. `now`: epoch seconds."""
     if told.kind is MessageKind.OVER:
         result = "all jobs are completed" if told.success else told.sentence
-        more = () if told.success else ("See them with: rowtui network show",)
+        more = () if told.success else (f"See them with: {commands.show}",)
         text = f"run {run.id} is finished: {result}"
         messages.event(StudyEventKind.RUN_FINISHED, text, f"run:{run.id}:over:{now:.0f}", *more)
     elif told.kind is MessageKind.PAUSED and run.status is not RunStatus.STOPPED:
-        report_pause(messages, run, told.sentence, now)
+        report_pause(messages, run, told.sentence, now, commands)
 
 
-def report_pause(messages: ProjectMessages, run: Run, why: str, now: float) -> None:
+def report_pause(
+    messages: ProjectMessages,
+    run: Run,
+    why: str,
+    now: float,
+    commands: RunCommands = OF_NETWORK,
+) -> None:
     """Report that a run does not go on without the user. `now`: epoch seconds."""
     messages.event(
         StudyEventKind.RUN_PAUSED,
         f"run {run.id} paused: {why}",
         f"run:{run.id}:paused:{now:.0f}",
         "Submitted jobs continue.",
-        f"To continue: rowtui network run --run {run.id}",
+        f"To continue: {commands.go_on.format(run=run.id)}",
     )
 
 

@@ -213,3 +213,17 @@ def test_one_process_drives_a_project_and_another_stops_it(
     done = shell("run", "--yes", cluster="local")
     assert done.returncode == 0, done.stderr
     assert runs(shell.folder) == {"a": 1, "b": 3, "c": 1}
+
+
+def test_the_end_of_a_run_and_the_first_failure_are_messages(project: Local) -> None:
+    folder = project.home / ".config" / "rowtui"
+    folder.mkdir(parents=True)
+    seen = project.home / "seen"
+    (folder / "messages.toml").write_text(
+        '[[channel]]\nkind = "command"\nname = "file"\nmin_interval = "0s"\n'
+        f'command = ["sh", "-c", \'echo "$ROWTUI_MESSAGE_TITLE $ROWTUI_MESSAGE_TEXT" >> {seen}\']\n'
+    )
+    assert project("run", "--yes").code == 0
+    texts = seen.read_text()
+    assert "is finished: all jobs are completed" in texts
+    assert "exit code 75" in texts
