@@ -244,9 +244,9 @@ WORDS = (
     "--replay nowhere",
 )
 WITH_HELP = (
-    "", "show", "show status", "show directories", "show jobs", "show cluster",
-    "show launchers", "init", "scan", "clean", "doctor", "demo", "completion", "plan", "submit",
-    "pack", "queue", "logs", "cancel", "hold", "release", "retry", "run", "usage", "report",
+    "", "show", "show status", "show directories", "show jobs", "show cluster", "show launchers",
+    "init", "scan", "clean", "doctor", "demo", "completion", "plan", "submit", "pack", "queue",
+    "logs", "cancel", "hold", "release", "retry", "run", "usage", "history", "notify", "report",
     "mirror", "explain", "mapping", "mapping lint", "mapping format", "mapping test",
     "mapping show", "mapping trust", "mapping schema", "network", "network init", "network check",
     "network show", "network make", "network run", "network stop", "network limits",

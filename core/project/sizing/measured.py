@@ -97,6 +97,8 @@ class MeasuredTime(NamedTuple):
 
 def measured_walltimes(project: Project) -> dict[str, MeasuredTime]:
     """Return the run times of actions by name, from their newest measured jobs that ended well."""
+    if not project.usage.store.stamp():
+        return {}  # nothing was measured: numpy takes longer to load than the plan
     import numpy as np
 
     try:

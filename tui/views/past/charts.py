@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rowtui.core.base.text import count, plural
+from rowtui.core.base.text import count, hours, plural
 from rowtui.core.usage.past import HOUR, PastJob, PastView
 from rowtui.core.usage.past_nodes import NodeFailures, chance_text
 from rowtui.tui.widgets.cells import Line, line, wrapped
@@ -77,7 +77,7 @@ def waits(past: PastView, area: ChartArea) -> list[Line]:
     """Return how long jobs waited in each partition."""
     rows = []
     for row in past.waits:
-        times = [in_words(each / HOUR) for each in (row.median, row.most_of, row.longest)]
+        times = [_wait(each) for each in (row.median, row.most_of, row.longest)]
         median, most_of, longest = times
         rows.append(
             BarRow(
@@ -155,12 +155,16 @@ def by_action(past: PastView, area: ChartArea) -> list[Line]:
     return newest(past, area, by_action=True)
 
 
+def _wait(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 60 else in_words(seconds / HOUR)
+
+
 # What frames say
 
 
 def _of_jobs(past: PastView) -> str:
-    hours = sum(each.cpu_hours for each in past.intervals)
-    return f"{plural(past.chosen_jobs, 'job')}, {hours:,.0f} CPU-hours"
+    charged = sum(each.cpu_hours for each in past.intervals)
+    return f"{plural(past.chosen_jobs, 'job')}, {hours(charged)} CPU-hours"
 
 
 def _of_waits(past: PastView) -> str:

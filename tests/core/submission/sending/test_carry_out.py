@@ -48,7 +48,7 @@ class Answers:
         self.cancelled: list[JobKey] = []
         self.silent = False
 
-    cluster = "local"
+    cluster = kind = "local"
     immediate = False
     shared = False
     holds = False
