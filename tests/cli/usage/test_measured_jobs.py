@@ -223,13 +223,14 @@ def test_a_job_that_is_killed_for_its_memory_shows_the_limit_that_it_reached(
 
 
 def running(shell: Shell, cluster: str | None, *ids: str) -> list[dict[str, Any]]:
-    """What running jobs use, once their CPU time and memory are known."""
+    """What running jobs use, once their CPU time is known and they have touched their memory."""
 
     def look() -> list[dict[str, Any]]:
         # No command asks a cluster again within five seconds after another.
         found = json.loads(shell.succeed("usage", *ids, "--json", cluster=cluster))["running"]
         assert found
-        assert all(job["cpu_seconds"] and job["memory_kib"] for job in found), found
+        assert all(job["cpu_seconds"] for job in found), found
+        assert all((job["memory_kib"] or 0) >= MB << 10 for job in found), found
         return list(found)
 
     return eventually(look, within=60, every=2, what="what running jobs use")
