@@ -203,6 +203,7 @@ def _run_options(parser: Any) -> None:
         "--step", action="store_true", help="show every plan, and ask before it is sent"
     )
     how.add_argument("--yes", action="store_true", help="do not ask")
+    no_retry_option(parser)
     limit_options(parser)
     _new_run_options(parser)
     json_option(parser)
@@ -218,6 +219,11 @@ def _limits_options(parser: Any) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
     limit_options(parser)
     json_option(parser)
+
+
+def no_retry_option(parser: Any) -> None:
+    """Add `--no-retry`, which leaves the rules of rowtui.toml and the default rules unused."""
+    parser.add_argument("--no-retry", action="store_true", help="leave failed work to the user")
 
 
 def limit_options(parser: Any) -> None:

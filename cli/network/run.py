@@ -20,7 +20,7 @@ from rowtui.cli.network.shared.simulation_text import (
     print_simulation,
     simulation_json,
 )
-from rowtui.cli.network.shared.text import count_jobs, limit_lines, say
+from rowtui.cli.network.shared.text import count_jobs, limit_lines, retry_lines, say
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
 from rowtui.cli.project.open import ask, is_interactive, open_project, send_messages
@@ -30,6 +30,7 @@ from rowtui.core.network.definition.load import PILOT_HINT
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.scheduling import find_plugin
 from rowtui.core.project.project import Project
+from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
 from rowtui.core.project.review.budgets import balances_on
 from rowtui.core.runs.directories.readiness import unprepared, values_of
 from rowtui.core.runs.execution.plug_ins import find_execution
@@ -70,6 +71,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         _refuse_if_held(had)
         _use_its_cluster(args, networks, had)
 
+    policy = NO_RETRIES if args.no_retry else load_policy(networks.project.root)
     view = networks.view(None if had is None else had.id, frozen=had is not None)
     network = networks.study().network if had is None else had.network
     chosen = args.execution if had is None else had.about.plug_ins.get("execution")
@@ -88,6 +90,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.warn(problem)
     if not args.json:
         _say_what(networks, had, _Ahead(view, work), limits, out)
+        out.print("Failures that are retried, within these limits:")
+        out.lines(f"  {line}" for line in retry_lines(policy))
     if not (args.yes or args.step or ask("Proceed?", out, as_json=args.json)):
         out.warn("Nothing was begun.")
         return 1
@@ -101,7 +105,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         name=None if had is None else had.id,
         plug_ins={name: value for name, value in plug_ins.items() if value is not None},
     )
-    return _drive(args, networks, ours, out)
+    return _drive(args, networks, ours, policy, out)
 
 
 def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
@@ -239,9 +243,11 @@ def _allows_directories(networks: Networks, run: Run | None, out: Output) -> boo
     return not missing or ask(f"Make {what} now, as plans need them?", out)
 
 
-def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output) -> int:
+def _drive(
+    args: argparse.Namespace, networks: Networks, ours: Run, policy: RetryPolicy, out: Output
+) -> int:
     send_messages(networks.project, out)
-    driving = Driving(networks, ours, out, by_step=args.step, as_json=args.json)
+    driving = Driving(networks, ours, out, policy, by_step=args.step, as_json=args.json)
     if args.json:
         out.print(json.dumps({"event": "run", "id": ours.id}))
     else:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from rowtui.cli.argument_parser import count, directories_argument, json_option, positive
-from rowtui.cli.network.parser import limit_options
+from rowtui.cli.network.parser import limit_options, no_retry_option
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.project.planning.pack_views import PackChoice
@@ -260,7 +260,7 @@ def add_run(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     run = add(commands, "run", "submit.run", about["run"], _RUN)
     run.add_argument("-a", "--action", metavar="PATTERN", help="actions that match")
     run.add_argument("--new", action="store_true", help="begin a new run with new limits")
-    run.add_argument("--no-retry", action="store_true", help="leave failed work to the user")
+    no_retry_option(run)
     look = run.add_mutually_exclusive_group()
     look.add_argument("--status", action="store_true", help="show how far the newest run is")
     look.add_argument(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.network.shared.limits import with_options
-from rowtui.cli.network.shared.text import clock, limit_lines
+from rowtui.cli.network.shared.text import clock, limit_lines, retry_lines
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices, send_messages
@@ -37,11 +37,12 @@ from rowtui.core.runs.limits.times import cost_text, describe
 from rowtui.core.runs.lock import Holder, RunHeldError
 from rowtui.core.runs.model import Retried, RunStatus, Stopped
 from rowtui.core.runs.run import Run
-from rowtui.core.runs.store import OF_PROJECT, RunStore
+from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import jobs as to
+    from rowtui.core.workflow.model import Action
 
 INTERRUPTED = 130
 TELL_SECONDS = 5.0
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.rules:
         _print_rules(policy, args, out)
         return 0
-    store = RunStore(project.root, OF_PROJECT)
+    store = RunStore(project.root, PROJECT_RUNS)
     if args.status or args.stop:
         return _stop_or_show(store, args, out)
     if has_network(project.root):
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not actions:
         return 1
     had = _open_run(store, args)
-    limits = _limits(args, project, had)
+    limits = _limits(args, project, actions, had)
     if not args.json:
         _say_what(project, had, policy, limits, out)
     if not (args.yes or ask("Proceed?", out, as_json=args.json)):
@@ -93,10 +94,12 @@ def _open_run(store: RunStore, args: argparse.Namespace) -> Run | None:
     return None if args.new or newest.status.is_over else newest
 
 
-def _limits(args: argparse.Namespace, project: Project, had: Run | None) -> RunLimits:
+def _limits(
+    args: argparse.Namespace, project: Project, actions: Sequence[Action], had: Run | None
+) -> RunLimits:
     if had is not None:
         return with_options(args, project, had.limits)
-    cost = _remaining(args, project)
+    cost = _remaining(actions, project)
     proposed = RunLimits(
         cpu_hours=proposed_budget(cost.cpu_hours, grows=False),
         gpu_hours=proposed_budget(cost.gpu_hours, grows=False) or None,
@@ -105,10 +108,8 @@ def _limits(args: argparse.Namespace, project: Project, had: Run | None) -> RunL
     return with_options(args, project, proposed)
 
 
-def _remaining(args: argparse.Namespace, project: Project) -> Cost:
-    from rowtui.core.groups.form import matching_actions
-
-    chosen = {action.index for action in matching_actions(project.workflow, args.action)}
+def _remaining(actions: Sequence[Action], project: Project) -> Cost:
+    chosen = {action.index for action in actions}
     rows = project_status(project).rows
     return Cost.total(row.remaining_cost for row in rows if row.action.index in chosen)
 
@@ -122,7 +123,7 @@ def _say_what(
     out.print("Limits, beyond which it pauses:")
     out.lines(f"  {line}" for line in limit_lines(limits))
     out.print("Failures that are retried, within these limits:")
-    out.lines(f"  {rule}" for rule in policy.rules or ("none",))
+    out.lines(f"  {line}" for line in retry_lines(policy))
     sys.stdout.flush()
 
 
@@ -130,7 +131,7 @@ def _print_rules(policy: RetryPolicy, args: argparse.Namespace, out: Output) -> 
     if args.json:
         out.json({"version": VERSION, "rules": [_rule_json(rule) for rule in policy.rules]})
         return
-    out.lines(map(str, policy.rules or ("none",)))
+    out.lines(retry_lines(policy))
 
 
 def _stop_or_show(store: RunStore, args: argparse.Namespace, out: Output) -> int:
@@ -293,6 +294,8 @@ class _Printer:
                 self.out.print(f"{clock()}  {visible(message.sentence)}")
         sys.stdout.flush()
         say_notices(project, self.out)
+        if not self.out.progress:
+            return
         rows = [project.status_row(action) for action in self.driver.actions]
         done = sum(row.completed.bit_count() for row in rows)
         total = sum(

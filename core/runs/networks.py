@@ -16,16 +16,17 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.graph.job_model import GraphChange
 from rowtui.core.project.planning.pack_terms import prices_of
+from rowtui.core.project.retry_policy import RetryPolicy, load_policy
 from rowtui.core.runs.directories.readiness import is_sent_ahead
 from rowtui.core.runs.execution.autopilot import Autopilot
 from rowtui.core.runs.execution.execution import RoundWork
+from rowtui.core.runs.execution.permission import part_of
 from rowtui.core.runs.execution.plug_ins import find_execution
 from rowtui.core.runs.execution.rounds import (
     Ask,
     AutopilotMessage,
     MessageKind,
     PlanAnswer,
-    part_of,
 )
 from rowtui.core.runs.execution.run_messages import (
     has_budget,
@@ -153,18 +154,26 @@ class Networks(NetworkQueries):
         by_step: bool = False,
         turn: asyncio.Lock | None = None,
         ask_queues: Callable[[], Awaitable[None]] | None = None,
+        policy: RetryPolicy | None = None,
     ) -> AsyncGenerator[AutopilotMessage, None]:
         """Drive a run until it is over or the user has to decide. Raises: RowtuiError.
 
-        Without `ask`, a plan beyond the limits pauses the run. `turn`, `ask_queues`: see
-        `Autopilot`.
+        Without `ask`, a plan beyond the limits pauses the run. `policy`: None for the rules of the
+        project. `turn`, `ask_queues`: see `Autopilot`.
         """
+        if policy is None:
+            policy = await asyncio.to_thread(load_policy, self.project.root)
         turn = turn or asyncio.Lock()
         with run.hold():
             async with turn:
                 running = await asyncio.to_thread(OpenRun, self.project, run)
             self.driving = Autopilot(
-                running, ask or _nobody, by_step=by_step, turn=turn, ask_queues=ask_queues
+                running,
+                ask or _nobody,
+                by_step=by_step,
+                turn=turn,
+                ask_queues=ask_queues,
+                policy=policy,
             )
             try:
                 async with aclosing(self.driving.drive()) as telling:

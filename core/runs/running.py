@@ -319,8 +319,11 @@ class OpenRun(RunGraph):
 
     # Decisions of the user
 
-    def retry(self, jobs: Sequence[int]) -> GraphChange:
-        """Retry failed or given up jobs. Raises: JobGraphError; RowtuiError."""
+    def retry(self, jobs: Sequence[int], why: str = "") -> GraphChange:
+        """Retry failed or given up jobs. `why`: the cause and the rule, if a rule retries them.
+
+        Raises: JobGraphError; RowtuiError.
+        """
         change = self.graph.retry(jobs)
         for job in jobs:
             self._returned.pop(job, None)
@@ -328,10 +331,11 @@ class OpenRun(RunGraph):
         again = self._make(self._sources_of(jobs))
         now = time.time()
         for node, names in self._by_node(jobs).items():
-            event = Retried(now, node, tuple(names))
+            event = Retried(now, node, tuple(names), why)
             self._own.add(event)
             self.note(event)
-        self.failures_in_a_row = 0
+        if not why:
+            self.failures_in_a_row = 0
         if self.drives:
             self._bring_directories()
         self._refuse(again)

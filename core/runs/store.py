@@ -55,18 +55,18 @@ class BadRun(NamedTuple):
     hint: str = ""
 
 
-OF_NETWORK, OF_PROJECT = "network", "runs"
+NETWORK_RUNS, PROJECT_RUNS = "network", "runs"
 
 
 class RunStore:
-    """The runs of one project: of its network, or (`OF_PROJECT`) of its actions."""
+    """The runs of one project: of its network, or (`PROJECT_RUNS`) of its actions."""
 
-    def __init__(self, root: Path, kind: str = OF_NETWORK) -> None:
+    def __init__(self, root: Path, kind: str = NETWORK_RUNS) -> None:
         """Create a store. `root`: the folder that holds workflow.toml."""
         self.root = root
         self.folder = root / ".row" / "rowtui" / kind
-        self._begun_by = "rowtui network run" if kind == OF_NETWORK else "rowtui run"
-        self._fixed_file = NETWORK_FILE if kind == OF_NETWORK else RUN_FILE
+        self._begun_by = "rowtui network run" if kind == NETWORK_RUNS else "rowtui run"
+        self._fixed_file = NETWORK_FILE if kind == NETWORK_RUNS else RUN_FILE
         # with the stamp of its network.json
         self._last: tuple[Run, tuple[int, int, int]] | None = None
 

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -136,12 +137,24 @@ class FolderProject:
 
     def wait_until_ended(self) -> None:
         """Wait until no job of the project is in a queue, and all of them are settled."""
-        eventually(
-            lambda: [state for _, state in self.states() if state in ACTIVE],
-            lambda active: not active,
-            every=0.2,
-            what="the jobs to end",
-        )
+        try:
+            eventually(
+                lambda: [state for _, state in self.states() if state in ACTIVE],
+                lambda active: not active,
+                every=0.2,
+                what="the jobs to end",
+            )
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self._processes_of_jobs()}") from None
+
+    def _processes_of_jobs(self) -> str:
+        """Return the processes that mention this project or belong to a job, for a failed test."""
+        done = subprocess.run(
+            ["ps", "-axfww", "-o", "pid,ppid,stat,wchan:20,etimes,args"],
+            capture_output=True, text=True, errors="replace", timeout=10, check=False,
+        )  # fmt: skip
+        words = (str(self.folder), "slurmstepd", "slurm_script", "sleep")
+        return "\n".join(it[:300] for it in done.stdout.splitlines() if any(w in it for w in words))
 
     def finish_children(self) -> None:
         """Wait until all processes of `start` have ended."""

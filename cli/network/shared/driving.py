@@ -29,6 +29,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.jobs import planned_job
 from rowtui.core.engine.api.json.values import utc
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
+from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
@@ -98,11 +99,19 @@ class Driving:
     """One run, as this command drives it."""
 
     def __init__(
-        self, networks: Networks, run: Run, out: Output, *, by_step: bool, as_json: bool
+        self,
+        networks: Networks,
+        run: Run,
+        out: Output,
+        policy: RetryPolicy,
+        *,
+        by_step: bool,
+        as_json: bool,
     ) -> None:
         self.networks = networks
         self.run = run
         self.out = out
+        self.policy = policy
         self.by_step = by_step
         self.as_json = as_json
         self.bar = ProgressLine(out)
@@ -117,7 +126,10 @@ class Driving:
         last: AutopilotMessage | None = None
         asks = is_interactive() and not self.as_json
         telling = self.networks.drive(
-            self.run, self.person.ask if asks else None, by_step=self.by_step
+            self.run,
+            self.person.ask if asks else None,
+            by_step=self.by_step,
+            policy=self.policy,
         )
         drawing = asyncio.create_task(self._draw())
         loop, me = asyncio.get_running_loop(), asyncio.current_task()
@@ -182,6 +194,9 @@ class Driving:
         elif message.kind is MessageKind.PROBLEM:
             self._count()
             self.out.warn(message.sentence)
+        elif message.kind is MessageKind.RETRY:
+            self._count()
+            self._line(f"retry: {message.sentence}")
         elif message.kind is MessageKind.BEGUN:
             self._line(message.sentence)
             self._told_at = time.monotonic()

@@ -17,6 +17,7 @@ from rowtui.cli.pack.text import cut, draws, terminal_width
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.model import dimensions_text
+from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.runs.limits.limits import RunLimits, Spent
 from rowtui.core.runs.limits.times import cost_text, describe, money_text, time_text
 from rowtui.core.workflow.duration import format_duration
@@ -340,3 +341,8 @@ def clock() -> str:
 def limit_lines(limits: RunLimits) -> Iterable[str]:
     """Return the limits; if there are none, a line that states so."""
     return describe(limits) or ("without any limit",)
+
+
+def retry_lines(policy: RetryPolicy) -> Iterable[str]:
+    """Return the rules by which a run retries failures; if there are none, a line that says so."""
+    return map(str, policy.rules or ("none",))

@@ -19,6 +19,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.queue.verbs import cancel_jobs
+from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
 from rowtui.core.runs.execution.execution import (
@@ -28,6 +29,9 @@ from rowtui.core.runs.execution.execution import (
     Resting,
     RoundWork,
 )
+from rowtui.core.runs.execution.lists import SeparateJobs
+from rowtui.core.runs.execution.network_retries import NetworkRetries
+from rowtui.core.runs.execution.permission import permitted_part
 from rowtui.core.runs.execution.plug_ins import find_execution
 from rowtui.core.runs.execution.rounds import (
     Ask,
@@ -37,9 +41,8 @@ from rowtui.core.runs.execution.rounds import (
     begun_text,
     happened_text,
     over_text,
-    part_of,
 )
-from rowtui.core.runs.limits.limits import Spent, fits
+from rowtui.core.runs.limits.limits import Fit, Spent, fits
 from rowtui.core.runs.limits.spending import not_sent_events, submitted_events, unsent_of
 from rowtui.core.runs.model import Paused, RunStatus, Stopped
 from rowtui.core.runs.redo import said, stale_results
@@ -62,7 +65,8 @@ class Autopilot:
 
     `by_step`: ask before every plan. `look_seconds`: the longest wait between polls, in seconds.
     `turn`: the lock held while the project's records are used. `ask_queues`: polls the schedulers
-    and records their answers, if another component polls them as well.
+    and records their answers, if another component polls them as well. `policy`: which failed jobs
+    are submitted again, and with which change.
     """
 
     running: OpenRun
@@ -71,9 +75,11 @@ class Autopilot:
     look_seconds: float = LOOK_SECONDS
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     ask_queues: Callable[[], Awaitable[None]] | None = None
+    policy: RetryPolicy = NO_RETRIES
     resting: Resting = field(default_factory=Resting)
     _blocked: tuple[str, ...] = ()
     execution: ExecutionPlugin = field(init=False)
+    retries: NetworkRetries = field(init=False)
     _sent: bool = False
     _sent_now: bool = False  # in the last planned round
     _again: bool = False  # more can be planned once the last plan was submitted
@@ -85,6 +91,7 @@ class Autopilot:
     def __post_init__(self) -> None:
         """Find the execution plug-in. Raises: ExecutionError."""
         self.execution = find_execution(self.running.execution)
+        self.retries = NetworkRetries(self.running, self.policy, self.resting)
 
     async def drive(self) -> AsyncGenerator[AutopilotMessage, None]:
         """Run until nothing is left or the user has to decide. Raises: RowtuiError.
@@ -116,14 +123,18 @@ class Autopilot:
                     return
                 if happened.stopped:
                     await self._take_back(happened.stopped)
-                if running.graph.is_over:
+                self._sent = False
+                async for told in self._retry(happened):
+                    yield told
+                    if told.kind is MessageKind.PAUSED:
+                        return
+                if running.graph.is_over and self.retries.due_at is None:
                     stale_now = said(await asyncio.to_thread(stale_results, running))
                     if stale_now not in ("", stale):
                         yield AutopilotMessage(MessageKind.PROBLEM, stale_now)
                     yield self._over()
                     await self._give_back()
                     return
-                self._sent = False
                 async for told in self._send():
                     yield told
                     if told.kind is MessageKind.PAUSED:
@@ -190,28 +201,51 @@ class Autopilot:
             yield told
         if plan is None or not plan.jobs:
             return
+        async for told in self._send_permitted(work, plan, self.execution):
+            yield told
+
+    async def _send_permitted(
+        self, work: RoundWork, plan: Plan, execution: ExecutionPlugin, whys: Sequence[str] = ()
+    ) -> AsyncGenerator[AutopilotMessage, None]:
+        """Submit what the limits or the user allow. `whys`: reasons to retry the jobs of a plan."""
+        run = self.running.run
         money, balances = await self._paid_from(plan)
-        fit = fits(limits, spent, plan, time.time(), money, balances=balances)
-        asked = tuple(it for it in fit.breaches if not it.passes)
-        # Submit what is allowed first; ask the user when only jobs outside the limits are left.
-        if self.by_step or (asked and not fit.jobs):
-            answer = await self.ask(plan, asked)
-            if answer.limits is not None:
-                running.run.confirm(answer.limits, time.time())
-                running.failures_in_a_row = 0
-                spent = await self._spent()
-                fit = fits(answer.limits, spent, plan, time.time(), money, balances=balances)
-            if answer.send:
-                fit = fit._replace(jobs=plan.jobs, breaches=())
-            asked = tuple(it for it in fit.breaches if not it.passes)
-            if asked or not (answer.send or answer.limits):
-                why = "; ".join(it.sentence for it in asked) or "the plan was not confirmed"
-                yield self._paused(why, plan)
-                return
-        if fit.jobs and not self._stop.is_set():
-            part = part_of(plan, frozenset(job.token for job in fit.jobs))
-            async for told in self._carry_out(work, part, money):
+
+        async def fit() -> Fit:
+            spent = await self._spent()
+            return fits(run.limits, spent, plan, time.time(), money, balances=balances)
+
+        permission = await permitted_part(
+            run, plan, fit, self.ask, self._forget_failures, by_step=self.by_step
+        )
+        part = permission.part
+        if permission.pause:
+            yield self._paused(permission.pause, plan)
+        elif part is not None and not self._stop.is_set():
+            for why in whys:
+                yield AutopilotMessage(MessageKind.RETRY, why)
+            reasons: dict[int, str] = {}
+            if whys:
+                reasons = await work.in_turn(lambda: self.retries.reopen(part, "; ".join(whys)))
+            async for told in self._carry_out(work, part, money, execution):
                 yield told
+            self.retries.close_unsent(reasons)
+
+    def _forget_failures(self) -> None:
+        self.running.failures_in_a_row = 0
+
+    async def _retry(self, happened: Happened) -> AsyncGenerator[AutopilotMessage, None]:
+        """Submit again the failed jobs that the policy retries now."""
+        work = RoundWork(self.running, self.turn)
+        for each in await work.in_turn(lambda: self.retries.plans(happened.failed)):
+            skipped = (each.problem,) if each.plan is None else each.plan.skipped
+            for told in self._problems(skipped, keep=True):
+                yield told
+            if each.plan is not None and each.plan.jobs:
+                async for told in self._send_permitted(work, each.plan, SeparateJobs(), each.whys):
+                    yield told
+                    if told.kind is MessageKind.PAUSED:
+                        return
 
     async def _spent(self) -> Spent:
         async with self.turn:
@@ -238,7 +272,7 @@ class Autopilot:
             return await self.execution.plan(work)
 
     async def _carry_out(
-        self, work: RoundWork, plan: Plan, money: Mapping[str, Money]
+        self, work: RoundWork, plan: Plan, money: Mapping[str, Money], execution: ExecutionPlugin
     ) -> AsyncGenerator[AutopilotMessage, None]:
         running = self.running
         units = tuple(charges_of(plan, money))
@@ -249,8 +283,8 @@ class Autopilot:
         failed = ""
         silent = False
         try:
-            with _separate_errors(self.execution, RowtuiError):
-                async with contextlib.aclosing(self.execution.carry_out(work, plan)) as steps:
+            with _separate_errors(execution, RowtuiError):
+                async with contextlib.aclosing(execution.carry_out(work, plan)) as steps:
                     async for step in steps:
                         if step.error and step.error not in errors:
                             errors.append(step.error)
@@ -343,6 +377,7 @@ class Autopilot:
         counts = self.running.graph.counts()
         active = sum(each[GraphJobState.SUBMITTED] for each in counts)
         waits = self._sent or active or happened or self.resting.will_be_tried or self._waits
+        waits = waits or self.retries.due_at is not None
         self._idle = 0 if waits else self._idle + 1
         return self._idle >= _IDLE_LOOKS
 

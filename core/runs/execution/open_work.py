@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.project.failed_jobs import ChosenFailures, FailedGroup, failed_work
 from rowtui.core.project.next_attempt import NO_CHANGE, AmountChange
-from rowtui.core.project.retry import mapping_rule
+from rowtui.core.project.retry import mapping_rule, plan_again
 from rowtui.core.project.retry_policy import RetryDecision, RetryPolicy
 from rowtui.core.state.model import positions
-from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -34,6 +34,27 @@ class DueRetry(NamedTuple):
     failed: FailedGroup
     change: AmountChange
     why: str
+
+
+class RetryPlan(NamedTuple):
+    """A plan that retries failed work, and the reasons. `problem`: why there is no plan."""
+
+    plan: Plan | None
+    whys: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class FoundRetries(NamedTuple):
+    """What becomes of failed work. `waiting` is retried not before `later` (epoch seconds).
+
+    `left`: how many directories nothing retries, by the reason.
+    """
+
+    again: list[DueRetry]
+    waiting: list[FailedGroup]
+    later: float | None
+    left: dict[str, int]
+    problems: tuple[str, ...]
 
 
 class OpenWork(NamedTuple):
@@ -86,9 +107,22 @@ def open_work(
                 left[f"{visible(action.name)}: submitted {MOST_SENDS} times, and never run"] += 1
             else:
                 fresh.setdefault(action.index, []).append(at)
+    retries = found_retries(project, ChosenFailures(actions), policy)
+    left.update(retries.left)
+    problems += retries.problems
+    return OpenWork(fresh, retries.again, retries.later, dict(left), tuple(problems), running)
+
+
+def found_retries(project: Project, choice: ChosenFailures, policy: RetryPolicy) -> FoundRetries:
+    """Return which of the chosen failed work is retried now, which later, and which is not.
+
+    Waits for the disk. Raises: RowtuiError.
+    """
     again: list[DueRetry] = []
+    waiting: list[FailedGroup] = []
     later: float | None = None
-    found = failed_work(project, ChosenFailures(actions))
+    left: Counter[str] = Counter()
+    found = failed_work(project, choice)
     now = time.time()
     for failed in found.groups:
         decided, change = _decide(project, failed, policy)
@@ -96,10 +130,27 @@ def open_work(
             name = visible(failed.group.action.name)
             left[f"{name}: {visible(failed.cause)}; {decided.why}"] += len(failed.group.indices)
         elif decided.at > now:
+            waiting.append(failed)
             later = decided.at if later is None else min(later, decided.at)
         else:
             again.append(DueRetry(failed, change, _why(failed, decided)))
-    return OpenWork(fresh, again, later, dict(left), (*problems, *found.skipped), running)
+    return FoundRetries(again, waiting, later, dict(left), found.skipped)
+
+
+def plan_retries(project: Project, again: Sequence[DueRetry]) -> Iterator[RetryPlan]:
+    """Yield a plan for each action and change of amounts. Waits for the disk."""
+    by_change: dict[tuple[AmountChange, int], list[DueRetry]] = {}
+    for each in again:
+        by_change.setdefault((each.change, each.failed.group.action.index), []).append(each)
+    for (change, index), its in by_change.items():
+        among = sorted({at for each in its for at in each.failed.group.indices})
+        choice = ChosenFailures((project.workflow.actions[index],), among=among)
+        try:
+            plan = plan_again(project, choice, change).plan
+        except RowtuiError as error:
+            yield RetryPlan(None, problem=str(error))
+        else:
+            yield RetryPlan(plan, tuple(dict.fromkeys(each.why for each in its)))
 
 
 def _decide(

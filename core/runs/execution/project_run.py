@@ -1,6 +1,6 @@
 """Drive a project without a network to the end: submit eligible work, retry what may be retried.
 
-Takes a run of `RunStore(root, OF_PROJECT)`, whose limits the user confirmed, and the project's
+Takes a run of `RunStore(root, PROJECT_RUNS)`, whose limits the user confirmed, and the project's
 retry policy. Gives a message for each step, as the autopilot of networks does. A turn polls the
 queues that are due, reads the records, submits what the limits allow, and waits for a change. Every
 decision is in the run's journal before its effect, so that a run which was interrupted at any
@@ -12,27 +12,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.groups.form import matching_actions
-from rowtui.core.project.failed_jobs import ChosenFailures
-from rowtui.core.project.next_attempt import AmountChange
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.retry import plan_again
 from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
 from rowtui.core.runs.execution.execution import LONGEST_SECONDS
-from rowtui.core.runs.execution.open_work import DueRetry, OpenWork, open_work
-from rowtui.core.runs.execution.rounds import Ask, AutopilotMessage, MessageKind, part_of
+from rowtui.core.runs.execution.open_work import OpenWork, open_work, plan_retries
+from rowtui.core.runs.execution.permission import permitted_part
+from rowtui.core.runs.execution.rounds import Ask, AutopilotMessage, MessageKind
 from rowtui.core.runs.execution.run_messages import (
-    OF_PROJECT,
+    PROJECT_COMMANDS,
     has_budget,
     report_budget,
     report_run,
@@ -141,7 +140,7 @@ class ProjectRun:
         messages = self.project.messages
         if messages is None:
             return
-        report_run(messages, self.run, message, time.time(), OF_PROJECT)
+        report_run(messages, self.run, message, time.time(), PROJECT_COMMANDS)
         if message.kind is MessageKind.SENT and has_budget(self.run):
             report_budget(messages, self.run, self.spent())
 
@@ -173,7 +172,7 @@ class ProjectRun:
             work = await asyncio.to_thread(
                 lambda: open_work(self.project, self.actions, self._records(), self.policy)
             )
-            for problem in self._new_problems(work):
+            for problem in self._new_problems((*work.problems, *work.left)):
                 yield AutopilotMessage(MessageKind.PROBLEM, problem, success=False)
             sent = False
             if time.monotonic() >= self._rest_until:
@@ -182,8 +181,9 @@ class ProjectRun:
                     sent = sent or message.kind is MessageKind.SENT
                     if message.kind is MessageKind.PAUSED:
                         return
-            waits = sent or happened or work.running or work.later is not None
-            self._idle = 0 if waits or self._rest_until else self._idle + 1
+            rests = time.monotonic() < self._rest_until
+            waits = sent or happened or rests or work.running or work.later is not None
+            self._idle = 0 if waits else self._idle + 1
             if self._idle >= _IDLE_LOOKS:  # other programs submit and complete work as well
                 yield await asyncio.to_thread(self._over, work)
                 return
@@ -226,9 +226,9 @@ class ProjectRun:
     def _records(self) -> list[JobRecord]:
         return [it for it in self.project.jobs.records() if it.token in self._tokens]
 
-    def _new_problems(self, work: OpenWork) -> Iterator[str]:
-        """Yield what is wrong, each sentence once."""
-        for text in (*work.problems, *work.left):
+    def _new_problems(self, problems: Iterable[str]) -> Iterator[str]:
+        """Yield what is wrong, each sentence once in the run."""
+        for text in problems:
             if text not in self._reported:
                 self._reported.add(text)
                 yield text
@@ -237,12 +237,12 @@ class ProjectRun:
 
     async def _send(self, work: OpenWork) -> AsyncGenerator[AutopilotMessage, None]:
         """Submit retries, each change as a plan, then what is eligible."""
-        by_change: dict[tuple[AmountChange, int], list[DueRetry]] = {}
-        for each in work.again:
-            by_change.setdefault((each.change, each.failed.group.action.index), []).append(each)
-        for (change, index), its in by_change.items():
-            async for message in self._retry(self.project.workflow.actions[index], change, its):
-                yield message
+        for each in await asyncio.to_thread(lambda: [*plan_retries(self.project, work.again)]):
+            for text in self._new_problems((each.problem,) if each.plan is None else ()):
+                yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
+            if each.plan is not None:
+                async for message in self._carry_out(each.plan, each.whys):
+                    yield message
         for actions, among in self._together(work.fresh):
             plan = await asyncio.to_thread(plan_submission, self.project, actions, among)
             async for message in self._carry_out(plan):
@@ -264,44 +264,22 @@ class ProjectRun:
         for action in actions:
             yield [action], fresh[action.index]
 
-    async def _retry(
-        self, action: Action, change: AmountChange, its: Sequence[DueRetry]
-    ) -> AsyncGenerator[AutopilotMessage, None]:
-        among = sorted({at for each in its for at in each.failed.group.indices})
-        choice = ChosenFailures((action,), among=among)
-        again = await asyncio.to_thread(plan_again, self.project, choice, change)
-        whys = dict.fromkeys(each.why for each in its)
-        async for message in self._carry_out(again.plan, tuple(whys)):
-            yield message
-
     async def _carry_out(
         self, plan: Plan, retried: Sequence[str] = ()
     ) -> AsyncGenerator[AutopilotMessage, None]:
-        for text in plan.skipped:
-            if text not in self._reported:
-                self._reported.add(text)
-                yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
+        for text in self._new_problems(plan.skipped):
+            yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
         if not plan.jobs or self._stop.is_set():
             return
-        fit = await asyncio.to_thread(self._fit, plan)
-        asked = tuple(it for it in fit.breaches if not it.passes)
-        if asked and not fit.jobs:
-            answer = None if self.ask is None else await self.ask(plan, asked)
-            if answer is not None and answer.limits is not None:
-                self.run.confirm(answer.limits, time.time())
-                self.failures_in_a_row = 0
-                fit = await asyncio.to_thread(self._fit, plan)
-            elif answer is not None and answer.send:
-                fit = fit._replace(jobs=plan.jobs, breaches=())
-            asked = tuple(it for it in fit.breaches if not it.passes)
-            if asked and not fit.jobs:
-                why = "; ".join(it.sentence for it in asked)
-                self.run.append(Paused(time.time(), why))
-                yield AutopilotMessage(MessageKind.PAUSED, why, plan=plan, success=False)
-                return
-        if not fit.jobs:
-            return  # places in the queue become free when jobs end
-        part = part_of(plan, frozenset(job.token for job in fit.jobs))
+        fit = partial(asyncio.to_thread, self._fit, plan)
+        permission = await permitted_part(self.run, plan, fit, self.ask, self._forget_failures)
+        if permission.pause:
+            self.run.append(Paused(time.time(), permission.pause))
+            yield AutopilotMessage(MessageKind.PAUSED, permission.pause, plan=plan, success=False)
+            return
+        part = permission.part
+        if part is None:
+            return
         for why in retried:
             yield AutopilotMessage(MessageKind.RETRY, why)
         errors: list[str] = []
@@ -310,6 +288,9 @@ class ProjectRun:
             yield AutopilotMessage(MessageKind.SENT, f"sent {plural(number, 'job')}", plan=part)
         for text in dict.fromkeys(errors):
             yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
+
+    def _forget_failures(self) -> None:
+        self.failures_in_a_row = 0
 
     def _fit(self, plan: Plan) -> Fit:
         prices, balances = prices_of(self.project, plan), balances_of(self.project, plan)

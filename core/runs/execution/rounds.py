@@ -29,7 +29,6 @@ from rowtui.core.project.planning.plan_submission import (
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.limits.run_times import run_times
 from rowtui.core.submission.plan.dependencies import can_depend, cannot_share, shared_options
-from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.make_plan import PackedJobs
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.core.submission.plan.planner import PlanError
@@ -354,15 +353,3 @@ def as_the_project_packs(project: Project, jobs: tuple[PlannedJob, ...]) -> Pack
     """Return the jobs packed as the project and its clusters configure."""
     packing = project_packing(project)
     return PackedJobs(jobs) if packing is None else packing(jobs)
-
-
-def part_of(plan: Plan, tokens: Collection[str]) -> Plan:
-    """Return a plan of some of the jobs of a plan, in its order."""
-    jobs = tuple(job for job in plan.jobs if job.token in tokens)
-    if len(jobs) == len(plan.jobs):
-        return plan
-    cost = jobs[0].cost
-    for job in jobs[1:]:
-        cost = cost.plus(job.cost)
-    part = replace(plan, jobs=jobs, cost=cost, id="")
-    return replace(part, id=plan_id(part))

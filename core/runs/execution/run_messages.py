@@ -26,8 +26,8 @@ class RunCommands(NamedTuple):
     go_on: str = "rowtui network run --run {run}"
 
 
-OF_NETWORK = RunCommands()
-OF_PROJECT = RunCommands("rowtui show status", "rowtui run")
+NETWORK_COMMANDS = RunCommands()
+PROJECT_COMMANDS = RunCommands("rowtui show status", "rowtui run")
 
 
 def report_run(
@@ -35,7 +35,7 @@ def report_run(
     run: Run,
     told: AutopilotMessage,
     now: float,
-    commands: RunCommands = OF_NETWORK,
+    commands: RunCommands = NETWORK_COMMANDS,
 ) -> None:
     """Report the end or the pause of a run. `now`: epoch seconds."""
     if told.kind is MessageKind.OVER:
@@ -52,7 +52,7 @@ def report_pause(
     run: Run,
     why: str,
     now: float,
-    commands: RunCommands = OF_NETWORK,
+    commands: RunCommands = NETWORK_COMMANDS,
 ) -> None:
     """Report that a run does not go on without the user. `now`: epoch seconds."""
     messages.event(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rowtui.core.runs.model import Retried
 from rowtui.core.runs.store import RunStore
 
 from tests.cli.conftest import Shell
@@ -340,3 +341,58 @@ def test_an_interrupted_run_lets_go_of_its_jobs_and_is_taken_up_again(shell: She
     out = shell.succeed("network", "run", "--yes", cluster="local")
     assert "Done: all jobs of the network are completed." in out
     assert ran(shell.folder) == {"s,x=1": 1, "s,x=2": 1, "s,x=3": 1}
+
+
+# Fails on 2 with exit code 75 until it has twice the time.
+SLOW = """\
+echo "$1" >> ran
+test "$2" = 2 && test "$ACTION_WALLTIME_IN_MINUTES" -lt 4 && exit 75
+touch "workspace/$1/one"
+"""
+RULE = '[[retry]]\naction = "one"\non = "exit 75"\nattempts = 3\nwalltime = "2x"\n'
+
+
+def test_a_failure_that_a_rule_covers_is_retried_within_the_run(
+    here: OnClusters, small: Path
+) -> None:
+    (small / "step.sh").write_text(SLOW)
+    (small / "rowtui.toml").write_text(RULE)
+    done = here("network", "run", "--yes", "--max-failures-in-a-row", "1", "--max-cpu-hours", "1")
+    assert done.code == 0, done.err
+    assert "  one: exit 75: time 2x, at most 3 attempts\n" in done.out
+    assert "retry: one on 1 directory: exit code 75; attempt 2 of 3, time 2x" in done.out
+    assert "attempt 3 of 3" in done.out
+    assert ran(small) == {"s,x=1": 1, "s,x=2": 3, "s,x=3": 1}
+    assert (small / "workspace" / "sum" / "sum").exists()
+    run = RunStore(small).latest()
+    assert run is not None
+    retried = [it.why for it in run.events() if isinstance(it, Retried)]
+    assert [why.split("; ")[1] for why in retried] == [
+        "attempt 2 of 3, time 2x",
+        "attempt 3 of 3, time 2x",
+    ]
+
+
+def test_a_failure_beyond_the_attempts_of_its_rule_ends_the_run(
+    here: OnClusters, small: Path
+) -> None:
+    (small / "step.sh").write_text(SLOW)
+    (small / "rowtui.toml").write_text(RULE.replace("3", "2"))
+    done = here("network", "run", "--yes")
+    assert done.code == 1
+    assert ran(small)["s,x=2"] == 2
+    assert "1 job failed" in done.err
+
+
+def test_a_run_goes_on_with_the_rules_after_a_pause(here: OnClusters, small: Path) -> None:
+    (small / "step.sh").write_text(SLOW)
+    assert here("network", "run", "--yes", "--no-retry").code == 1
+    (small / "rowtui.toml").write_text(RULE.replace("3", "5"))
+    assert here("network", "retry", "--all").code == 0
+    done = here("network", "run", "--yes", "--max-cpu-hours", "0.09")  # 4 minutes more: too much
+    assert done.code == 1
+    assert "Paused:" in done.err
+    assert ran(small)["s,x=2"] == 2
+    done = here("network", "run", "--yes", "--max-cpu-hours", "1")
+    assert done.code == 0, done.err
+    assert ran(small) == {"s,x=1": 1, "s,x=2": 4, "s,x=3": 1}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.runs.store import OF_PROJECT, RunStore
+from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 
 from tests.cli.conftest import Shell
 from tests.cli.in_process import Here, prepared
@@ -115,7 +115,7 @@ def test_beyond_its_limits_a_run_pauses_and_goes_on_with_new_ones(project: Local
 def test_without_yes_nothing_is_begun(project: Local) -> None:
     refused = project("run")
     assert refused.code == 1
-    assert RunStore(project.folder, OF_PROJECT).latest() is None
+    assert RunStore(project.folder, PROJECT_RUNS).latest() is None
     assert runs(project.folder) == {}
 
 

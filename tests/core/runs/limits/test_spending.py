@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.text import Cost
-from rowtui.core.runs.execution.rounds import part_of
+from rowtui.core.runs.execution.permission import part_of
 from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
 from rowtui.core.runs.limits.spending import never_begun, submitted_events
 from rowtui.core.runs.model import Event, NotSent

@@ -1,0 +1,109 @@
+"""The failed jobs of a network's run that its retry policy submits again.
+
+Takes an open run and a policy; gives plans with the amounts of the next attempt, and lets the jobs
+of the graph run again when such a plan is about to be submitted. A run that is interrupted between
+that decision and the submission retries the jobs with their former amounts; if they fail again,
+the policy decides again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.failed_jobs import ChosenFailures, FailedGroup
+from rowtui.core.project.retry_policy import RetryPolicy
+from rowtui.core.runs.execution.execution import Resting
+from rowtui.core.runs.execution.open_work import DueRetry, RetryPlan, found_retries, plan_retries
+
+if TYPE_CHECKING:
+    from rowtui.core.runs.running import OpenRun
+    from rowtui.core.submission.plan.model import Plan
+
+
+@dataclass
+class NetworkRetries:
+    """`resting`: jobs that no cluster accepted. `due_at`: when to call `plans` next, in epoch
+    seconds; None if only a further failure is a reason to.
+    """
+
+    running: OpenRun
+    policy: RetryPolicy
+    resting: Resting
+    due_at: float | None = 0.0
+
+    def plans(self, failed: Collection[int]) -> list[RetryPlan]:
+        """Return plans of what is retried now. `failed`: jobs of the graph that failed just now.
+
+        Failures that are retried do not count as failures in a row. Waits for the disk.
+        Raises: RowtuiError.
+        """
+        if not self.policy.rules:
+            self.due_at = None
+            return []
+        if not failed and (self.due_at is None or time.time() < self.due_at):
+            return []
+        again: list[DueRetry] = []
+        times: list[float] = []
+        retried: set[int] = set()
+        resting = self.resting.at(time.monotonic())
+        project = self.running.project
+        for action in project.workflow.actions:
+            among = self._failed_in(action.name)
+            if not among:
+                continue
+            found = found_retries(project, ChosenFailures((action,), among=among), self.policy)
+            again += [it for it in found.again if resting.isdisjoint(self._jobs(it.failed))]
+            times += [] if found.later is None else [found.later]
+            for group in (*(it.failed for it in found.again), *found.waiting):
+                retried.update(self._jobs(group))
+        if self.resting.will_be_tried and not resting.isdisjoint(retried):
+            times.append(time.time())
+        self.due_at = min(times, default=None)
+        counted = self.running.failures_in_a_row - len(retried.intersection(failed))
+        self.running.failures_in_a_row = max(0, counted)
+        return list(plan_retries(project, again))
+
+    def reopen(self, plan: Plan, why: str) -> dict[int, str]:
+        """Let the failed jobs of a plan run again; return the reason of each one's failure.
+
+        Raises: RowtuiError if the journal cannot be written.
+        """
+        running = self.running
+        jobs = (it for job in plan.jobs for it in running.jobs_of(job.action, job.directories))
+        reasons = {job: running.graph.reason(job) for job in jobs if self._has_failed(job)}
+        running.retry(list(reasons), why)
+        return reasons
+
+    def close_unsent(self, reasons: Mapping[int, str]) -> None:
+        """Let those of these jobs that no cluster accepted stay failed until they are tried again.
+
+        An ordinary submission would not have the amounts of the next attempt.
+        """
+        for job in self.resting.at(time.monotonic()) & reasons.keys():
+            self.running.graph.fail(job, reasons[job])
+            self.due_at = time.time()
+
+    def _failed_in(self, action: str) -> list[int]:
+        """Return the positions of the directories in which jobs of an action failed."""
+        growth, directories = self.running.growth, self.running.project.state.directories
+        found: set[int] = set()
+        for name in growth.flow.runs:
+            node = growth.flow.network.node(name)
+            if node is None or node.action != action:
+                continue
+            jobs: Iterable[int] = growth.jobs(name).tolist()
+            names = (growth.directory(job) for job in jobs if self._has_failed(job))
+            found.update(at for at in map(directories.position, names) if at is not None)
+        return sorted(found)
+
+    def _has_failed(self, job: int) -> bool:
+        return self.running.graph.state(job) is GraphJobState.FAILED
+
+    def _jobs(self, failed: FailedGroup) -> list[int]:
+        name = self.running.project.state.directories.name
+        group = failed.group
+        return self.running.jobs_of(group.action.name, map(name, group.indices))
