@@ -223,7 +223,7 @@ def _limits_options(parser: Any) -> None:
 
 def no_retry_option(parser: Any) -> None:
     """Add `--no-retry`, which leaves the rules of rowtui.toml and the default rules unused."""
-    parser.add_argument("--no-retry", action="store_true", help="leave failed work to the user")
+    parser.add_argument("--no-retry", action="store_true", help="do not retry failed work; leave it to you")
 
 
 def limit_options(parser: Any) -> None:

@@ -150,7 +150,7 @@ class FolderProject:
     def _processes_of_jobs(self) -> str:
         """Return the processes that mention this project or belong to a job, for a failed test."""
         done = subprocess.run(
-            ["ps", "-axfww", "-o", "pid,ppid,stat,wchan:20,etimes,args"],
+            ["ps", "axfww", "-o", "pid,ppid,stat,wchan:20,etimes,args"],
             capture_output=True, text=True, errors="replace", timeout=10, check=False,
         )  # fmt: skip
         words = (str(self.folder), "slurmstepd", "slurm_script", "sleep")
