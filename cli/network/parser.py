@@ -223,7 +223,8 @@ def _limits_options(parser: Any) -> None:
 
 def no_retry_option(parser: Any) -> None:
     """Add `--no-retry`, which leaves the rules of rowtui.toml and the default rules unused."""
-    parser.add_argument("--no-retry", action="store_true", help="do not retry failed work; leave it to you")
+    text = "do not retry failed work; leave it to you"
+    parser.add_argument("--no-retry", action="store_true", help=text)
 
 
 def limit_options(parser: Any) -> None:
