@@ -1,25 +1,33 @@
 """Which failed jobs are tried again without a question, how often, and with which change.
 
 Takes `rowtui.toml` in the folder of the project; gives a `RetryPolicy`. Each `[[retry]]` table is a
-rule; the first rule that matches the action and the cause of a failure decides. Rules of the file
-come before the default rules: more memory after "out of memory", more time after "time limit", the
-same again after a lost node. Other failures are not retried without a rule, because a program that
-fails for its own reason would fail again.
+rule; the first rule that matches the action, the cause of a failure and the job's log decides.
+Rules of the file come before the default rules: more memory after "out of memory", more time after
+"time limit", the same again after a lost node. Other failures are not retried without a rule,
+because a program that fails for its own reason would fail again.
 
 A retry happens only within the limits that the user confirmed for a run (`core/runs`).
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
+from rowtui.core.mapping.code.patterns import (
+    LONGEST_SUBJECT,
+    PatternError,
+    TimedPattern,
+    compile_pattern,
+)
 from rowtui.core.project.failed_jobs import FailedGroup
 from rowtui.core.project.next_attempt import (
     AmountChange,
@@ -28,6 +36,7 @@ from rowtui.core.project.next_attempt import (
     parse_walltime,
     suggested_change,
 )
+from rowtui.core.submission.plan.model import JobRecord
 from rowtui.core.submission.reconcile.ending import (
     LOST,
     NODE_FAILED,
@@ -39,6 +48,7 @@ from rowtui.core.workflow.duration import DurationError, format_duration, parse_
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable
 
 T = TypeVar("T")
+LogLines = Callable[[], Sequence[str]]
 
 POLICY_FILE = "rowtui.toml"
 ANY = "any"
@@ -46,6 +56,8 @@ MOST_WAIT_SECONDS = 3600.0
 """The wait before a retry doubles with each attempt, up to an hour."""
 
 _LARGEST_FILE = 1 << 20
+_SEARCHED_BYTES = 1 << 18
+_SEARCHED_LINES = 1000
 _MOST_ATTEMPTS = 1000
 _NODE = "node failure"
 _CAUSES = {
@@ -55,14 +67,15 @@ _CAUSES = {
     ANY: (),
 }
 _EXIT = re.compile(r"exit (?:code )?([0-9]{1,3})")
-_KEYS = ("action", "on", "attempts", "memory", "walltime", "cpus", "partition", "wait")
+_KEYS = ("action", "on", "log", "attempts", "memory", "walltime", "cpus", "partition", "wait")
 _HINT = 'causes are "out of memory", "time limit", "node failure", "exit 75" and "any"'
 
 
 class RetryRule(NamedTuple):
     """One rule. `on`: causes; `attempts`: at most this many in all, including the first.
 
-    `wait_seconds`: before the second attempt. `line`: in rowtui.toml, 0 for a default rule.
+    `log`: a pattern that a line of the job's log must contain; None for any log. `wait_seconds`:
+    before the second attempt. `line`: in rowtui.toml, 0 for a default rule.
     """
 
     action: str
@@ -71,10 +84,16 @@ class RetryRule(NamedTuple):
     change: AmountChange = AmountChange()
     wait_seconds: float = 0.0
     line: int = 0
+    log: TimedPattern | None = None
 
-    def matches(self, action: str, cause: str) -> bool:
-        """Whether the rule decides about a job of this action that failed for this cause."""
-        return fnmatchcase(action, self.action) and any(_means(it, cause) for it in self.on)
+    def matches(self, action: str, cause: str, log: LogLines) -> bool:
+        """Whether the rule decides about a job of this action that failed for this cause.
+
+        Raises: PatternError if the search in the log takes too long.
+        """
+        if not (fnmatchcase(action, self.action) and any(_means(it, cause) for it in self.on)):
+            return False
+        return self.log is None or any(map(self.log.search, log()))
 
     def wait_before(self, attempt: int) -> float:
         """Return the seconds to wait before this attempt, counted from the end of the last."""
@@ -87,7 +106,8 @@ class RetryRule(NamedTuple):
         tries = "no retry" if self.attempts <= 1 else f"at most {self.attempts} attempts"
         wait = f", after {format_duration(int(self.wait_seconds))}" if self.wait_seconds else ""
         change = f"{self.change}, " if self.attempts > 1 and not self.change.is_nothing else ""
-        return f"{who}{', '.join(map(visible, self.on))}: {change}{tries}{wait}"
+        log = "" if self.log is None else f" with {visible(self.log.text)} in the log"
+        return f"{who}{', '.join(map(visible, self.on))}{log}: {change}{tries}{wait}"
 
 
 DEFAULT_RULES = (
@@ -112,19 +132,29 @@ class RetryPolicy(NamedTuple):
 
     rules: tuple[RetryRule, ...] = DEFAULT_RULES
 
-    def rule(self, action: str, cause: str) -> RetryRule | None:
-        """Return the rule that decides about this failure; None if nothing retries it."""
-        return next((it for it in self.rules if it.matches(action, cause)), None)
+    def rule(self, action: str, cause: str, log: LogLines = tuple) -> RetryRule | None:
+        """Return the rule that decides about this failure; None if nothing retries it.
 
-    def retries(self, action: str, cause: str, attempt: int) -> bool:
+        Raises: PatternError if the search in the log takes too long.
+        """
+        return next((it for it in self.rules if it.matches(action, cause, log)), None)
+
+    def retries(self, action: str, cause: str, attempt: int, log: LogLines = tuple) -> bool:
         """Whether a job that failed for this cause at this attempt is tried again."""
-        rule = self.rule(action, cause)
+        try:
+            rule = self.rule(action, cause, log)
+        except PatternError:
+            return False
         return rule is not None and attempt < rule.attempts
 
-    def decide(self, failed: FailedGroup) -> RetryDecision:
-        """Return whether, how and when this work is tried again."""
+    def decide(self, root: Path, failed: FailedGroup) -> RetryDecision:
+        """Return whether, how and when failed work of the project at `root` is tried again."""
         action = failed.group.action.name
-        rule = self.rule(action, failed.cause)
+        log = tuple if failed.record is None else partial(end_of_log, root, failed.record)
+        try:
+            rule = self.rule(action, failed.cause, log)
+        except PatternError as error:
+            return RetryDecision(why=error.message)
         if rule is None:
             return RetryDecision(why="no rule retries this cause")
         if failed.attempt >= rule.attempts:
@@ -156,6 +186,21 @@ def load_policy(root: Path) -> RetryPolicy:
     return RetryPolicy((*rules, *DEFAULT_RULES))
 
 
+def end_of_log(root: Path, record: JobRecord) -> list[str]:
+    """Return the last lines of a job's log on this machine; none if it cannot be read.
+
+    Lines are cut after 512 characters, so that the search in them surely ends.
+    """
+    try:
+        with open(root / record.log_path, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _SEARCHED_BYTES))
+            data = file.read(_SEARCHED_BYTES)
+    except OSError:
+        return []
+    lines = data.decode(errors="replace").splitlines()[-_SEARCHED_LINES:]
+    return [line[:LONGEST_SUBJECT] for line in reversed(lines)]
+
+
 def _rules(file: TomlFile) -> Iterator[RetryRule]:
     for table in file.top.tables("retry") or ():
         table.only(_KEYS)
@@ -177,11 +222,14 @@ def _rules(file: TomlFile) -> Iterator[RetryRule]:
             change,
             wait or 0.0,
             file.locate(table.path)[0],
+            _parsed(table, "log", compile_pattern),
         )
 
 
 def _causes(table: TomlTable) -> tuple[str, ...]:
     written = table.values.get("on")
+    if written is None and "log" in table.values:
+        return (ANY,)
     if written is None:
         table.problem((), "a `[[retry]]` needs `on`: the causes that it retries", _HINT)
         return ()

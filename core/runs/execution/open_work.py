@@ -162,7 +162,7 @@ def _decide(
             return RetryDecision(), NO_CHANGE
     except RowtuiError as error:
         return RetryDecision(why=error.message), NO_CHANGE
-    decided = policy.decide(failed)
+    decided = policy.decide(project.root, failed)
     return decided, NO_CHANGE if decided.rule is None else decided.rule.change
 
 

@@ -23,7 +23,7 @@ from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.groups.form import matching_actions
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.retry_policy import RetryPolicy
+from rowtui.core.project.retry_policy import RetryPolicy, end_of_log
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
 from rowtui.core.runs.execution.execution import LONGEST_SECONDS
@@ -209,7 +209,8 @@ class ProjectRun:
                 self.failures_in_a_row = 0
                 continue
             bad += 1
-            if not self.policy.retries(record.action, record.end_reason, record.attempt):
+            log = partial(end_of_log, self.project.root, record)
+            if not self.policy.retries(record.action, record.end_reason, record.attempt, log):
                 self.failures_in_a_row += 1
             first = record.directories[0] if record.directories else ""
             self.run.append(

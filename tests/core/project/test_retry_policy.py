@@ -14,8 +14,10 @@ from rowtui.core.project.retry_policy import (
     MOST_WAIT_SECONDS,
     RetryPolicy,
     RetryRule,
+    end_of_log,
     load_policy,
 )
+from rowtui.core.submission.plan.model import JobRecord, JobStep
 
 CAUSES = ("out of memory", "time limit", "the node failed", "lost", "exit code 3", "cancelled")
 
@@ -87,3 +89,27 @@ def test_the_wait_doubles_and_is_bounded(wait: float, attempt: int) -> None:
     before, after = rule.wait_before(attempt), rule.wait_before(attempt + 1)
     assert 0 <= before <= after <= MOST_WAIT_SECONDS
     assert after <= max(2 * before, 0.0) or before == MOST_WAIT_SECONDS
+
+
+def test_a_rule_with_a_pattern_needs_it_in_the_log(tmp_path: Path) -> None:
+    policy = load(tmp_path, '[[retry]]\nlog = "CUDA error: (out of memory|lost)"\n')
+    assert str(policy.rules[0]).startswith("any with CUDA error: (out of memory|lost) in the log")
+    assert policy.retries("a", "exit code 1", 1, lambda: ["fine", "x CUDA error: lost y"])
+    assert not policy.retries("a", "exit code 1", 1, lambda: ["CUDA error: other"])
+    assert not policy.retries("a", "exit code 1", 1)
+
+
+def test_only_the_end_of_a_log_is_searched(tmp_path: Path) -> None:
+    record = JobRecord("t", "p", "local", "", "a", ("d",), "a-d", JobStep.ENDED, 1, 0.0, "a-1.out")
+    assert end_of_log(tmp_path, record) == []
+    (tmp_path / "a-1.out").write_text("early\n" + "x" * 300_000 + "\n" + "line\n" * 1500 + "last")
+    lines = end_of_log(tmp_path, record)
+    assert (lines[0], len(lines), "early" in lines) == ("last", 1000, False)
+    assert max(map(len, end_of_log(tmp_path, record))) <= 512
+
+
+@pytest.mark.parametrize("pattern", ["(", "(?P<n>"])
+def test_a_wrong_pattern_is_an_error_of_its_line(tmp_path: Path, pattern: str) -> None:
+    with pytest.raises(InvalidFileError, match="not a regular expression") as error:
+        load(tmp_path, f'\n[[retry]]\nlog = "{pattern}"\n')
+    assert ":3:" in str(error.value)
