@@ -127,14 +127,14 @@ class EnergyFactors(NamedTuple):
     one GPU that works. `pue`: power usage effectiveness, energy of the site by energy of its
     computers. `carbon_g_per_kwh`: CO2e of the electricity. `source`: where the user has the values
     from. The defaults are those of the Green Algorithms calculator for unknown hardware anywhere on
-    Earth; 250 W is what most GPUs in its list have. Source: Lannelongue et al. 2021,
-    doi:10.1002/advs.202100707, and the calculator's data.
+    Earth. Source: Lannelongue et al. 2021, doi:10.1002/advs.202100707, and version 3.0 of the
+    calculator's data (TDP_cpu, TDP_gpu, referenceValues, defaults_PUE, CI_aggregated).
     """
 
     core_watts: float = 12.0
     memory_watts_per_gb: float = 0.3725
-    gpu_watts: float = 250.0
-    pue: float = 1.67
+    gpu_watts: float = 200.0
+    pue: float = 1.56
     carbon_g_per_kwh: float = 475.0
     source: str = ""
 

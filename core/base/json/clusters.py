@@ -126,6 +126,17 @@ class BudgetJson(TypedDict):
     gpu_hours: float | None
 
 
+class EnergyJson(TypedDict):
+    """`[cluster.energy]`: what the energy of jobs is estimated from."""
+
+    core_watts: float
+    memory_watts_per_gb: float
+    gpu_watts: float
+    pue: float
+    carbon_g_per_kwh: float
+    source: str
+
+
 class ClusterJson(TypedDict):
     """`show cluster`: one cluster as clusters.toml describes it."""
 
@@ -147,6 +158,7 @@ class ClusterJson(TypedDict):
     packing: PackingDefaultsJson | None
     asked_partitions: bool
     budget: BudgetJson | None
+    energy: EnergyJson | None
 
 
 class LauncherJson(TypedDict):

@@ -148,16 +148,21 @@ class Poll:
         """Return what running jobs have used. `jobs`: with their tokens in the queue.
 
         None if the scheduler did not answer, or if it was asked less than the polling interval ago
-        by any process of this user (`by_hand`: the user requested it, so a few seconds ago).
+        by any process of this user (`by_hand`: the user requested it, so a few seconds ago). Empty
+        for a scheduler of another package that has no such method.
         """
+        measured_now = getattr(self.scheduler, "measured_now", None)
+        if measured_now is None:
+            return {}
         if self._is_kept:
             seconds = BY_HAND_SECONDS if by_hand else self.cluster.poll_seconds
             if not await _in_thread(partial(self._files.take_turn, self._clock(), seconds)):
                 return None
         try:
-            return await self.scheduler.measured_now(jobs)
+            found: Mapping[JobKey, Measured] | None = await measured_now(jobs)
         except (RowtuiError, OSError):
             return None
+        return found
 
     def submitted(self) -> None:
         """Record that jobs were submitted, so that the queue is polled soon by any process."""

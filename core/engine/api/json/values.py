@@ -10,6 +10,7 @@ from rowtui.core.base.text import Cost
 if TYPE_CHECKING:
     from rowtui.core.base.json.clusters import (
         ClusterJson,
+        EnergyJson,
         NodeKindJson,
         PackingDefaultsJson,
         PartitionJson,
@@ -151,6 +152,7 @@ def cluster_of(cluster: Cluster) -> ClusterJson:
         },
         "asked_partitions": cluster.asked_partitions,
         "budget": budget and {"cpu_hours": budget.cpu_hours, "gpu_hours": budget.gpu_hours},
+        "energy": cluster.energy and cast("EnergyJson", cluster.energy._asdict()),
     }
 
 

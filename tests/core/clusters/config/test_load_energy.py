@@ -21,7 +21,7 @@ def test_factors_are_read_and_others_have_the_published_values(tmp_path: Path) -
     text = HEAD + '[cluster.energy]\ncore_watts = 6.25\npue = 1.1\nsource = "the site"\n'
     found = load(tmp_path, text)
     assert found.problems == ()
-    assert found.clusters[0].energy == EnergyFactors(6.25, 0.3725, 250.0, 1.1, 475.0, "the site")
+    assert found.clusters[0].energy == EnergyFactors(6.25, 0.3725, 200.0, 1.1, 475.0, "the site")
 
 
 def test_factors_can_be_added_to_a_cluster_that_is_described_elsewhere(tmp_path: Path) -> None:

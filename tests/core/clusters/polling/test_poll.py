@@ -119,6 +119,13 @@ def poll(queue: Queue, tmp_path: Path) -> Callable[..., Poll]:
     return make
 
 
+async def test_a_scheduler_that_cannot_measure_running_jobs_has_nothing_to_say_of_them(
+    poll: Callable[..., Poll], queue: Queue
+) -> None:
+    assert not hasattr(queue, "measured_now")  # as in a package made before there was one
+    assert await poll().measured_now({JobKey(1): "t"}) == {}
+
+
 async def test_one_look_serves_everybody_until_the_next_is_due(
     poll: Callable[..., Poll], queue: Queue, clock: Clock
 ) -> None:
