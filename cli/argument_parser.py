@@ -6,6 +6,7 @@ The grammar is written with these classes (`parser.py`, `*_parser.py`).
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -42,9 +43,77 @@ def share(text: str) -> float:
 positive.__name__ = count.__name__ = "number"  # argparse names the type when it refuses a text
 
 
+def no_retry_option(parser: Any) -> None:
+    """Add `--no-retry`, which leaves the rules of rowtui.toml and the default rules unused."""
+    text = "do not retry failed work; leave it to you"
+    parser.add_argument("--no-retry", action="store_true", help=text)
+
+
 def json_option(parser: Any) -> None:
     """Add `--json`."""
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def limit_options(parser: Any) -> None:
+    """Add the limits of a run."""
+    limits = parser.add_argument_group("Limits (beyond them it stops and asks)")
+    limits.add_argument(
+        "--max-cpu-hours",
+        type=_amount,
+        metavar="N",
+        help="CPU-hours that its jobs may ask for [default: of the jobs known at the start]",
+    )
+    limits.add_argument(
+        "--max-core-hours", dest="max_cpu_hours", type=_amount, help=argparse.SUPPRESS
+    )
+    limits.add_argument("--max-gpu-hours", type=_amount, metavar="N", help="the same of GPU-hours")
+    limits.add_argument(
+        "--max-cost",
+        type=_money,
+        metavar="N[CURRENCY]",
+        help="money, such as 20 or 20EUR, where node types have prices",
+    )
+    limits.add_argument(
+        "--max-jobs", type=positive, metavar="N", help="jobs in queues at the same time"
+    )
+    limits.add_argument("--max-failures", type=positive, metavar="N", help="stop at N failed jobs")
+    limits.add_argument(
+        "--max-failures-in-a-row",
+        type=positive,
+        metavar="N",
+        help="stop at N failed jobs without a good one in between [default: 3]",
+    )
+    limits.add_argument(
+        "--to",
+        action="append",
+        default=[],
+        metavar="CLUSTER/PARTITION,...",
+        help="only to these destinations (patterns such as alpha/*; repeat for more)",
+    )
+    limits.add_argument(
+        "--until", metavar="TIME", help="send nothing from then on: 18:00, +8h, 2026-12-24"
+    )
+    limits.add_argument(
+        "--over-budget",
+        action="store_true",
+        help="send jobs also beyond the budgets of clusters (clusters.toml)",
+    )
+
+
+def _amount(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+    return value
+
+
+def _money(text: str) -> tuple[float, str]:
+    """Parse `20`, `20EUR` and `20 EUR`."""
+    number = text.strip().rstrip("".join(char for char in text if not char.isdigit()))
+    return _amount(number or text), text.strip()[len(number) :].strip()
 
 
 def directories_argument(parser: Any, text: str) -> None:

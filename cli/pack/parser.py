@@ -7,8 +7,14 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from rowtui.cli.argument_parser import count, directories_argument, json_option, positive
-from rowtui.cli.network.parser import limit_options, no_retry_option
+from rowtui.cli.argument_parser import (
+    count,
+    directories_argument,
+    json_option,
+    limit_options,
+    no_retry_option,
+    positive,
+)
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.project.planning.pack_views import PackChoice

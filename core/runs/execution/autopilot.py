@@ -18,10 +18,10 @@ from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.pack_terms import prices_of
-from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
+from rowtui.core.runs.execution.after_failure import NetworkRetries, cancel_unneeded
 from rowtui.core.runs.execution.execution import (
     PILOT,
     ExecutionError,
@@ -30,7 +30,6 @@ from rowtui.core.runs.execution.execution import (
     RoundWork,
 )
 from rowtui.core.runs.execution.lists import SeparateJobs
-from rowtui.core.runs.execution.network_retries import NetworkRetries
 from rowtui.core.runs.execution.permission import permitted_part
 from rowtui.core.runs.execution.plug_ins import find_execution
 from rowtui.core.runs.execution.rounds import (
@@ -122,7 +121,7 @@ class Autopilot:
                     yield AutopilotMessage(MessageKind.PAUSED, why, success=False)
                     return
                 if happened.stopped:
-                    await self._take_back(happened.stopped)
+                    await cancel_unneeded(running, happened.stopped)
                 self._sent = False
                 async for told in self._retry(happened):
                     yield told
@@ -336,38 +335,6 @@ class Autopilot:
     def _paused(self, why: str, plan: Plan | None = None) -> AutopilotMessage:
         self.running.run.append(Paused(time.time(), why))
         return AutopilotMessage(MessageKind.PAUSED, why, plan=plan, success=False)
-
-    async def _take_back(self, jobs: tuple[int, ...]) -> None:
-        """Cancel scheduler jobs all of whose directories are no longer needed."""
-        running = self.running
-        state = running.project.state
-        meant: dict[str, set[tuple[str, int]]] = {}
-        # tokens of jobs that failed themselves, not because of their inputs
-        given_up: set[str] = set()
-        for job in jobs:
-            node = running.growth.flow.network.node(running.growth.where(job).node)
-            position = state.directories.position(running.growth.directory(job))
-            if node is None or position is None:
-                continue
-            found = state.submitted.get(node.action, {}).get(position)
-            if found is not None and found.token in running.tokens:
-                meant.setdefault(found.token, set()).add((node.action, position))
-                if job in running.graph.root_causes(job):
-                    given_up.add(found.token)
-        # An ordered scheduler job that waits for others there is cancelled by the component that
-        # keeps the order; it has not failed.
-        if meant:
-            await asyncio.to_thread(running.project.jobs.records)
-            planned = running.project.jobs.planned()
-            for token in meant.keys() - given_up:
-                if token in planned and planned[token].depends_on:
-                    del meant[token]
-        for action, submitted in state.submitted.items() if meant else ():
-            for position, each in submitted.items():
-                if each.token in meant and (action, position) not in meant[each.token]:
-                    del meant[each.token]
-        if meant:
-            await cancel_jobs(running.project, sorted(meant), for_run=True)
 
     def _stuck(self, happened: Happened) -> bool:
         """Return whether nothing can happen any more without a decision of the user.

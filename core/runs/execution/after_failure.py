@@ -1,20 +1,22 @@
-"""The failed jobs of a network's run that its retry policy submits again.
+"""After a failure in a network's run: retry what the policy retries, cancel what is not needed.
 
-Takes an open run and a policy; gives plans with the amounts of the next attempt, and lets the jobs
-of the graph run again when such a plan is about to be submitted. A run that is interrupted between
-that decision and the submission retries the jobs with their former amounts; if they fail again,
-the policy decides again.
+`NetworkRetries` takes an open run and a policy; it gives plans with the amounts of the next
+attempt, and lets the jobs of the graph run again when such a plan is about to be submitted. A run
+that is interrupted between that decision and the submission retries the jobs with their former
+amounts; if they fail again, the policy decides again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.failed_jobs import ChosenFailures, FailedGroup
+from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.runs.execution.execution import Resting
 from rowtui.core.runs.execution.open_work import DueRetry, RetryPlan, found_retries, plan_retries
@@ -107,3 +109,35 @@ class NetworkRetries:
         name = self.running.project.state.directories.name
         group = failed.group
         return self.running.jobs_of(group.action.name, map(name, group.indices))
+
+
+async def cancel_unneeded(running: OpenRun, jobs: Sequence[int]) -> None:
+    """Cancel scheduler jobs all of whose directories are no longer needed."""
+    state = running.project.state
+    meant: dict[str, set[tuple[str, int]]] = {}
+    # tokens of jobs that failed themselves, not because of their inputs
+    given_up: set[str] = set()
+    for job in jobs:
+        node = running.growth.flow.network.node(running.growth.where(job).node)
+        position = state.directories.position(running.growth.directory(job))
+        if node is None or position is None:
+            continue
+        found = state.submitted.get(node.action, {}).get(position)
+        if found is not None and found.token in running.tokens:
+            meant.setdefault(found.token, set()).add((node.action, position))
+            if job in running.graph.root_causes(job):
+                given_up.add(found.token)
+    # An ordered scheduler job that waits for others there is cancelled by the component that
+    # keeps the order; it has not failed.
+    if meant:
+        await asyncio.to_thread(running.project.jobs.records)
+        planned = running.project.jobs.planned()
+        for token in meant.keys() - given_up:
+            if token in planned and planned[token].depends_on:
+                del meant[token]
+    for action, submitted in state.submitted.items() if meant else ():
+        for position, each in submitted.items():
+            if each.token in meant and (action, position) not in meant[each.token]:
+                del meant[each.token]
+    if meant:
+        await cancel_jobs(running.project, sorted(meant), for_run=True)
