@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rowtui.core.usage.running import UsageNow
 from rowtui.tui.widgets.log_rows import LogRows
 
 from tests.tui.hand import Hand, opened
@@ -104,3 +105,15 @@ async def test_the_jobs_of_the_list_are_a_key_apart_and_no_job_is_said() -> None
         await hand.sees("Workflow")
         await hand.press("7")
         await hand.sees("There are no jobs yet", "Log")
+
+
+async def test_the_log_shows_what_its_job_uses_of_its_limits() -> None:
+    engine = SampleEngine()
+    token = long_log(engine, 600)
+    gb = 1 << 20
+    engine.used = UsageNow(engine.now, 7200.0, 43_200.0, 54_720.0, 8, int(3.7 * gb), 4 * gb)
+    async with opened(engine, size=(80, 24)) as hand:
+        hand.app.session.job_token = token
+        await hand.press("7")
+        await hand.sees("step       599", "near its limit of memory: memory 3.7 of 4 GB (92%)")
+        assert len(engine.asked_used) == 1

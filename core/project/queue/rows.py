@@ -15,10 +15,11 @@ from typing import NamedTuple
 from rowtui.core.clusters.schedulers.base import (
     Job,
     JobState,
+    is_in_bundle,
 )
 from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
 from rowtui.core.project.views.views import ClusterView, JobView
-from rowtui.core.submission.plan.model import NO_ID
+from rowtui.core.submission.plan.model import NO_ID, JobRecord
 from rowtui.core.submission.sending.fence import without_directory
 
 SHOWN_DIRECTORIES = 4
@@ -50,6 +51,14 @@ class RowKey(NamedTuple):
             return None
         token = self.token.partition("~")[0].removesuffix(f".{self.task}") if self.token else ""
         return RowKey(self.cluster, self.id, None, token, folded=True)
+
+
+def key_of(record: JobRecord) -> RowKey:
+    """Return the key of a job of this project."""
+    task = record.task
+    if task is None and is_in_bundle(record.token):
+        task = record.member
+    return RowKey(record.cluster, 0, task, record.token)
 
 
 class MarkedRow(NamedTuple):

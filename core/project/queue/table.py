@@ -15,9 +15,9 @@ from typing import Any, Protocol, cast
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import CONTAINS, Term, holds, parse_filter, with_known_fields
-from rowtui.core.clusters.schedulers.base import JobState, is_in_bundle
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.queue.joined import OwnJobs
-from rowtui.core.project.queue.rows import RANKS, Fold, Foreign, Listed, QueueEntry, RowKey
+from rowtui.core.project.queue.rows import RANKS, Fold, Foreign, Listed, QueueEntry, RowKey, key_of
 from rowtui.core.project.queue.views import EVERYBODY, MINE, PROJECT, QueueRequest
 from rowtui.core.project.views.views import ClusterView, JobView
 
@@ -252,14 +252,7 @@ def _test(text: str) -> tuple[Callable[[QueueEntry], bool] | None, str]:
 
 
 def _ours(view: JobView, known: Mapping[str, RowKey]) -> QueueEntry:
-    record = view.record
-    key = known.get(record.token)
-    if key is None:
-        task = record.task
-        if task is None and is_in_bundle(record.token):
-            task = record.member
-        key = RowKey(record.cluster, 0, task, record.token)
-    return QueueEntry(key, 0, view=view)
+    return QueueEntry(known.get(view.record.token) or key_of(view.record), 0, view=view)
 
 
 def _newest_first(one: QueueEntry) -> tuple[int, int]:

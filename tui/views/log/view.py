@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from rowtui.core.base.text import plural
+from rowtui.core.project.queue.rows import key_of
 from rowtui.core.project.views.views import ROW, JobView, LogPage, LogState
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.external_program import open_in_pager
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.queue.jobs import job_id
+from rowtui.tui.views.queue.used import JobsUsed
+from rowtui.tui.views.queue.why_page import used_lines
 from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import OneLine, set_titles
@@ -31,6 +34,8 @@ FAR_SECONDS = 2.0
 
 PAGER_LINES = 20_000
 """Lines of a remote log that a pager shows."""
+
+_ONE_LINE = 1000  # columns: what a job uses is cut at the width of the screen
 
 
 class LogView(ScreenView):
@@ -53,10 +58,12 @@ class LogView(ScreenView):
         self._to_the_top = False
         self._since = 0.0
         self._timer: Timer | None = None
+        self._used = JobsUsed(self, self.show_body)
 
     def body(self) -> ComposeResult:
-        """Compose a line about the job, its log, and a line about the errors in the log."""
+        """Compose lines about the job and what it uses, its log, and a line about errors in it."""
         yield OneLine(name="about")
+        yield OneLine(name="used")
         yield LogRows(
             self._fetch,
             name="log",
@@ -148,6 +155,7 @@ class LogView(ScreenView):
             rows.empty = line(("There are no jobs yet.", "dim"))
             rows.start_over()
             set_titles(rows, "Log")
+            self.remove_class("-used")
             for name in ("#about", "#trouble"):
                 self.query_one(name, OneLine).show(())
             return
@@ -161,6 +169,7 @@ class LogView(ScreenView):
         rows.empty = self._empty(job, state)
         set_titles(rows, (state.path if state else "") or "Log", self._below(state))
         self.query_one("#about", OneLine).show(self._about(job))
+        self._show_used(job)
         trouble = state.trouble if state else ()
         self.set_class(bool(trouble), "-trouble")
         if trouble:
@@ -206,6 +215,18 @@ class LogView(ScreenView):
             (first + more + "  ", "dim"),
             (job.why, "failed" if job.state.bad else "dim"),
         )
+
+    def _show_used(self, job: JobView) -> None:
+        """Show what the job uses of what it requested, once that is known."""
+        key = key_of(job.record)
+        self._used.ask_job(key, job.record, job.state)
+        used = self._used.known.get(key)
+        shown = self.query_one("#used", OneLine)
+        now = self.session.clock()
+        lines = [] if used is None else used_lines(used, now, _ONE_LINE)
+        self.set_class(bool(lines), "-used")
+        if lines:
+            shown.show((*line(" "), *lines[0]))
 
     def copyable(self) -> str:
         """The path of the log."""

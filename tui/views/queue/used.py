@@ -1,4 +1,4 @@
-"""What the job under the cursor uses: asked once the cursor rests on the job, and then seldom."""
+"""What the shown job uses: asked once the cursor rests on the job, and then seldom."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.submission.plan.model import JobStep
+from rowtui.core.submission.plan.model import JobRecord, JobStep
 from rowtui.tui.shell.work import start
 
 if TYPE_CHECKING:
@@ -38,16 +38,19 @@ class JobsUsed:
 
     def ask(self, row: QueueRow | None) -> None:
         """Ask for the job of a row, if it is one of this project that runs or has ended."""
-        if row is None or not row.ours or row.key.folded or row.view is None:
-            return
-        runs = row.state is JobState.RUNNING
-        ended = row.view.record.step is JobStep.ENDED
-        state, at = self._asked.get(row.key, (None, 0.0))
+        if row is not None and row.ours and not row.key.folded and row.view is not None:
+            self.ask_job(row.key, row.view.record, row.state)
+
+    def ask_job(self, key: RowKey, record: JobRecord, now: JobState) -> None:
+        """Ask for a job of this project, if it runs or has ended. `now`: its state."""
+        runs = now is JobState.RUNNING
+        state, at = self._asked.get(key, (None, 0.0))
         # The use of an ended job does not change.
         again = runs and self._view.session.clock() - at >= AGAIN_SECONDS
-        if (runs or ended) and (state is not row.state or again) and row.key != self._next:
-            self._next = row.key
-            start(self._view, partial(self._look, row.key, row.state), "used", exclusive=True)
+        ended = record.step is JobStep.ENDED
+        if (runs or ended) and (state is not now or again) and key != self._next:
+            self._next = key
+            start(self._view, partial(self._look, key, now), "used", exclusive=True)
 
     async def _look(self, key: RowKey, state: JobState) -> None:
         session = self._view.session
