@@ -258,6 +258,7 @@ _RUN = """\
   rowtui run -a simulate --max-cpu-hours 500 --until +12h
   rowtui run --status                    how far it is, and what was retried
   rowtui run --rules                     which failures are retried, and how
+  rowtui run --install-service           systemd drives it, also after a restart
   nohup rowtui run --yes > run.log &     overnight, on a login node"""
 
 
@@ -273,6 +274,19 @@ def add_run(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         "--stop", action="store_true", help="stop the process that drives it; jobs continue"
     )
     look.add_argument("--rules", action="store_true", help="print the rules of retries, and stop")
+    look.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with an interrupted run within its confirmed limits, without asking",
+    )
+    look.add_argument(
+        "--install-service",
+        action="store_true",
+        help="let systemd of the user drive it, also after a restart",
+    )
+    look.add_argument(
+        "--uninstall-service", action="store_true", help="stop and remove that service"
+    )
     run.add_argument("--yes", action="store_true", help="do not ask")
     limit_options(run)
     json_option(run)

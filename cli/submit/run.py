@@ -23,6 +23,7 @@ from rowtui.cli.network.shared.text import clock, limit_lines, retry_lines
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices, send_messages
+from rowtui.cli.submit import service
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, count, plural, visible
@@ -36,7 +37,7 @@ from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
 from rowtui.core.runs.limits.times import cost_text, describe
 from rowtui.core.runs.lock import Holder, RunHeldError
 from rowtui.core.runs.model import Retried, RunStatus, Stopped
-from rowtui.core.runs.run import Run
+from rowtui.core.runs.run import TERMINATED, Run
 from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 from rowtui.core.workflow.find import has_network
 
@@ -68,10 +69,24 @@ def run(args: argparse.Namespace, out: Output) -> int:
     actions = chosen_actions(args, project, out)
     if not actions:
         return 1
+    if args.uninstall_service:
+        return service.uninstall_service(args, project, out)
     had = _open_run(store, args)
+    if args.resume:
+        if had is None or not had.may_go_on:
+            out.print(
+                "No run was interrupted. 'rowtui run' begins one, or goes on with new limits."
+            )
+            return 0
+        send_messages(project, out)
+        return _drive(args, ProjectRun(project, had, policy, args.action), out)
     limits = _limits(args, project, actions, had)
     if not args.json:
         _say_what(project, had, policy, limits, out)
+    if args.install_service:
+        if args.json:
+            raise RowtuiError("--install-service has no output as JSON", "leave out --json")
+        service.show_service(args, project, out)
     if not (args.yes or ask("Proceed?", out, as_json=args.json)):
         out.warn("Nothing was begun.")
         return 1
@@ -79,6 +94,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         had = store.create(None, limits=limits, cluster=project.cluster_name or "")
     else:
         had.confirm(limits, time.time())
+    if args.install_service:
+        return service.install_service(args, project, out)
     send_messages(project, out)
     return _drive(args, ProjectRun(project, had, policy, args.action), out)
 
@@ -253,7 +270,7 @@ class _Printer:
         assert me is not None
         for signal_number in (signal.SIGINT, signal.SIGTERM):
             with contextlib.suppress(ValueError, RuntimeError):  # the main thread has signals
-                loop.add_signal_handler(signal_number, self._interrupt, me)
+                loop.add_signal_handler(signal_number, self._interrupt, me, signal_number)
         try:
             async with aclosing(self.driver.drive()) as messages:
                 async for last in messages:
@@ -264,11 +281,11 @@ class _Printer:
             self.bar.close()
         return last
 
-    def _interrupt(self, me: asyncio.Task[object]) -> None:
+    def _interrupt(self, me: asyncio.Task[object], number: signal.Signals) -> None:
         if self.driver.stopping:
             me.cancel()
         with contextlib.suppress(RowtuiError):
-            self.driver.stop("interrupted")
+            self.driver.stop(TERMINATED if number is signal.SIGTERM else "interrupted")
 
     def _print(self, message: AutopilotMessage) -> None:
         project = self.driver.project

@@ -113,6 +113,8 @@ class RunTotals:
             self.money[event.currency] = known + sign * event.money
 
 
+TERMINATED = "terminated by a signal"
+"""`Stopped.why` of a driver that the machine or the scheduler ended, not the user."""
 VERSION = 1
 LIMIT = 1 << 32
 NETWORK_FILE = "network.json"
@@ -198,6 +200,20 @@ class Run:
     def status(self) -> RunStatus:
         """Return the status of the run, by its journal. Raises: RowtuiError."""
         return self.standing.status
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether a driver may go on without the user: the run was interrupted, or its limits were
+        confirmed since it paused or was stopped. Raises: RowtuiError.
+        """
+        for event in reversed(self.events()):
+            if isinstance(event, RunStarted | Resumed | LimitsConfirmed):
+                return not self.status.is_over
+            if isinstance(event, Stopped):
+                return event.why == TERMINATED
+            if isinstance(event, Paused | Finished):
+                return False
+        return self.about.limits_at is not None
 
     @property
     def limits(self) -> RunLimits:
