@@ -15,6 +15,7 @@ import os
 import re
 import shlex
 import sys
+import time
 import webbrowser
 from collections.abc import Iterable
 from pathlib import Path
@@ -154,6 +155,7 @@ def recalled(args: argparse.Namespace, place: Place | None, start: str) -> dict[
     `start`: a folder of the project; "" for a demo or a recording, which have no memory.
     """
     import platformdirs
+    from rowtui.core.home.known import KnownProjects
     from rowtui.core.workflow.find import find_project
     from rowtui.tui.shell.recall import Memory, StartState
 
@@ -163,6 +165,7 @@ def recalled(args: argparse.Namespace, place: Place | None, start: str) -> dict[
             root = str(find_project(Path(start)))
             memory = Memory(Path(platformdirs.user_state_dir("rowtui")), root)
             recall = memory.load()
+            KnownProjects().add(root, time.time())
     if getattr(args, "fresh", False):
         recall = StartState(filters=recall.filters)
     if place is not None:

@@ -174,6 +174,11 @@ _PARTS = (
         },
     ),
     _Part(
+        "home.projects",
+        "add_projects",
+        {"projects": "list your projects, with what needs you in each of them"},
+    ),
+    _Part(
         "pack.parser",
         "add_submit_commands",
         {

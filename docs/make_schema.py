@@ -25,6 +25,7 @@ from rowtui.core.base.json import (
     network,
     packing,
     plans,
+    projects,
     usage,
 )
 from rowtui.core.base.json import directories as amounts
@@ -56,6 +57,7 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "usage": ("usage", usage.UsageJson),
     "notify": ("notify", messages.NotifyJson),
     "history": ("history", history.HistoryJson),
+    "projects": ("projects", projects.ProjectsJson),
     "explained": ("explain", mapping.ExplainedJson),
     "not-there": ("explain, of directories that do not exist yet", mapping.NotThereJson),
     "workflow-change": ("explain --write, --undo", mapping.WorkflowChangeJson),

@@ -93,6 +93,7 @@ _SCHEMAS = {
     "logs": "log",
     "explain": "explained",
     "queue": "queue",
+    "projects": "projects",
     "pack": "packing",
     "network show": "network",
     "run": "project-run-event",

@@ -1,0 +1,210 @@
+"""`rowtui projects`: list the projects that the user has opened, forget some, or find others."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from rowtui.cli.argument_parser import json_option
+from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json import VERSION
+from rowtui.core.base.text import Cost, count, plural, visible
+from rowtui.core.home.known import KnownProject, KnownProjects
+
+if TYPE_CHECKING:
+    from rowtui.core.base.json import projects as to
+
+_EXAMPLES = """\
+  rowtui projects                    what needs you, in all projects that you have opened
+  rowtui projects --cached           at once, as of the last time
+  rowtui projects find ~/studies     add the projects in and below this folder
+  rowtui projects forget ~/old       remove one from the list; the project stays as it is
+  rowtui projects --json"""
+
+_HOW_TO_BEGIN = """\
+You have not opened a project yet.
+`rowtui init FOLDER` makes a new one; `rowtui` in its folder opens it, and adds it to this list.
+`rowtui projects find FOLDER` lists existing projects; `rowtui demo` makes one to try."""
+
+
+def add_projects(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add the command with its options."""
+    projects = add(commands, "projects", "home.projects", about["projects"], _EXAMPLES)
+    projects.add_argument(
+        "verb",
+        nargs="?",
+        choices=("list", "find", "forget"),
+        default="list",
+        metavar="list|find|forget",
+        help="list them, add those below folders, or remove some from the list [default: list]",
+    )
+    projects.add_argument("paths", nargs="*", metavar="PATH", help="folders, for find and forget")
+    projects.add_argument(
+        "--cached", action="store_true", help="show what was read last, and read nothing"
+    )
+    json_option(projects)
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """List, find or forget; 1 if a project to forget is not in the list."""
+    known = KnownProjects()
+    if args.verb != "list" and not args.paths:
+        raise RowtuiError(f"{args.verb} needs a folder", f"rowtui projects {args.verb} PATH")
+    if args.verb == "list" and args.paths:
+        raise RowtuiError("list takes no folder", "`rowtui projects find PATH` looks in a folder")
+    if args.verb == "forget":
+        return _forget(known, args.paths, out)
+    if args.verb == "find":
+        _find(known, args.paths, out)
+    found = known.load()
+    if not args.cached:
+        found = _read(known, found, out)
+    if known.notice:
+        out.warn(known.notice)
+    if args.json:
+        out.json(_json(found))
+    elif not found:
+        out.print(_HOW_TO_BEGIN)
+    else:
+        out.lines(_lines(found, out))
+    return 0
+
+
+def _forget(known: KnownProjects, paths: Sequence[str], out: Output) -> int:
+    roots = {one.root for one in known.load()}
+    code = 0
+    for path in paths:
+        # The link may be on a file system that hangs, so the name is first compared as it is.
+        root = os.path.abspath(os.path.expanduser(path))
+        if root not in roots:
+            root = os.path.realpath(root)
+        try:
+            forgotten = known.forget(root)
+        except OSError as error:
+            raise RowtuiError(
+                f"{visible(root)} cannot be forgotten: {error.strerror}",
+                f"remove its files from {visible(str(known.folder))}",
+            ) from None
+        if forgotten:
+            out.note(f"{visible(root)} is no longer listed; the project is unchanged.")
+        else:
+            out.error(f"{visible(root)} is not in the list; `rowtui projects` shows the names")
+            code = 1
+    return code
+
+
+def _find(known: KnownProjects, paths: Sequence[str], out: Output) -> None:
+    from rowtui.cli.output.progress import Busy
+    from rowtui.core.home.reading import find_below
+
+    for path in paths:
+        with Busy(out, f"Looking for projects below {visible(path)}"):
+            roots = find_below(os.path.expanduser(path))
+        for root in roots:
+            known.add(root, 0.0)
+        out.note(f"{plural(len(roots), 'project')} found below {visible(path)}.")
+
+
+def _read(known: KnownProjects, found: list[KnownProject], out: Output) -> list[KnownProject]:
+    from rowtui.cli.output.progress import ProgressBar
+    from rowtui.core.home.reading import read_projects
+
+    progress = ProgressBar(out, "Reading projects")
+    new: dict[str, KnownProject] = {}
+    try:
+        for project in read_projects(known, found):
+            new[project.root] = project
+            progress(len(new), len(found))
+    finally:
+        progress.close()
+    return [new.get(one.root, one) for one in found]
+
+
+def _lines(found: Sequence[KnownProject], out: Output) -> list[str]:
+    columns = [
+        TextColumn("Project", style="bold"),
+        TextColumn("Done", right=True, style="green bold"),
+        TextColumn("Jobs", right=True),
+        TextColumn("Running", right=True, style="yellow bold"),
+        TextColumn("Needs you"),
+        TextColumn("Remaining cost", right=True, style="italic dim"),
+        TextColumn("Opened", style="dim"),
+        TextColumn("Path", style="dim"),
+    ]
+    return table_lines(columns, [_row(one, time.time()) for one in found], out)
+
+
+def _row(one: KnownProject, now: float) -> Row:
+    summary = one.summary
+    ends = [_local(one.opened) if one.opened else "never", visible(one.root)]
+    needs = TableCell(visible(", ".join(one.needs)), "red bold")
+    if one.no_answer_since:
+        seconds = round(now - one.no_answer_since)
+        needs = TableCell(f"does not answer, since {seconds:,} s", "red bold")
+    elif summary is None:
+        needs = TableCell("not read yet", "dim")
+    elif summary.gone:
+        needs = TableCell("gone: the folder has no workflow.toml", "yellow")
+    elif summary.problem:
+        needs = TableCell(visible(summary.problem), "red bold")
+    if summary is None or not summary.usable:
+        return [visible(one.name), "", "", "", needs, "", *ends]
+    done = f"{100 * summary.completed // summary.total}%" if summary.total else ""
+    running = "" if summary.running is None else count(summary.running)
+    cost = Cost(summary.cpu_hours, summary.gpu_hours)
+    shown = str(cost) if cost else ""
+    return [visible(one.name), done, count(summary.jobs), running, needs, shown, *ends]
+
+
+def _local(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC).astimezone():%Y-%m-%d %H:%M}"
+
+
+def _json(found: Sequence[KnownProject]) -> to.ProjectsJson:
+    return {"version": VERSION, "projects": [_project_json(one) for one in found]}
+
+
+def _project_json(one: KnownProject) -> to.KnownProjectJson:
+    summary = one.summary
+    used = summary if summary is not None and summary.usable else None
+    return {
+        "path": one.root,
+        "state": one.state,
+        "problem": (summary.problem or None) if summary is not None else None,
+        "opened_at": _iso(one.opened),
+        "read_at": _iso(one.read),
+        "no_answer_since": _iso(one.no_answer_since),
+        "directories": None if used is None else used.directories,
+        "counts": None
+        if used is None
+        else {
+            "total": used.total,
+            "completed": used.completed,
+            "submitted": used.submitted,
+            "eligible": used.eligible,
+            "waiting": used.waiting,
+            "failed": used.failed,
+        },
+        "jobs": None if used is None else used.jobs,
+        "running_jobs": None if used is None else used.running,
+        "remaining_cost": None
+        if used is None
+        else {
+            "cpu_hours": used.cpu_hours,
+            "gpu_hours": used.gpu_hours,
+            "price": None,
+            "currency": None,
+        },
+        "run_paused": (used.paused or None) if used is not None else None,
+        "silent_clusters": [] if used is None else list(used.silent),
+        "needs": list(one.needs),
+    }
+
+
+def _iso(at: float) -> str | None:
+    return datetime.fromtimestamp(at, UTC).astimezone().isoformat() if at else None

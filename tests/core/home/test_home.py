@@ -1,0 +1,200 @@
+"""The list of projects: stored atomically, bounded, and no project delays the others."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rowtui.core.home import known as known_module
+from rowtui.core.home.known import KnownProject, KnownProjects, ProjectSummary, summary_of
+from rowtui.core.home.reading import find_below, read_projects
+from rowtui.core.home.summary import found_below, read_summary
+from rowtui.core.project.project import Project
+
+WORKFLOW = """\
+[workspace]
+[[action]]
+name = "one"
+command = "touch workspace/{directory}/one"
+products = ["one"]
+"""
+
+# A reader for which the folder `frozen` is on a file system that does not answer.
+FROZEN = """\
+import time
+from rowtui.core.home import summary
+real = summary.read_summary
+def read(root):
+    if root.endswith("/frozen"):
+        time.sleep(600)
+    return real(root)
+summary.read_summary = read
+summary.main()
+"""
+# A reader that ends at the folder `deadly`.
+DEADLY = FROZEN.replace("time.sleep(600)", "raise SystemExit").replace("/frozen", "/deadly")
+
+
+def project(folder: Path, directories: int = 4, done: int = 1) -> str:
+    folder.mkdir(parents=True)
+    (folder / "workflow.toml").write_text(WORKFLOW)
+    for number in range(directories):
+        (folder / "workspace" / f"d{number}").mkdir(parents=True)
+    for number in range(done):
+        (folder / "workspace" / f"d{number}" / "one").touch()
+    opened = Project.open(folder)
+    opened.synchronise(full=True)
+    opened.close()
+    return str(folder)
+
+
+def tree(folder: str) -> dict[str, tuple[int, int]]:
+    found = {}
+    for path, _, files in os.walk(folder):
+        for name in ["", *files]:
+            status = os.stat(os.path.join(path, name))
+            found[os.path.join(path, name)] = (status.st_mtime_ns, status.st_size)
+    return found
+
+
+def test_a_summary_has_the_counts_and_changes_nothing_in_the_project(tmp_path: Path) -> None:
+    root = project(tmp_path / "study")
+    before = tree(root)
+    summary = read_summary(root)
+    assert (summary.directories, summary.total, summary.eligible) == (4, 4, 4 - summary.completed)
+    assert summary.usable
+    assert summary.cpu_hours > 0
+    assert tree(root) == before
+
+
+def test_a_folder_inside_of_another_project_is_gone_and_not_the_other(tmp_path: Path) -> None:
+    project(tmp_path / "study")
+    assert read_summary(str(tmp_path / "study" / "workspace")).gone
+    assert read_summary(str(tmp_path / "nowhere")).gone
+
+
+def test_a_broken_project_has_a_reason(tmp_path: Path) -> None:
+    root = project(tmp_path / "study")
+    (tmp_path / "study" / "workflow.toml").write_text("[[action]\n")
+    assert read_summary(root).problem
+    (tmp_path / "study" / "workflow.toml").unlink()
+    os.mkfifo(tmp_path / "study" / "workflow.toml")
+    assert "not a regular file" in read_summary(root).problem
+
+
+def test_a_project_that_hangs_delays_no_other(tmp_path: Path) -> None:
+    known = KnownProjects(tmp_path / "state")
+    names = ["frozen", *(f"p{number}" for number in range(8))]
+    for name in names:
+        known.add(project(tmp_path / name), 1.0)
+    # All readers meet the project that hangs first or another; the deadline is for each project.
+    read = list(read_projects(known, known.load(), seconds=2.0, program=FROZEN))
+    states = {one.name: one.state for one in read}
+    assert states == {name: "no answer" if name == "frozen" else "ok" for name in names}
+    assert {one.name: one.state for one in known.load()} == states
+    assert read[-1].name == "frozen"
+
+
+def test_the_time_without_an_answer_begins_once_and_keeps_the_last_summary(tmp_path: Path) -> None:
+    known = KnownProjects(tmp_path / "state")
+    root = project(tmp_path / "frozen")
+    known.add(root, 1.0)
+    (before,) = read_projects(known, known.load())
+    (first,) = read_projects(known, known.load(), seconds=0.2, program=FROZEN)
+    (second,) = read_projects(known, known.load(), seconds=0.2, program=FROZEN)
+    assert first.no_answer_since == second.no_answer_since > 0
+    assert second.summary == before.summary
+    (after,) = read_projects(known, known.load())
+    assert (after.no_answer_since, after.state) == (0.0, "ok")
+
+
+def test_a_reader_that_ends_is_replaced(tmp_path: Path) -> None:
+    known = KnownProjects(tmp_path / "state")
+    for name in ("deadly", "a", "b", "c", "d"):
+        known.add(project(tmp_path / name), 1.0)
+    read = {one.name: one.state for one in read_projects(known, known.load(), program=DEADLY)}
+    assert read == {"deadly": "no answer", "a": "ok", "b": "ok", "c": "ok", "d": "ok"}
+
+
+def test_the_newest_projects_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_module, "MOST_KNOWN", 5)
+    known = KnownProjects(tmp_path)
+    for number in range(9):
+        known.add(f"/p{number}", number + 1.0)
+        known.store(KnownProject(f"/p{number}", summary=ProjectSummary(total=number)))
+    assert [one.root for one in known.load()] == ["/p8", "/p7", "/p6", "/p5", "/p4"]
+    assert len(os.listdir(known.folder)) == 10
+
+
+def test_a_forgotten_project_does_not_come_back_with_a_late_answer(tmp_path: Path) -> None:
+    known = KnownProjects(tmp_path)
+    known.add("/p", 1.0)
+    assert known.forget("/p")
+    assert not known.forget("/p")
+    known.store(KnownProject("/p", summary=ProjectSummary()))
+    assert known.load() == []
+
+
+def test_a_found_project_does_not_replace_the_time_of_its_opening(tmp_path: Path) -> None:
+    known = KnownProjects(tmp_path)
+    known.add("/p", 5.0)
+    known.add("/p", 0.0)
+    assert [one.opened for one in known.load()] == [5.0]
+
+
+def test_damaged_files_are_left_out(tmp_path: Path) -> None:
+    known = KnownProjects(tmp_path)
+    for name in ("/a", "/b", "/c"):
+        known.add(name, 1.0)
+        known.store(KnownProject(name, summary=ProjectSummary(total=3), read=2.0))
+    known._path("/a").write_text("[" * 50_000)
+    known._path("/b", ".summary").write_text('{"version": 1, "summary": {"total": NaN}}')
+    assert [(one.root, one.state) for one in known.load()] == [("/b", "unread"), ("/c", "ok")]
+
+
+@given(
+    st.builds(
+        ProjectSummary,
+        gone=st.booleans(),
+        problem=st.text(max_size=50),
+        total=st.integers(0, 1 << 40),
+        running=st.none() | st.integers(0, 1 << 40),
+        cpu_hours=st.floats(0, 1e12),
+        paused=st.text(max_size=50),
+        silent=st.lists(st.text(max_size=5), max_size=5).map(tuple),
+    )
+)
+def test_a_summary_is_the_same_after_a_file(summary: ProjectSummary) -> None:
+    assert summary_of(json.loads(json.dumps(summary._asdict()))) == summary
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"total": -1}, {"total": True}, {"silent": [1]}, {"cpu_hours": "x"}, {"more": 1}]
+)
+def test_a_summary_of_another_form_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"^(it has|total|silent)"):
+        summary_of({**ProjectSummary()._asdict(), **wrong})
+
+
+def test_projects_are_found_below_a_folder_but_not_inside_projects_or_links(tmp_path: Path) -> None:
+    project(tmp_path / "a" / "b" / "one")
+    project(tmp_path / "two")
+    project(tmp_path / "two" / "inside")
+    project(tmp_path / ".hidden" / "three")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    expected = [str(tmp_path / "two"), str(tmp_path / "a" / "b" / "one")]
+    assert found_below(str(tmp_path)) == expected
+    assert find_below(str(tmp_path)) == expected
+
+
+def test_reading_can_be_stopped(tmp_path: Path) -> None:
+    known = KnownProjects(tmp_path / "state")
+    known.add(project(tmp_path / "frozen"), 1.0)
+    begun = time.monotonic()
+    assert list(read_projects(known, known.load(), program=FROZEN, stopped=lambda: True)) == []
+    assert time.monotonic() - begun < 60
