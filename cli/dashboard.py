@@ -25,10 +25,12 @@ from rowtui.cli.environment import cluster_name, environment_word, io_threads
 from rowtui.cli.output.output import Output
 from rowtui.cli.parser import PLACES, build_parser
 from rowtui.cli.project.open import open_project
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.errors import NoProjectError, RowtuiError
 from rowtui.core.base.filter import parse_filter
 from rowtui.core.base.text import visible
 from rowtui.core.engine.process.start import EngineOptions, EngineProcess
+from rowtui.core.home.known import KnownProjects
+from rowtui.core.workflow.find import find_project
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
@@ -127,7 +129,6 @@ def place_of(args: argparse.Namespace) -> Place | None:
 def _check_names(view: str, given: dict[str, Any]) -> None:
     """Refuse names and filters before the screen opens. Raises: RowtuiError."""
     from rowtui.core.project.queue.table import read_filter
-    from rowtui.core.workflow.find import find_project
     from rowtui.core.workflow.load import load_workflow
 
     if given["job"] and not re.fullmatch(r"\d{1,18}([._]\d{1,9})?", given["job"]):
@@ -155,8 +156,6 @@ def recalled(args: argparse.Namespace, place: Place | None, start: str) -> dict[
     `start`: a folder of the project; "" for a demo or a recording, which have no memory.
     """
     import platformdirs
-    from rowtui.core.home.known import KnownProjects
-    from rowtui.core.workflow.find import find_project
     from rowtui.tui.shell.recall import Memory, StartState
 
     memory, recall = None, StartState()
@@ -206,9 +205,57 @@ def run(args: argparse.Namespace, out: Output) -> int:
     settings["place"] = place
     if os.environ.get("ROWTUI_ENGINE") == "here":  # for debugging
         return _in_this_process(args, out, settings)
+    if getattr(args, "record", None):  # the file takes one project
+        return show(_options(args, place), out, args, **settings)
+    return _one_after_another(args, out, settings)
+
+
+def _options(args: argparse.Namespace, place: Place | None) -> EngineOptions:
     cluster = environment_word("CLUSTER", None) if _shows_cluster(place) else cluster_name(args)
-    options = EngineOptions(os.getcwd(), cluster, io_threads(args))
-    return show(options, out, args, **settings)
+    return EngineOptions(os.getcwd(), cluster, io_threads(args))
+
+
+def _one_after_another(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
+    """Show the dashboard, and then those of the projects that the user opens from the home view.
+
+    The home view comes first outside of a project. It also comes after a project that was chosen
+    there cannot be opened, with the reason.
+    """
+    place, notice, chosen = settings.pop("place"), "", [""]
+    if place is None and not _in_project():
+        chosen = []
+    while True:
+        if not chosen:
+            from rowtui.tui.home.app import run_home
+
+            code, root = run_home(settings["how"], settings["theme"], notice)
+            if not root:
+                return code
+            chosen, notice = [root], ""
+        root, chosen = chosen[-1], []
+        try:
+            if root:
+                os.chdir(root)
+            mine = {**settings, "place": place, "switch": chosen.append}
+            code = show(_options(args, place), out, args, **mine)
+        except (RowtuiError, OSError) as error:
+            if not root:
+                raise
+            notice = f"{visible(root)} cannot be opened: {visible(str(error))}"
+            continue
+        if not chosen:
+            return code
+        place = None  # the command line names a place of the first project alone
+
+
+def _in_project() -> bool:
+    try:
+        find_project(Path.cwd())
+    except NoProjectError:
+        return False
+    except (RowtuiError, OSError):
+        pass  # the engine reports it
+    return True
 
 
 def _as_text(out: Output) -> int:

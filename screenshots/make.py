@@ -236,7 +236,7 @@ SCENES: dict[str, Scene] = {
         (Shot(MIDDLE, colours=True), Shot(LOW), Shot(BIG)),
     ),
     "pack-cores": Scene(keys("4", "a", "c"), "a column is", BOTH),
-    "pack-compared": Scene(keys("4", "a", "P"), "seed          10"),
+    "pack-compared": Scene(keys("4", "a", "V"), "seed          10"),
     "pack-changed": Scene(keys("4", "a", "g", "space"), "without large:", BOTH),
     "pack-limits": Scene(keys("4", "a", "e", "2", "tab", "3"), "3 is not like", BOTH),
     "pack-packing": Scene(placing.packing, "◐ packing", BOTH),

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.argument_parser import json_option
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
+from rowtui.cli.output.progress import Busy, ProgressBar
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.home.known import KnownProject, KnownProjects
+from rowtui.core.home.reading import find_below, read_projects
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import projects as to
@@ -99,9 +101,6 @@ def _forget(known: KnownProjects, paths: Sequence[str], out: Output) -> int:
 
 
 def _find(known: KnownProjects, paths: Sequence[str], out: Output) -> None:
-    from rowtui.cli.output.progress import Busy
-    from rowtui.core.home.reading import find_below
-
     for path in paths:
         with Busy(out, f"Looking for projects below {visible(path)}"):
             roots = find_below(os.path.expanduser(path))
@@ -111,9 +110,6 @@ def _find(known: KnownProjects, paths: Sequence[str], out: Output) -> None:
 
 
 def _read(known: KnownProjects, found: list[KnownProject], out: Output) -> list[KnownProject]:
-    from rowtui.cli.output.progress import ProgressBar
-    from rowtui.core.home.reading import read_projects
-
     progress = ProgressBar(out, "Reading projects")
     new: dict[str, KnownProject] = {}
     try:

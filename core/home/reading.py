@@ -40,15 +40,15 @@ LARGEST_ANSWER = 4 << 20
 PROGRAM = "from rowtui.core.home.summary import main; main()"
 
 
-class NoAnswerError(RowtuiError):
+class ReaderLostError(RowtuiError):
     """A reader did not answer in time, or it ended."""
 
 
-class Reader:
+class ProjectReader:
     """One reader, which answers one request after another."""
 
     def __init__(self, program: str = "") -> None:
-        """Start the process. `program`: `PROGRAM` by default. Raises: OSError, NoAnswerError."""
+        """Start the process. `program`: `PROGRAM` by default. Raises: OSError, ReaderLostError."""
         # -P: a file of the current folder must not replace one of rowtui's modules. The current
         # folder may be on a file system that hangs.
         self._process = subprocess.Popen(
@@ -63,14 +63,14 @@ class Reader:
         self._line(START_SECONDS)
 
     def ask(self, what: str, path: str, seconds: float) -> Any:
-        """Return the answer to a request. Raises: NoAnswerError; the reader cannot be used then."""
+        """Return the answer to a request. Raises: ReaderLostError; the reader has then ended."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps([what, path]).encode("ascii") + b"\n")
             self._process.stdin.flush()
         except OSError:
             self.end()
-            raise NoAnswerError("the reader has ended") from None
+            raise ReaderLostError("the reader has ended") from None
         return json.loads(self._line(seconds))
 
     def _line(self, seconds: float) -> bytes:
@@ -80,11 +80,11 @@ class Reader:
             left = late - time.monotonic()
             if left <= 0 or not select.select([fd], [], [], left)[0]:
                 self.end()
-                raise NoAnswerError(f"no answer for {seconds:g} seconds")
+                raise ReaderLostError(f"no answer for {seconds:g} seconds")
             data = os.read(fd, 1 << 16)
             if not data or len(self._rest) > LARGEST_ANSWER:
                 self.end()
-                raise NoAnswerError("the reader has ended")
+                raise ReaderLostError("the reader has ended")
             self._rest += data
         answer, _, self._rest = self._rest.partition(b"\n")
         return answer
@@ -119,7 +119,7 @@ def read_projects(
     over = threading.Event()
 
     def work() -> None:
-        reader: Reader | None = None
+        reader: ProjectReader | None = None
         try:
             while not over.is_set():
                 try:
@@ -128,7 +128,7 @@ def read_projects(
                     return
                 asked = time.time()
                 try:
-                    reader = reader or Reader(program)
+                    reader = reader or ProjectReader(program)
                     summary = summary_of(reader.ask("read", project.root, seconds))
                     project = project._replace(summary=summary, read=asked, no_answer_since=0.0)
                 except (OSError, ValueError, RowtuiError):
@@ -163,12 +163,12 @@ def find_below(folder: str, seconds: float = FIND_SECONDS) -> list[str]:
     """Return the folders of projects in and below a folder. Raises: RowtuiError."""
     shown = visible(folder)
     try:
-        reader = Reader()
+        reader = ProjectReader()
     except OSError as error:
         raise RowtuiError(f"the search in {shown} cannot start: {error.strerror}") from None
     try:
         found = reader.ask("find", os.path.abspath(folder), seconds)
-    except NoAnswerError as error:
+    except ReaderLostError as error:
         raise RowtuiError(f"{shown}: {error.message}", "name a smaller folder") from None
     finally:
         reader.end()

@@ -54,6 +54,7 @@ def read_summary(root: str) -> ProjectSummary:
         text = f"it cannot be read: {error.strerror or error}"
     except Exception as error:  # a project from outside must not stop the list
         text = f"it cannot be read: {type(error).__name__}: {error}"
+    text = text.replace(f"{root}/", "")
     return ProjectSummary(problem=(text.splitlines() or ["it cannot be read"])[0][:LONGEST_TEXT])
 
 

@@ -346,7 +346,7 @@ async def test_looking_longer_asks_with_more_time() -> None:
 async def test_packers_are_compared_side_by_side_and_the_next_one_is_a_bracket_away() -> None:
     async with opened() as hand:
         await all_packed(hand)
-        await hand.press("P")
+        await hand.press("V")
         await hand.sees("packer       nodes  idle    cost", "fill           5", "seed          10")
         assert hand.engine.packings[-1].budget == 1.0
         many = len(hand.engine.packings)

@@ -68,6 +68,8 @@ APP: tuple[Command, ...] = (
     Command("app.refresh", "r", "refresh", "read the project and the scheduler again", hint=91),
     Command("app.scan", "ctrl+r", "scan", "look at every directory again: products and values",
             twin="scan"),
+    Command("app.projects", "P", "projects", "all projects: what needs you, and open another one",
+            enabled=when_real, twin="projects"),
     Command("app.pause", "p", "pause", "stop or go on following changes"),
     Command("app.activity", "at", "activity", "events, and the commands that rowtui ran", hint=92),
     Command("app.connect", "L", "connect", "log in to a cluster that waits for it",

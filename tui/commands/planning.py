@@ -78,7 +78,7 @@ PACK: tuple[Command, ...] = (
             2, enabled=with_packing, twin="pack --packer"),
     Command("pack.packer-before", "left_square_bracket", "packer before",
             "pack with the packer before", "pack", enabled=with_packing),
-    Command("pack.compare", "P", "compare", "pack with every packer, and compare the results",
+    Command("pack.compare", "V", "compare", "pack with every packer, and compare the results",
             "pack", 5, enabled=may_compare, twin="pack --compare"),
     Command("pack.time", "t", "time", "the lanes of the bundle over time", "pack",
             enabled=with_packing),

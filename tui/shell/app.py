@@ -332,6 +332,7 @@ class RowtuiApp(RecallingApp):
 
     def command_quit(self) -> None:
         """Leave; ask first while jobs are being submitted, or the autopilot is on."""
+        self.chosen_project = ""
         self.verbs.leave()
 
     async def action_quit(self) -> None:
@@ -349,8 +350,11 @@ def run_dashboard(
     clock: Callable[[], float] = time.time,
     recall: StartState | None = None,
     memory: Memory | None = None,
+    switch: Callable[[str], None] | None = None,
 ) -> int:
     """Show the dashboard until the user leaves, close the engine, and return the exit code.
+
+    `switch` is called at the end with the folder of the project that the user opens next, if any.
 
     Raises: RowtuiError if no terminal can show the dashboard, and after an error in rowtui.
     """
@@ -376,6 +380,7 @@ def run_dashboard(
         recall=recall,
     )
     app.memory = memory
+    app.can_switch = switch is not None
 
     async def main() -> int:
         try:
@@ -384,6 +389,8 @@ def run_dashboard(
             await engine.close()
         if app.defect is not None:
             raise defect_error(app.defect)
+        if switch is not None and app.chosen_project and not app.return_code:
+            switch(app.chosen_project)
         return app.return_code or 0
 
     return asyncio.run(main())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.home.known import KnownProjects
 from rowtui.tui.shell.recall import KeptList, Memory, StartState, command_for
 from rowtui.tui.shell.session import FILTERS, describe
 from rowtui.tui.shell.terminal_app import TerminalApp
@@ -34,6 +35,8 @@ class RecallingApp(TerminalApp):
     session: Session
     recall: StartState
     memory: Memory | None = None
+    can_switch = False  # Whether the caller opens `chosen_project` at the end.
+    chosen_project = ""
     _state: Path | None  # The user's state folder.
     RECALLED: ClassVar[frozenset[str]] = frozenset({"groups", "directories", "queue"})
 
@@ -111,6 +114,25 @@ class RecallingApp(TerminalApp):
             session.job_token = session.job_to_show = job.record.token
             if self.view is not None:
                 self.view.show()
+
+    # Other projects
+
+    def command_projects(self) -> None:
+        """Show all projects of the user; the chosen one is opened in place of this one."""
+        from rowtui.tui.home.screen import HomeScreen
+
+        here = self.session.snapshot.root if self.session.snapshot else ""
+        self.push_screen(HomeScreen(KnownProjects(self._state), here), self._open_project)
+
+    def _open_project(self, root: str | None) -> None:
+        here = self.session.snapshot.root if self.session.snapshot else ""
+        if not root or root == here:
+            return
+        if self.can_switch:
+            self.chosen_project = root
+            cast("RowtuiApp", self).verbs.leave()
+        else:
+            self.warn("Another project cannot be opened here: leave, and start `rowtui` there.")
 
     # The end
 

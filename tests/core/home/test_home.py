@@ -24,6 +24,10 @@ command = "touch workspace/{directory}/one"
 products = ["one"]
 """
 
+COUNTS = (
+    "directories", "total", "completed", "submitted", "eligible", "waiting", "failed", "jobs",
+)  # fmt: skip
+
 # A reader for which the folder `frozen` is on a file system that does not answer.
 FROZEN = """\
 import time
@@ -81,7 +85,7 @@ def test_a_folder_inside_of_another_project_is_gone_and_not_the_other(tmp_path: 
 def test_a_broken_project_has_a_reason(tmp_path: Path) -> None:
     root = project(tmp_path / "study")
     (tmp_path / "study" / "workflow.toml").write_text("[[action]\n")
-    assert read_summary(root).problem
+    assert read_summary(root).problem.startswith("workflow.toml:1:")
     (tmp_path / "study" / "workflow.toml").unlink()
     os.mkfifo(tmp_path / "study" / "workflow.toml")
     assert "not a regular file" in read_summary(root).problem
@@ -162,9 +166,10 @@ def test_damaged_files_are_left_out(tmp_path: Path) -> None:
         ProjectSummary,
         gone=st.booleans(),
         problem=st.text(max_size=50),
-        total=st.integers(0, 1 << 40),
+        **dict.fromkeys(COUNTS, st.integers(0, 1 << 40)),
         running=st.none() | st.integers(0, 1 << 40),
         cpu_hours=st.floats(0, 1e12),
+        gpu_hours=st.floats(0, 1e12),
         paused=st.text(max_size=50),
         silent=st.lists(st.text(max_size=5), max_size=5).map(tuple),
     )

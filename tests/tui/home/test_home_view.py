@@ -1,0 +1,137 @@
+"""The home view: every project at every size, what needs the user, and what can be opened."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from rowtui.core.home.known import KnownProject, KnownProjects, ProjectSummary
+from rowtui.tui.home.app import HomeApp
+from rowtui.tui.home.screen import HomeScreen
+
+from tests.tui.hand import Hand, hand_on, opened
+
+NOW = 1_800_000_000.0
+SIZES = [(40, 12), (80, 24), (120, 36), (300, 80)]
+
+GOOD = ProjectSummary(
+    directories=1000, total=2000, completed=1990, eligible=10, failed=3, jobs=4, running=2,
+    cpu_hours=12.0, paused="the limit of CPU-hours is reached", silent=("alpha",),
+)  # fmt: skip
+
+
+def nothing_read(*_: object, **__: object) -> Iterator[KnownProject]:
+    """No answer of any reader: the stored summaries stay."""
+    return iter(())
+
+
+def stored(folder: Path) -> KnownProjects:
+    known = KnownProjects(folder)
+    every = [
+        KnownProject("/data/hydrogen", NOW - 60, GOOD, NOW - 30),
+        KnownProject("/data/frozen", NOW - 120, GOOD, NOW - 9000, NOW - 7200),
+        KnownProject("/data/lost", NOW - 180, ProjectSummary(gone=True), NOW - 30),
+        KnownProject("/data/broken", NOW - 240, ProjectSummary(problem="no [[action]]"), NOW - 30),
+        KnownProject("/data/new", 0.0),
+    ]
+    for one in every:
+        known.add(one.root, one.opened)
+        known.store(one)
+    return known
+
+
+@asynccontextmanager
+async def home(known: KnownProjects, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Hand]:  # type: ignore[type-arg]
+    app = HomeApp(HomeScreen(known, clock=lambda: NOW, read=nothing_read))
+    async with hand_on(app, None, size) as hand:  # type: ignore[arg-type, type-var]
+        yield hand
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_every_project_is_listed_with_what_needs_the_user(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with home(stored(tmp_path), size) as hand:
+        await hand.sees("hydrogen", "frozen", "lost", "broken", "new", "3 failed")
+        if size[0] >= 300:
+            await hand.sees("run paused", "login to alpha?", "does not answer for 2 h")
+            await hand.sees("gone: x forgets it", "no [[action]]", "not read yet", "12 CPU-h")
+        await hand.sees("Enter open")
+
+
+async def test_a_project_without_an_answer_is_not_opened_and_a_good_one_is(tmp_path: Path) -> None:
+    async with home(stored(tmp_path)) as hand:
+        await hand.sees("hydrogen")
+        await hand.press("down", "enter")
+        await hand.sees("frozen does not answer; r asks again")
+        await hand.press("down", "enter")
+        await hand.sees("lost is gone")
+        assert hand.app.chosen == ""  # type: ignore[attr-defined]
+        await hand.press("g", "enter")
+        await hand.until(lambda: hand.app.chosen == "/data/hydrogen")  # type: ignore[attr-defined]
+
+
+async def test_a_gone_project_is_forgotten_at_once_and_others_after_a_yes(tmp_path: Path) -> None:
+    known = stored(tmp_path)
+    async with home(known) as hand:
+        await hand.sees("hydrogen")
+        await hand.press("x")
+        await hand.sees("Forget hydrogen?")
+        await hand.press("escape", "down", "down", "x")
+        await hand.sees_no("lost")
+    roots = [one.root for one in known.load()]
+    assert "/data/hydrogen" in roots
+    assert "/data/lost" not in roots
+
+
+async def test_the_list_is_filtered_and_escape_first_clears_the_filter(tmp_path: Path) -> None:
+    async with home(stored(tmp_path)) as hand:
+        await hand.sees("hydrogen")
+        await hand.press("slash", *"failed>0", "enter")
+        await hand.sees("2 of 5")
+        await hand.press("escape")
+        await hand.sees("5 projects")
+
+
+async def test_without_projects_three_lines_explain_how_to_begin(tmp_path: Path) -> None:
+    async with home(KnownProjects(tmp_path), (80, 24)) as hand:
+        await hand.sees("not opened a project yet", "rowtui init FOLDER", "rowtui projects find")
+        await hand.press("escape")
+        await hand.until(lambda: not hand.app.is_running, "the end")
+
+
+async def test_control_characters_in_names_do_not_reach_the_screen(tmp_path: Path) -> None:
+    known = KnownProjects(tmp_path)
+    known.add("/data/a\x1b[31mred", NOW)
+    async with home(known) as hand:
+        await hand.sees("red")
+        assert "\x1b" not in hand.text()
+
+
+async def test_p_opens_the_view_in_the_dashboard_and_escape_goes_back(tmp_path: Path) -> None:
+    stored(tmp_path)
+    async with opened(size=(100, 30), state=tmp_path) as hand:
+        await hand.sees("equilibrate")
+        await hand.press("P")
+        await hand.sees("Projects", "hydrogen")
+        await hand.press("escape")
+        await hand.sees("Workflow")
+
+
+async def test_a_chosen_project_ends_the_dashboard_only_if_it_can_be_opened_here(
+    tmp_path: Path,
+) -> None:
+    KnownProjects(tmp_path).add("/data/new", NOW)
+    async with opened(size=(100, 30), state=tmp_path) as hand:
+        await hand.sees("equilibrate")
+        await hand.press("P")
+        await hand.sees("new")
+        hand.app.screen.dismiss("/data/new")
+        await hand.sees("cannot be opened here")
+        hand.app.can_switch = True
+        await hand.press("P")
+        await hand.sees("Projects")
+        hand.app.screen.dismiss("/data/new")
+        await hand.until(lambda: hand.app.chosen_project == "/data/new", "the choice")

@@ -1,0 +1,217 @@
+"""The home view, on top of a view or alone: the projects, and the one that the user opens.
+
+The stored summaries are shown at once; readers in other processes then replace them one by one.
+The view never looks at a project itself, because its file system may hang.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import ClassVar
+
+from rowtui.core.base.text import plural, visible
+from rowtui.core.home.known import KnownProject, KnownProjects
+from rowtui.core.home.reading import read_projects
+from rowtui.tui.home.rows import COLUMNS, HOW_TO_BEGIN, about_line, cells_of, values_of
+from rowtui.tui.shell.work import start
+from rowtui.tui.views.dialogs import Dialog, confirm
+from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.chrome import OneLine, set_titles
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
+from rowtui.tui.widgets.table.list_table import ListTable
+from rowtui.tui.widgets.table.virtual_table import VirtualTable
+from rowtui.tui.widgets.text_lines import TextLines
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+READ_SECONDS = 60.0
+"""Seconds between two readings of all projects while the view is open."""
+
+
+class HomeScreen(Dialog[str]):
+    """All projects of the user. The result is the folder of the project to open; None for none."""
+
+    AUTO_FOCUS: ClassVar[str | None] = "#home-list"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "open", id="home.open", tooltip="open this project"),
+        Binding("escape,q,P", "back", "back", id="home.back",
+                tooltip="show all rows again, or leave this view"),
+        Binding("r", "read", "read again", id="home.read", tooltip="read all projects again"),
+        Binding("x", "forget", "forget", id="home.forget",
+                tooltip="remove this project from the list; the project stays as it is"),
+        Binding("y", "copy", "copy", show=False, id="home.copy", tooltip="copy its folder"),
+    ]  # fmt: skip
+
+    def __init__(
+        self,
+        known: KnownProjects,
+        here: str = "",
+        *,
+        notice: str = "",
+        clock: Callable[[], float] = time.time,
+        read: Callable[..., Iterator[KnownProject]] = read_projects,
+    ) -> None:
+        """Create the view. `here`: the folder of the open project; `notice`: shown at first.
+
+        `read`: reads projects as `read_projects` does.
+        """
+        super().__init__()
+        self._known = known
+        self._here = here
+        self._notice = notice
+        self._clock = clock
+        self._read_projects = read
+        self._projects = {one.root: one for one in known.load()}
+        self._left_to_read = 0
+        self._over = False
+
+    def compose(self) -> ComposeResult:
+        """Compose the list, or the lines that explain how to begin."""
+        yield ListTable(name="home-list", kept_as="projects")
+        page: TextLines[object] = TextLines(lambda spans: spans, name="home-begin")  # type: ignore
+        yield page
+        yield OneLine(name="home-about")
+
+    @property
+    def table(self) -> ListTable:
+        """The list of projects."""
+        return self.query_one(ListTable)
+
+    def on_mount(self) -> None:
+        """Show the stored summaries, and read the projects after the first paint."""
+        self._show()
+        self.call_after_refresh(self.action_read)
+        self.set_interval(READ_SECONDS, self.action_read)
+        if self._notice:
+            self.app.notify(self._notice, severity="error", timeout=10, markup=False)
+
+    def on_unmount(self) -> None:
+        """Stop reading."""
+        self._over = True
+
+    @property
+    def chosen(self) -> KnownProject | None:
+        """The project under the cursor."""
+        key = self.table.cursor_key
+        return self._projects.get(key) if isinstance(key, str) else None
+
+    def _show(self) -> None:
+        now, table = self._clock(), self.table
+        projects = list(self._projects.values())
+        rows = MemoryRows(
+            projects,
+            lambda one: one.root,
+            lambda _, one: cells_of(one, now, self._here),
+            partial(values_of, now=now),
+        )
+        table.empty = line(("No project matches the filter.", "dim"))
+        table.show(rows, COLUMNS)
+        begin = self.query_one("#home-begin", TextLines)
+        table.display, begin.display = bool(projects), not projects
+        if not projects:
+            begin.show(HOW_TO_BEGIN)
+            begin.focus()
+            set_titles(begin, "Projects")
+        self._show_titles()
+        self._show_about()
+
+    def _show_titles(self) -> None:
+        counted = self.table.tally or plural(len(self._projects), "project")
+        needing = sum(bool(one.needs) for one in self._projects.values())
+        below = counted + (f" · {needing:,} need you" if needing else "")
+        if self._left_to_read:
+            below += f" · reading {self._left_to_read:,}"
+        set_titles(self.table, f"Projects{self.table.filter_named}", below)
+
+    def _show_about(self) -> None:
+        one = self.chosen
+        self.query_one("#home-about", OneLine).show(about_line(one, self._clock()) if one else ())
+
+    def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
+        """Show the line about the project under the cursor."""
+        event.stop()
+        self._show_about()
+
+    def on_list_table_rearranged(self) -> None:
+        """Show the number of rows that the filter leaves."""
+        self._show_titles()
+        self._show_about()
+
+    def on_virtual_table_row_pressed(self) -> None:
+        """Open with a second click."""
+        self.action_open()
+
+    # Reading
+
+    def action_read(self) -> None:
+        """Read all projects again, unless they are being read."""
+        if not self._left_to_read and self._projects:
+            self._left_to_read = len(self._projects)
+            self._show_titles()
+            start(self, self._read, "home")
+
+    async def _read(self) -> None:
+        projects = list(self._projects.values())
+        answers = self._read_projects(self._known, projects, stopped=lambda: self._over)
+        while (one := await asyncio.to_thread(next, answers, None)) is not None:
+            self._left_to_read -= 1
+            if one.root in self._projects and not self._over:
+                self._projects[one.root] = one
+                self._show()
+        self._left_to_read = 0
+        if not self._over:
+            self._show_titles()
+            if self._known.notice:
+                self.app.notify(visible(self._known.notice), severity="warning", markup=False)
+                self._known.notice = ""
+
+    # Commands
+
+    def action_open(self) -> None:
+        """Return the project under the cursor, if it can be opened."""
+        one = self.chosen
+        if one is None:
+            return
+        why = {
+            "no answer": "does not answer; r asks again",
+            "gone": "is gone; x removes it from this list",
+        }.get(one.state, "")
+        if why:
+            self.app.notify(f"{visible(one.name)} {why}.", severity="warning", markup=False)
+        else:
+            self.dismiss(one.root)
+
+    def action_forget(self) -> None:
+        """Remove the project from the list; ask first if the project exists."""
+        one = self.chosen
+        if one is None:
+            return
+        if one.state == "gone":
+            self._forget(one.root)
+        else:
+            lines = ["The project stays as it is. Opening it lists it again."]
+            name = visible(one.name)
+            confirm(self.app, f"Forget {name}?", lines, 1, partial(self._forget, one.root))
+
+    def _forget(self, root: str) -> None:
+        try:
+            self._known.forget(root)
+        except OSError as error:
+            self.app.notify(f"Not forgotten: {error}", severity="error", markup=False)
+            return
+        self._projects.pop(root, None)
+        self._show()
+
+    def action_copy(self) -> None:
+        """Copy the folder of the project."""
+        if (one := self.chosen) is not None:
+            self.app.copy_to_clipboard(one.root.encode("utf-8", "replace").decode())
+            self.app.notify(f"Copied {visible(one.root)}", timeout=2, markup=False)
+
+    def action_back(self) -> None:
+        """Clear the filter; without one, leave the view."""
+        if not self.table.clear_filter():
+            self.dismiss(None)
