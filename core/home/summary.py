@@ -25,7 +25,7 @@ from rowtui.core.groups.status import status_table
 from rowtui.core.home.known import LONGEST_TEXT, MOST_KNOWN, MOST_NAMES, ProjectSummary
 from rowtui.core.project.project import Project
 from rowtui.core.runs.model import RunStatus
-from rowtui.core.runs.store import OF_NETWORK, OF_PROJECT, RunStore
+from rowtui.core.runs.store import NETWORK_RUNS, PROJECT_RUNS, RunStore
 from rowtui.core.state.model import State
 from rowtui.core.state.records import with_staged
 from rowtui.core.state.row.staging import list_staged, read_staged
@@ -117,7 +117,7 @@ def _jobs(project: Project, state: State) -> tuple[int, int | None, tuple[str, .
 
 def _paused(root: Path) -> str:
     """Return why the newest run of the network or of the project is paused; "" if it is not."""
-    for kind in (OF_NETWORK, OF_PROJECT):
+    for kind in (NETWORK_RUNS, PROJECT_RUNS):
         run = RunStore(root, kind).latest()
         if run is not None and run.standing.status is RunStatus.PAUSED:
             return (run.standing.why or "paused by the user")[:LONGEST_TEXT]
