@@ -18,12 +18,12 @@ from rowtui.core.home.reading import read_projects
 from rowtui.tui.home.rows import COLUMNS, HOW_TO_BEGIN, about_line, cells_of, values_of
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import Dialog, confirm
-from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
-from rowtui.tui.widgets.text_lines import TextLines
+from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
@@ -71,8 +71,7 @@ class HomeScreen(Dialog[str]):
     def compose(self) -> ComposeResult:
         """Compose the list, or the lines that explain how to begin."""
         yield ListTable(name="home-list", kept_as="projects")
-        page: TextLines[object] = TextLines(lambda spans: spans, name="home-begin")  # type: ignore
-        yield page
+        yield LaidOut(name="home-begin")
         yield OneLine(name="home-about")
 
     @property
@@ -109,10 +108,12 @@ class HomeScreen(Dialog[str]):
         )
         table.empty = line(("No project matches the filter.", "dim"))
         table.show(rows, COLUMNS)
-        begin = self.query_one("#home-begin", TextLines)
+        begin = self.query_one("#home-begin", LaidOut)
         table.display, begin.display = bool(projects), not projects
         if not projects:
-            begin.show(HOW_TO_BEGIN)
+            begin.show_made(
+                lambda width: [part for one in HOW_TO_BEGIN for part in wrapped(one, width)]
+            )
             begin.focus()
             set_titles(begin, "Projects")
         self._show_titles()

@@ -95,9 +95,12 @@ async def test_the_list_is_filtered_and_escape_first_clears_the_filter(tmp_path:
         await hand.sees("5 projects")
 
 
-async def test_without_projects_three_lines_explain_how_to_begin(tmp_path: Path) -> None:
-    async with home(KnownProjects(tmp_path), (80, 24)) as hand:
-        await hand.sees("not opened a project yet", "rowtui init FOLDER", "rowtui projects find")
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_without_projects_three_lines_explain_how_to_begin(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with home(KnownProjects(tmp_path), size) as hand:
+        await hand.sees("not opened a project yet", "rowtui init FOLDER", "projects find", "demo")
         await hand.press("escape")
         await hand.until(lambda: not hand.app.is_running, "the end")
 
