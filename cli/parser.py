@@ -174,7 +174,7 @@ _PARTS = (
         },
     ),
     _Part(
-        "home.projects",
+        "project.projects",
         "add_projects",
         {"projects": "list your projects, with what needs you in each of them"},
     ),

@@ -36,7 +36,7 @@ You have not opened a project yet.
 
 def add_projects(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Add the command with its options."""
-    projects = add(commands, "projects", "home.projects", about["projects"], _EXAMPLES)
+    projects = add(commands, "projects", "project.projects", about["projects"], _EXAMPLES)
     projects.add_argument(
         "verb",
         nargs="?",
