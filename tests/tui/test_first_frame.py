@@ -52,6 +52,7 @@ def test_every_view_has_its_looks_beside_it() -> None:
 def test_every_style_is_for_a_widget_that_exists() -> None:
     for module in pkgutil.walk_packages(rowtui.tui.views.__path__, "rowtui.tui.views."):
         importlib.import_module(module.name)
+    importlib.import_module("rowtui.tui.home.screen")
     known = {"App"}
     found: list[type] = [Widget]
     while found:

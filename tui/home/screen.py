@@ -34,6 +34,7 @@ READ_SECONDS = 60.0
 class HomeScreen(Dialog[str]):
     """All projects of the user. The result is the folder of the project to open; None for none."""
 
+    CSS_PATH = "home.tcss"
     AUTO_FOCUS: ClassVar[str | None] = "#home-list"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open", id="home.open", tooltip="open this project"),
