@@ -18,8 +18,8 @@ COLUMNS = (
     TableColumn("running", "Running", 3, 7, "right", 3, short="Run"),
     TableColumn("jobs", "Jobs", 4, 6, "right", 4),
     TableColumn("cost", "Cost left", 10, 12, "right", 6),
-    TableColumn("opened", "Opened", 9, 10, "right", 5),
-    TableColumn("read", "Read", 9, 10, "right", 7),
+    TableColumn("opened", "Opened", 10, 10, "right", 5),
+    TableColumn("read", "Read", 10, 10, "right", 7),
     TableColumn("directories", "Dirs", 5, 7, "right", 8),
     TableColumn("failed", "Failed", 4, 6, "right", 9, short="Fail"),
 )

@@ -68,6 +68,8 @@ class HomeScreen(Dialog[str]):
         self._projects = {one.root: one for one in known.load()}
         self._left_to_read = 0
         self._over = False
+        self._answered: set[str] = set()  # Projects whose file systems do not hang.
+        self._to_open = ""  # The project that is opened once it answers.
 
     def compose(self) -> ComposeResult:
         """Compose the list, or the lines that explain how to begin."""
@@ -162,7 +164,10 @@ class HomeScreen(Dialog[str]):
             self._left_to_read -= 1
             if one.root in self._projects and not self._over:
                 self._projects[one.root] = one
+                self._answered.add(one.root)
                 self._show()
+                if one.root == self._to_open and self.is_current:
+                    self._open(one)
         self._left_to_read = 0
         if not self._over:
             self._show_titles()
@@ -177,6 +182,14 @@ class HomeScreen(Dialog[str]):
         one = self.chosen
         if one is None:
             return
+        if self._left_to_read and one.root not in self._answered and one.state != "gone":
+            self._to_open = one.root
+            self.app.notify(f"{visible(one.name)} is opened once it answers.", markup=False)
+        else:
+            self._open(one)
+
+    def _open(self, one: KnownProject) -> None:
+        self._to_open = ""
         why = {
             "no answer": "does not answer; r asks again",
             "gone": "is gone; x removes it from this list",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import contextlib
+import queue
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -71,6 +73,24 @@ async def test_a_project_without_an_answer_is_not_opened_and_a_good_one_is(tmp_p
         assert hand.app.chosen == ""  # type: ignore[attr-defined]
         await hand.press("g", "enter")
         await hand.until(lambda: hand.app.chosen == "/data/hydrogen")  # type: ignore[attr-defined]
+
+
+async def test_a_project_that_is_being_read_is_opened_once_it_answers(tmp_path: Path) -> None:
+    known, answers = stored(tmp_path), queue.SimpleQueue[KnownProject]()
+
+    def read(*_: object, stopped: Callable[[], bool], **__: object) -> Iterator[KnownProject]:
+        while not stopped():
+            with contextlib.suppress(queue.Empty):
+                yield answers.get(timeout=0.05)
+
+    app = HomeApp(HomeScreen(known, clock=lambda: NOW, read=read))
+    async with hand_on(app, None, (120, 36)) as hand:  # type: ignore[arg-type, type-var]
+        await hand.sees("reading 5")
+        await hand.press("enter")
+        await hand.sees("hydrogen is opened once it answers")
+        assert app.chosen == ""
+        answers.put(KnownProject("/data/hydrogen", NOW, GOOD, NOW))
+        await hand.until(lambda: app.chosen == "/data/hydrogen", "the choice")
 
 
 async def test_a_gone_project_is_forgotten_at_once_and_others_after_a_yes(tmp_path: Path) -> None:
