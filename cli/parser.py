@@ -218,7 +218,7 @@ _PARTS = (
     _Part(
         "messages.notify",
         "add_notify",
-        {"notify": "be told when a study needs you: list and test your channels of messages"},
+        {"notify": "messages about your studies (mail, chat, terminal): list and test the channels"},
     ),
     _Part(
         "usage.parser",

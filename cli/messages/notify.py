@@ -140,8 +140,8 @@ def _print(settings: MessageSettings, view: RecordView, out: Output) -> None:
     out.lines(table_lines(columns, rows, out))
     out.print()
     for channel in settings.channels:
-        told = ", ".join(_events(channel)) or "nothing"
-        out.print(f"{visible(channel.name)} is told of: {told}")
+        events = ", ".join(_events(channel)) or "nothing"
+        out.print(f"{visible(channel.name)} reports: {events}")
     out.note(f"Settings: {visible(str(settings.path))}; 'rowtui notify --test' tries them out.")
 
 

@@ -1,4 +1,4 @@
-"""Events that a user may be told of, the message made of them, and the outcome of sending it."""
+"""The events of a study that messages report, the message itself, and the result of sending it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read messages.toml: the channels over which the user wants to be told, and of which events.
+"""Read messages.toml: the channels that messages are sent on, and the events that each reports.
 
 The file is the user's own, `~/.config/rowtui/messages.toml`. Every mistake is reported with its
 line and column; a channel with a mistake is left out, and the others are used.
@@ -287,7 +287,7 @@ EXAMPLE = """\
 #
 # Every channel may have:
 #   name = "phone"           for `rowtui notify --test phone`; otherwise the kind
-#   min_interval = "5m"      at most one message in this time; what happens meanwhile follows as one
+#   min_interval = "5m"      at most one message in this time; later events are sent together
 #   on = ["run_finished", "run_paused", "first_failure", "budget", "login_needed"]
 #                            these five by default; there are also "job_started" and "job_failed"
 
