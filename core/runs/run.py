@@ -196,6 +196,13 @@ class Run:
         self._read += len(whole) + len(newline)
         return event_of(last) if last else None
 
+    def stamp(self) -> int:
+        """Return the length of the journal in bytes; equal as long as no event was written."""
+        try:
+            return os.stat(self.folder / EVENTS_FILE).st_size
+        except OSError:
+            return 0
+
     @property
     def status(self) -> RunStatus:
         """Return the status of the run, by its journal. Raises: RowtuiError."""

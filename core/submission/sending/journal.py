@@ -18,7 +18,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, sync_folder, write_all
@@ -40,11 +40,23 @@ ENDING = ".jsonl"
 DONE = "done"
 
 
+MOST_KEPT = 20_000
+"""Entries that are kept in memory while their journals do not change: a few MB."""
+
+
+class _KnownEntries(NamedTuple):
+    """The entries of a plan, as its journals (see `Journal._files`) had them."""
+
+    files: tuple[tuple[int, ...], ...]
+    entries: tuple[JournalEntry, ...]
+
+
 class Journal:
     """The journals of one project."""
 
     def __init__(self, root: Path) -> None:
         self.folder = root / ".row" / "rowtui" / "journal"
+        self._known: dict[str, _KnownEntries] = {}
 
     def append(self, entries: Iterable[JournalEntry]) -> None:
         """Append entries; they are on the disk when this returns.
@@ -66,7 +78,32 @@ class Journal:
                 ) from None
 
     def entries(self, plan_id: str) -> list[JournalEntry]:
-        """Return all entries of a plan, oldest first; none if the plan has no journal."""
+        """Return all entries of a plan, oldest first; none if the plan has no journal.
+
+        Raises: RowtuiError if the journal cannot be read.
+        """
+        files = self._files(plan_id)
+        known = self._known.get(plan_id)
+        if known is not None and known.files == files:
+            return list(known.entries)
+        found = self._read(plan_id)
+        if len(found) <= MOST_KEPT:
+            kept = sum(len(each.entries) for each in self._known.values())
+            while self._known and kept + len(found) > MOST_KEPT:
+                kept -= len(self._known.pop(next(iter(self._known))).entries)
+            self._known[plan_id] = _KnownEntries(files, tuple(found))
+        return found
+
+    def _files(self, plan_id: str) -> tuple[tuple[int, ...], ...]:
+        """Return what changes with every entry of a plan: a journal is only appended to."""
+        found = []
+        for folder in (self.folder / DONE, self.folder):
+            with contextlib.suppress(OSError):
+                it = os.stat(folder / f"{plan_id}{ENDING}")
+                found.append((it.st_dev, it.st_ino, it.st_size, it.st_mtime_ns))
+        return tuple(found)
+
+    def _read(self, plan_id: str) -> list[JournalEntry]:
         found: list[JournalEntry] = []
         for folder in (self.folder / DONE, self.folder):
             try:

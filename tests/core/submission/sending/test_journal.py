@@ -118,6 +118,20 @@ def append_many(root: Path, who: int) -> None:
         Journal(root).append([entry(f"t-{who}-{number}", JobStep.SENDING, detail="x" * 5000)])
 
 
+def test_entries_that_are_kept_in_memory_follow_what_others_write(tmp_path: Path) -> None:
+    journal, other = Journal(tmp_path), Journal(tmp_path)
+    entries = [entry(f"t-{number}", JobStep.PLANNED) for number in range(3)]
+    journal.append(entries[:1])
+    journal.entries(PLAN).clear()  # the caller's own list
+    assert journal.entries(PLAN) == entries[:1]
+    other.append(entries[1:])
+    assert journal.entries(PLAN) == entries
+    other.put_away(PLAN)
+    assert journal.entries(PLAN) == entries
+    other.append(entries[:1])
+    assert journal.entries(PLAN) == [*entries, entries[0]]
+
+
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     writers = [context.Process(target=append_many, args=(tmp_path, who)) for who in range(4)]
