@@ -79,6 +79,7 @@ need_test_packages() {
     command -v rsync >/dev/null || missing="$missing rsync"
     command -v tmux >/dev/null || missing="$missing tmux"
     command -v strace >/dev/null || missing="$missing strace"
+    command -v systemd-analyze >/dev/null || missing="$missing systemd"
     [ -x /usr/sbin/slurmdbd ] || missing="$missing slurmdbd"
     [ -x /usr/sbin/mariadbd ] || missing="$missing mariadb-server-core"
     a_file_is /usr/lib/*/slurm-wlm/accounting_storage_mysql.so ||

@@ -218,7 +218,7 @@ _PARTS = (
     _Part(
         "messages.notify",
         "add_notify",
-        {"notify": "messages about your studies (mail, chat, terminal): list and test the channels"},
+        {"notify": "messages by mail, chat or terminal about your studies: list and test them"},
     ),
     _Part(
         "usage.parser",

@@ -246,8 +246,8 @@ WORDS = (
 WITH_HELP = (
     "", "show", "show status", "show directories", "show jobs", "show cluster", "show launchers",
     "init", "scan", "clean", "doctor", "demo", "completion", "plan", "submit", "pack", "queue",
-    "logs", "cancel", "hold", "release", "retry", "run", "usage", "history", "notify", "report",
-    "mirror", "explain", "mapping", "mapping lint", "mapping format", "mapping test",
+    "logs", "cancel", "hold", "release", "retry", "run", "projects", "usage", "history", "notify",
+    "report", "mirror", "explain", "mapping", "mapping lint", "mapping format", "mapping test",
     "mapping show", "mapping trust", "mapping schema", "network", "network init", "network check",
     "network show", "network make", "network run", "network stop", "network limits",
     "network runs", "network retry", "network redo", "network cancel", "network retire",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -60,33 +59,30 @@ def test_each_folder_has_its_own_unit() -> None:
     assert service_path(Path("/s"), {"XDG_CONFIG_HOME": "/c"}).parent == Path("/c/systemd/user")
 
 
-def verify(unit: Path, tmp_path: Path) -> str:
-    """Return the complaints of systemd about a unit."""
-    program = shutil.which("systemd-analyze")
-    if program is None:
-        pytest.skip("no systemd-analyze on this machine")
+def verify(unit: Path, tmp_path: Path) -> list[str]:
+    """Return the complaints of systemd about a unit; those about the machine's own are left out."""
     runtime = tmp_path / "runtime"
     runtime.mkdir(mode=0o700)
     environment = os.environ | {"XDG_RUNTIME_DIR": str(runtime), "LC_ALL": "C.UTF-8"}
     environment["SYSTEMD_UNIT_PATH"] = f"{unit.parent}:"
     done = subprocess.run(
-        [program, "--user", "--man=no", "verify", str(unit)],
+        ["systemd-analyze", "--user", "--man=no", "verify", str(unit)],
         capture_output=True,
         text=True,
         timeout=60,
         env=environment,
     )
-    return done.stderr
+    return [line for line in done.stderr.splitlines() if unit.name in line]
 
 
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / service_name(HARD)
     unit.write_text(service_unit(HARD, ["rowtui", "run", "%n", "$x"], {"PATH": "/a b:/%h:/\\"}))
-    assert verify(unit, tmp_path) == ""
+    assert verify(unit, tmp_path) == []
 
 
 def test_systemd_reads_the_word_that_was_quoted(tmp_path: Path) -> None:
     unit = tmp_path / "hard.service"
     unit.write_text(f"[Service]\nType=oneshot\nExecStart={quoted_word(str(HARD))}\n")
     # systemd refuses to run a program of this name, and names it as it was read
-    assert f": {HARD}\n" in verify(unit, tmp_path)
+    assert any(line.endswith(f": {HARD}") for line in verify(unit, tmp_path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import stat
 from collections.abc import AsyncGenerator
@@ -255,9 +256,13 @@ async def test_what_arrived_of_another_file_is_not_continued(way: Way) -> None:
 
 def children() -> list[str]:
     """The programs that this process has started and that still run."""
-    tasks = [task / "children" for task in Path("/proc/self/task").iterdir()]
-    pids = " ".join(task.read_text() for task in tasks).split()
-    return [Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids]
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # this thread, or a child, ends meanwhile
+            for pid in (task / "children").read_text().split():
+                with contextlib.suppress(OSError):
+                    found.append(Path(f"/proc/{pid}/comm").read_text().strip())
+    return found
 
 
 @EACH
