@@ -26,6 +26,7 @@ from rowtui.core.runs.execution.execution import (
     PILOT,
     ExecutionError,
     ExecutionPlugin,
+    LookPause,
     Resting,
     RoundWork,
 )
@@ -55,17 +56,17 @@ if TYPE_CHECKING:
 
 _IDLE_LOOKS = 2
 _ROUNDS = 100  # at most, one after another without a poll between them
-LOOK_SECONDS = 1.0  # the longest wait between two polls while no change is announced
+LOOK_SECONDS = 1.0  # the shortest wait between two looks while no change is announced
 
 
 @dataclass
 class Autopilot:
     """Drive one run. `ask` gets the plan and the reasons why the user must confirm it.
 
-    `by_step`: ask before every plan. `look_seconds`: the longest wait between polls, in seconds.
-    `turn`: the lock held while the project's records are used. `ask_queues`: polls the schedulers
-    and records their answers, if another component polls them as well. `policy`: which failed jobs
-    are submitted again, and with which change.
+    `by_step`: ask before every plan. `look_seconds`: the shortest wait between two looks. `turn`:
+    the lock held while the project's records are used. `ask_queues`: polls the schedulers and
+    records their answers, if another component polls them as well. `policy`: which failed jobs are
+    submitted again, and with which change.
     """
 
     running: OpenRun
@@ -110,6 +111,7 @@ class Autopilot:
             yield AutopilotMessage(MessageKind.PROBLEM, stale)
         changes = Changes(project)
         listening = asyncio.create_task(self._listen(changes))
+        pause = LookPause(running.run, self._changed, self.look_seconds)
         try:
             while not self._stop.is_set():
                 self._changed.clear()
@@ -144,8 +146,7 @@ class Autopilot:
                     why = "; ".join(self._blocked) or "nothing is eligible and nothing runs"
                     yield self._paused(why)
                     return
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), self.look_seconds)
+                await pause.wait(idle=self._is_idle(happened), until=self.retries.due_at)
         finally:
             changes.close()
             listening.cancel()
@@ -347,6 +348,11 @@ class Autopilot:
         waits = waits or self.retries.due_at is not None
         self._idle = 0 if waits else self._idle + 1
         return self._idle >= _IDLE_LOOKS
+
+    def _is_idle(self, happened: Happened) -> bool:
+        """Return whether all that is left to do is to wait for submitted jobs."""
+        busy = self._sent or happened or self._blocked or self.resting.will_be_tried or self._waits
+        return not busy and self.ask_queues is None
 
     def _over(self) -> AutopilotMessage:
         lost = self.running.finish()

@@ -26,7 +26,7 @@ from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.retry_policy import RetryPolicy, end_of_log
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
-from rowtui.core.runs.execution.execution import LONGEST_SECONDS
+from rowtui.core.runs.execution.execution import LONGEST_SECONDS, LookPause
 from rowtui.core.runs.execution.open_work import OpenWork, open_work, plan_retries
 from rowtui.core.runs.execution.permission import permitted_part
 from rowtui.core.runs.execution.rounds import Ask, AutopilotMessage, MessageKind
@@ -65,9 +65,6 @@ if TYPE_CHECKING:
     from rowtui.core.workflow.model import Action
 
 LOOK_SECONDS = 1.0
-LONGEST_LOOKS = 60
-"""The longest wait between two looks at an unchanged project, in multiples of the shortest."""
-
 _IDLE_LOOKS = 2
 
 
@@ -75,9 +72,8 @@ _IDLE_LOOKS = 2
 class ProjectRun:
     """One run of the actions that match `pattern`. `ask`: see `Ask`; None pauses the run instead.
 
-    `look_seconds`: the shortest wait between two looks; while nothing changes, it doubles up to
-    `LONGEST_LOOKS` times as much. A change of the project on disk ends it. `failures_in_a_row`
-    counts failed jobs that no rule retries, since the last good one. Only `drive` is asynchronous.
+    `look_seconds`: the shortest wait between two looks. `failures_in_a_row` counts failed jobs that
+    no rule retries, since the last good one. Only `drive` is asynchronous.
     """
 
     project: Project
@@ -93,13 +89,11 @@ class ProjectRun:
     _rest: float = 0.0  # seconds to wait after a submission that failed
     _rest_until: float = 0.0
     _idle: int = 0
-    _pause: float = 0.0  # seconds until the next look
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         """Read the journal. Raises: RowtuiError."""
-        self._pause = self.look_seconds
         for event in self.run.events():
             if isinstance(event, PlanSubmitted):
                 self._tokens.update(event.jobs)
@@ -166,12 +160,13 @@ class ProjectRun:
     async def _turns(self) -> AsyncGenerator[AutopilotMessage, None]:
         resting: object = None  # what the last look saw, if there was nothing to do but to wait
         later: float | None = None
+        pause = LookPause(self.run, self._changed, self.look_seconds)
         while not self._stop.is_set():
             self._changed.clear()
             await self._look()
             seen = await asyncio.to_thread(self._seen)
             if seen == resting and (later is None or time.time() < later):
-                await self._wait(later)
+                await pause.wait(idle=True, until=later)
                 continue
             happened = await asyncio.to_thread(self._take_ends)
             if happened is not None:
@@ -202,22 +197,7 @@ class ProjectRun:
             later = work.later
             idle = work.running and not (sent or happened or rests or work.fresh or work.again)
             resting = seen if idle else None
-            if not idle:
-                self._pause = self.look_seconds
-            await self._wait(later)
-
-    async def _wait(self, later: float | None) -> None:
-        """Wait until the project changes, a retry is due, or it is time for another look."""
-        end = time.monotonic() + self._pause
-        if later is not None:
-            end = min(end, time.monotonic() + max(self.look_seconds, later - time.time()))
-        self._pause = min(2 * self._pause, LONGEST_LOOKS * self.look_seconds)
-        events = self.run.stamp()
-        while (left := end - time.monotonic()) > 0 and self.run.stamp() == events:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), min(left, self.look_seconds))
-                self._pause = self.look_seconds
-                return
+            await pause.wait(idle=bool(idle), until=later)
 
     def _seen(self) -> tuple[object, ...]:
         """Return what decides about open work; equal until a record or the workflow changes."""
