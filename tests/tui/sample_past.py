@@ -10,6 +10,7 @@ from rowtui.core.clusters.schedulers.measured import Used
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.past import PastRequest, PastView, past_view
 from rowtui.core.usage.store import UsageColumns, UsageStore
+from rowtui.core.usage.table import UsageRow, usage_table
 
 KINDS = (
     UsageKind("equilibrate", "alpha", "cpu", "jane", 1, 4, 0, 2048, 3600),
@@ -56,3 +57,6 @@ class SamplePast:
         if self.past_error is not None:
             raise self.past_error
         return past_view(self.past_jobs or UsageColumns(b"", b""), asked, self.now)
+
+    async def past_used(self) -> tuple[UsageRow, ...]:
+        return tuple(usage_table(self.past_jobs or UsageColumns(b"", b"")))

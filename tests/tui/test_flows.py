@@ -11,6 +11,7 @@ from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine
+from tests.tui.sample_past import columns_of, ended_jobs
 
 
 async def test_from_status_to_a_followed_job_and_out() -> None:
@@ -315,3 +316,10 @@ async def test_sorting_by_a_heading_keeps_the_cursor_on_its_job() -> None:
         await hand.press("O")
         await hand.sees("▼")
         assert table.cursor_key == before
+
+
+async def test_the_status_shows_what_the_jobs_of_an_action_used() -> None:
+    engine = SampleEngine()
+    engine.past_jobs = columns_of(ended_jobs(engine.now))
+    async with opened(engine, size=(160, 45)) as hand:
+        await hand.sees("CPU used", "used       CPU 25%, time 98%  of what ")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from typing import TYPE_CHECKING
 
 from rowtui.core.usage.past import PastRequest, PastView, past_view
+from rowtui.core.usage.table import UsageRow, usage_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rowtui.core.project.project import Project
     from rowtui.core.usage.store import UsageColumns
-
-Stamp = tuple[tuple[str, int, int], ...]
 
 
 class PastWork:
@@ -28,24 +26,26 @@ class PastWork:
         self._store = project.usage.store
         self._now = now
         self._turn = asyncio.Lock()
-        self._known: tuple[Stamp, UsageColumns] | None = None
+        self._known: tuple[object, UsageColumns] | None = None
 
     async def view(self, asked: PastRequest) -> PastView:
         """Return what ran when. Raises: RowtuiError."""
         async with self._turn:
             return await asyncio.to_thread(self._view, asked)
 
+    async def used(self) -> tuple[UsageRow, ...]:
+        """Return what the jobs of each action used. Raises: RowtuiError."""
+        async with self._turn:
+            return await asyncio.to_thread(self._used)
+
     def _view(self, asked: PastRequest) -> PastView:
-        stamp = self._stamp()
+        return past_view(self._columns(), asked, self._now())
+
+    def _used(self) -> tuple[UsageRow, ...]:
+        return tuple(usage_table(self._columns())) if self._store.stamp() else ()
+
+    def _columns(self) -> UsageColumns:
+        stamp = self._store.stamp()
         if self._known is None or self._known[0] != stamp:
             self._known = stamp, self._store.columns()
-        return past_view(self._known[1], asked, self._now())
-
-    def _stamp(self) -> Stamp:
-        """Return the names, sizes and times of the files of the records."""
-        found = []
-        with contextlib.suppress(OSError):
-            for path in sorted(self._store.folder.iterdir()):
-                stat = path.stat()
-                found.append((path.name, stat.st_size, stat.st_mtime_ns))
-        return tuple(found)
+        return self._known[1]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.text import plural
 from rowtui.tui.widgets.cells import Bar, FirstThatFits, Number, line
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.short_text import JOB_MARKS, cost_forms
@@ -12,6 +13,7 @@ from rowtui.tui.widgets.short_text import JOB_MARKS, cost_forms
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
     from rowtui.core.project.views.views import JobsView
+    from rowtui.core.usage.table import UsageRow
     from rowtui.tui.widgets.cells import Cell, Line
 
 COUNTS = ("completed", "submitted", "eligible", "waiting")
@@ -19,8 +21,13 @@ ENDED = ("failed", "not_reached", "cancelled")
 """The ends of the last job of eligible directories: beside the counts, never added to them."""
 
 
-def action_columns(actions: Sequence[ActionSummary]) -> tuple[TableColumn, ...]:
-    """Return the columns of the status table; the first is as wide as the longest name needs."""
+def action_columns(
+    actions: Sequence[ActionSummary], used: Mapping[str, UsageRow]
+) -> tuple[TableColumn, ...]:
+    """Return the columns of the status table; the first is as wide as the longest name needs.
+
+    `used`: what the jobs of an action used, where that is known.
+    """
     longest = max((len(action.name) for action in actions), default=6)
     widest = {
         name: max((len(f"{getattr(action, name):,}") for action in actions), default=1)
@@ -47,12 +54,13 @@ def action_columns(actions: Sequence[ActionSummary]) -> tuple[TableColumn, ...]:
         counting("failed", "Fail", 1),
         *((counting("not_reached", "NotR", 4),) if is_any("not_reached") else ()),
         *((counting("cancelled", "Canc", 4),) if is_any("cancelled") else ()),
+        *((TableColumn("used", "CPU used", 4, 8, "right", 5, short="CPU"),) if used else ()),
         TableColumn("cost", "Remaining", 10, 12, "right", 3, short="Left"),
         TableColumn("progress", "Progress", 10, 14, priority=2, grow=1),
     )
 
 
-def action_cells(action: ActionSummary) -> dict[str, Cell]:
+def action_cells(action: ActionSummary, used: UsageRow | None = None) -> dict[str, Cell]:
     """Return one row of the status table."""
     name = line((action.name, "warning" if action.problem else ""))
     if action.problem:
@@ -62,6 +70,8 @@ def action_cells(action: ActionSummary) -> dict[str, Cell]:
         value = getattr(action, count)
         style = count if count in COUNTS or count == "failed" else "warning"
         cells[count] = Number(value, style if value else "faint")
+    share = None if used is None else used.cpu_share
+    cells["used"] = line(("–", "faint") if share is None else f"{share:.0%}")
     cells["cost"] = FirstThatFits(tuple(line(form) for form in cost_forms(action.remaining_cost)))
     cells["progress"] = Bar(action.completed, action.submitted, action.total)
     return cells
@@ -84,7 +94,7 @@ def changed_counts(old: ProjectSnapshot | None, new: ProjectSnapshot) -> frozens
     return frozenset(found)
 
 
-def action_detail(action: ActionSummary) -> list[Line]:
+def action_detail(action: ActionSummary, used: UsageRow | None = None) -> list[Line]:
     """Return an action's settings in workflow.toml, and its state; the most useful lines first."""
     lines = []
     if action.problem:
@@ -96,9 +106,20 @@ def action_detail(action: ActionSummary) -> list[Line]:
     lines.append(
         _field("remaining", str(action.remaining_cost) if action.remaining_cost else "nothing")
     )
+    if (words := used_words(used)) and used is not None:
+        basis = f"  of what {plural(used.jobs, 'job')} requested"
+        lines.append(_field("used", words, (basis, "dim")))
     lines.append(_field("products", ", ".join(action.products) or "none: it never completes"))
     lines.append(_field("after", ", ".join(action.previous_actions) or "nothing"))
     return lines
+
+
+def used_words(used: UsageRow | None) -> str:
+    """Return `CPU 42%, memory 61%, time 12%`: means of what was used; "" if nothing is known."""
+    if used is None:
+        return ""
+    shares = (("CPU", used.cpu_share), ("memory", used.memory_share), ("time", used.wall_share))
+    return ", ".join(f"{name} {share:.0%}" for name, share in shares if share is not None)
 
 
 def first_line(text: str) -> str:

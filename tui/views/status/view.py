@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.groups.model import Status
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import FILTERS
+from rowtui.tui.shell.work import start
 from rowtui.tui.views.queue.jobs import jobs_in_brief
 from rowtui.tui.views.status.needs import COLUMNS as NEEDS_COLUMNS
 from rowtui.tui.views.status.needs import (
@@ -22,6 +24,7 @@ from rowtui.tui.views.status.status import (
     action_columns,
     action_detail,
     job_counts,
+    used_words,
 )
 from rowtui.tui.views.status.steps import NeedSteps
 from rowtui.tui.widgets.cells import bars, line
@@ -35,10 +38,15 @@ from textual.containers import Vertical
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ActionSummary
     from rowtui.core.project.views.views import JobsView
+    from rowtui.core.usage.table import UsageRow
     from rowtui.tui.views.status.needs import (
         NeedItem,
     )
     from rowtui.tui.widgets.cells import Line
+
+
+AGAIN_SECONDS = 20.0
+"""Seconds between two requests for what the jobs of each action used."""
 
 
 # The last day of an action
@@ -81,6 +89,8 @@ class StatusView(NeedSteps):
     def __init__(self) -> None:
         super().__init__()
         self._needs: list[NeedItem] = []
+        self._used: dict[str, UsageRow] = {}
+        self._used_at = -AGAIN_SECONDS  # when the used amounts were asked for
 
     def body(self) -> ComposeResult:
         """Compose actions and detail on the left, and the needs on the right (or below)."""
@@ -106,8 +116,8 @@ class StatusView(NeedSteps):
         else:
             table.empty = line(("Reading the project…", "dim"))
         table.show(
-            ListRows(actions, _key, lambda _, action: action_cells(action)),
-            action_columns(actions),
+            ListRows(actions, _key, lambda _, it: action_cells(it, self._used.get(it.name))),
+            action_columns(actions, self._used),
             stale=session.stale,
         )
         if session.action is not None:
@@ -125,6 +135,7 @@ class StatusView(NeedSteps):
         set_titles(table, "Workflow", ", ".join(said))
         self._show_detail()
         self._show_needs()
+        self._ask_used()
         self._show_pace()
         self._show_jobs()
         activity = self.query_one("#activity", Panel)
@@ -140,6 +151,24 @@ class StatusView(NeedSteps):
         )
         set_titles(activity, "Activity", "@ all of it")
 
+    def _ask_used(self) -> None:
+        """Ask, not often, what the jobs of each action used."""
+        now = monotonic()
+        if self.session.snapshot is not None and now - self._used_at >= AGAIN_SECONDS:
+            self._used_at = now
+            start(self, self._read_used, "used", exclusive=True)
+
+    async def _read_used(self) -> None:
+        try:
+            rows = await self.session.engine.past.used()
+        except Exception:  # an old recording, damaged records, or an engine that was lost
+            return
+        used = {row.name: row for row in rows if used_words(row)}
+        if used != self._used:
+            self._used = used
+            if self.ready:
+                self.show_body()
+
     def _show_detail(self) -> None:
         action, need = self.session.action, self.session.need
         detail = self.query_one("#detail", Panel)
@@ -151,7 +180,8 @@ class StatusView(NeedSteps):
             detail.show([])
             set_titles(detail, "Action")
             return
-        detail.show(action_detail(action), stale=self.session.stale)
+        shown = action_detail(action, self._used.get(action.name))
+        detail.show(shown, stale=self.session.stale)
         set_titles(detail, action.name, "Enter groups")
 
     def _show_pace(self) -> None:

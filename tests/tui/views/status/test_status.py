@@ -31,7 +31,7 @@ def test_every_state_has_a_glyph_a_word_and_a_colour() -> None:
 
 async def test_a_row_has_a_cell_for_every_column() -> None:
     snapshot = await SampleEngine().refresh()
-    columns = {column.id for column in action_columns(snapshot.actions)}
+    columns = {column.id for column in action_columns(snapshot.actions, {})}
     assert all(columns <= set(action_cells(action)) for action in snapshot.actions)
 
 
