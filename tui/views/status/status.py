@@ -54,7 +54,7 @@ def action_columns(
         counting("failed", "Fail", 1),
         *((counting("not_reached", "NotR", 4),) if is_any("not_reached") else ()),
         *((counting("cancelled", "Canc", 4),) if is_any("cancelled") else ()),
-        *((TableColumn("used", "CPU used", 4, 8, "right", 5, short="CPU"),) if used else ()),
+        *((TableColumn("used", "CPU used", 5, 8, "right", 5, short="CPU %"),) if used else ()),
         TableColumn("cost", "Remaining", 10, 12, "right", 3, short="Left"),
         TableColumn("progress", "Progress", 10, 14, priority=2, grow=1),
     )
