@@ -108,8 +108,9 @@ async def look_around(hand: Hand[Any]) -> list[str]:
     await hand.sees("eligible")
     await hand.rests()
     texts = []
-    for key in ("2", "6", "1"):
+    for key, last in (("2", "T1.0-rho0.8-s5"), ("6", "Resources"), ("1", "the worst first")):
         await hand.press(key)
+        await hand.sees(last)  # an answer that is on its way draws nothing for a while
         await hand.rests()
         texts.append(hand.text())
     return texts
