@@ -42,6 +42,8 @@ def action_columns(
             name, title, least, ideal, "right", priority, short=short, family="counts"
         )
 
+    measured = any(row.cpu_share is not None for row in used.values())
+
     def is_any(name: str) -> bool:
         return any(getattr(action, name) for action in actions)
 
@@ -54,7 +56,7 @@ def action_columns(
         counting("failed", "Fail", 1),
         *((counting("not_reached", "NotR", 4),) if is_any("not_reached") else ()),
         *((counting("cancelled", "Canc", 4),) if is_any("cancelled") else ()),
-        *((TableColumn("used", "CPU used", 5, 8, "right", 5, short="CPU %"),) if used else ()),
+        *((TableColumn("used", "CPU used", 5, 8, "right", 5, short="CPU %"),) if measured else ()),
         TableColumn("cost", "Remaining", 10, 12, "right", 3, short="Left"),
         TableColumn("progress", "Progress", 10, 14, priority=2, grow=1),
     )
