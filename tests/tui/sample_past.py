@@ -59,4 +59,4 @@ class SamplePast:
         return past_view(self.past_jobs or UsageColumns(b"", b""), asked, self.now)
 
     async def past_used(self) -> tuple[UsageRow, ...]:
-        return tuple(usage_table(self.past_jobs or UsageColumns(b"", b"")))
+        return tuple(usage_table(self.past_jobs)) if self.past_jobs else ()

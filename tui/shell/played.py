@@ -78,7 +78,7 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
     spans: list[str | tuple[str, str]] = [(" Next: ", "title")]
     for key, text in steps:
         spans += [(key, "key"), (f" {text}   " if key else f"{text} ", "")]
-    return line(*spans, ("! hide", "dim"))
+    return line(*spans, ("I hide", "dim"))
 
 
 def _in_the_network(session: Session) -> list[tuple[str, str]]:
