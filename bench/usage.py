@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.recommend import right_sizes
 from rowtui.core.usage.store import UsageStore
@@ -49,7 +50,9 @@ def jobs(count: int) -> Iterator[JobUsage]:
         )  # fmt: skip
         reason = "out of memory" if draw.random() < 0.03 else ""
         at = 1_780_000_000 + number // 3
-        yield JobUsage(token, kinds[plan % 3], number, 4, reason, 0, at - 4000, at, used, True)
+        yield JobUsage(
+            token, kinds[plan % 3], number, 4, read_old_end(0, reason, at), at - 4000, used, True
+        )
 
 
 def stored(root: Path, count: int) -> None:

@@ -16,7 +16,8 @@ from rowtui.core.runs.directories.trash import trashes as trashes_of
 from rowtui.core.runs.store import RunStore
 from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import JobStep
-from rowtui.core.submission.sending.journal import Journal, job_records
+from rowtui.core.submission.sending.job_records import job_records
+from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.workflow.find import find_project
 from rowtui.core.workflow.load import load_workflow
 from rowtui.tui.commands.command import GROUP_STATUSES, TITLES

@@ -7,6 +7,7 @@ the recorded state.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output
@@ -20,6 +21,8 @@ from rowtui.core.state.records import forget
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import directories as to
+    from rowtui.core.project.project import Project
+    from rowtui.core.submission.plan.model import JournalEntry
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -47,6 +50,19 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.warn("No actions scanned.")
     say_notices(project, out)
     return 0
+
+
+def _close(project: Project, entry: JournalEntry) -> str:
+    """Keep a job from ever beginning; return "", or who began it, or why that is unknown."""
+    from rowtui.core.submission.sending.fence import abandon
+
+    try:
+        if project.connections.known(entry.cluster) is None:
+            return abandon(project.root, entry.token)
+        access = project.wait(project.connections.access(entry.cluster))
+        return project.wait(access.site.abandon(entry.token)) if access else "unreachable"
+    except (RowtuiError, OSError) as error:
+        return str(error) or "unreachable"
 
 
 def _print_json(report: ScanReport, out: Output) -> None:
@@ -87,10 +103,12 @@ def clean(args: argparse.Namespace, out: Output) -> int:
     )
     if submitted:
         from rowtui.core.messages.record import MessageRecord
-        from rowtui.core.submission.reconcile.ending import remove_traces
+        from rowtui.core.submission.reconcile.clean import remove_traces
         from rowtui.core.submission.reconcile.open_jobs import forget_open
 
-        forget_open(project.root)
+        if kept := forget_open(project.root, partial(_close, project)):
+            jobs = "1 job has" if kept == 1 else f"{kept:,} jobs have"
+            out.warn(f"{jobs} begun, or cannot be reached: their directories stay submitted.")
         remove_traces(project.root)
         MessageRecord(project.root).remove()
     if args.usage:

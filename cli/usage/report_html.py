@@ -82,8 +82,8 @@ def _figures(source: ReportSource) -> Iterator[str]:
     total, cost = source.found.total, source.found.cost_total
     if total is None:
         return
-    failed = total.jobs - total.ended_well
-    shown = [("Jobs", count(total.jobs), ""), ("Failed", count(failed), "bad" if failed else "")]
+    failed = ("Failed", count(total.failed), "bad" if total.failed else "")
+    shown = [("Jobs", count(total.jobs), ""), failed]
     shown.append(("CPU-hours charged", hours(total.charged_cpu_hours), ""))
     if total.charged_gpu_hours:
         shown.append(("GPU-hours charged", hours(total.charged_gpu_hours), ""))

@@ -98,7 +98,7 @@ def _runs(found: UsageReport) -> Iterator[str]:
     begin = min(it.job.submitted_at or it.start for it in bars)
     scale = (_WIDTH - _LEFT - 12) / max(found.last - begin, 1.0)
     longest = max(bars, key=lambda it: it.end - it.start)
-    failed = sum(bool(it.job.reason) for it in bars)
+    failed = sum(it.job.end.outcome.failed for it in bars)
     label = (
         f"The runs of {plural(len(bars), 'job')} from {when(begin)} to {when(found.last)}; the "
         f"longest took {clock(longest.end - longest.start)}; {count(failed)} did not end well."
@@ -118,7 +118,7 @@ def _run(it: JobBar, y: float, row: float, begin: float, scale: float) -> Iterat
     job = it.job
     x, end = (_LEFT + (at - begin) * scale for at in (it.start, it.end))
     middle = y + row / 2
-    state = visible(job.reason) or "completed"
+    state = visible(job.end.cause) or "completed"
     name = visible(job.kind.action)
     where = visible(job_label(job.job_id, job.token) or NO_ID)
     title = f"{name}, job {where}: {clock(it.end - it.start)}, {state}"
@@ -126,9 +126,9 @@ def _run(it: JobBar, y: float, row: float, begin: float, scale: float) -> Iterat
     if job.submitted_at and it.start > job.submitted_at:
         sent = _LEFT + (job.submitted_at - begin) * scale
         yield f'<path class="axis" d="M{sent:.1f} {middle:.1f}H{x:.1f}"/>'
-    kind = "failed" if job.reason else "well"
+    kind = "well" if job.end.outcome.good else "failed"
     yield _rect(kind, x, y + row * 0.15, end - x, row * 0.7)
-    if job.reason:
+    if not job.end.outcome.good:
         yield f'<text class="failed" x="{end + 2:.1f}" y="{middle + 4:.1f}">×</text>'
     if row > 10:
         label = f"{where} {name}"

@@ -72,8 +72,7 @@ def sentences(source: ReportSource) -> Iterator[str]:
         charged = Cost(total.charged_cpu_hours, total.charged_gpu_hours)
         yield (
             f"{plural(total.jobs, 'job')} ended between {when(found.first)} and "
-            f"{when(found.last)}: {count(total.ended_well)} well, "
-            f"{count(total.jobs - total.ended_well)} not."
+            f"{when(found.last)}: {total.outcomes}."
         )
         yield (
             f"They were charged {full_cost(charged)} "

@@ -28,6 +28,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import carbon, count, energy, hours, memory, money, plural, visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
 from rowtui.core.submission.plan.model import NO_ID, job_label
+from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.usage.costs import (
     JobCosts,
     MoneySum,
@@ -184,7 +185,7 @@ def _table(columns: UsageColumns, by: str, out: Output) -> Iterator[str]:
 
 def _cells(row: UsageRow) -> Row:
     jobs, failed, *rest = row_texts(row)
-    style = "red bold" if row.jobs > row.ended_well else ""
+    style = "red bold" if row.failed else ""
     return [row.name, jobs, TableCell(failed, style), *rest]
 
 
@@ -194,7 +195,7 @@ def row_texts(row: UsageRow) -> list[str]:
     """
     return [
         count(row.jobs),
-        count(row.jobs - row.ended_well),
+        count(row.failed),
         hours(row.charged_cpu_hours),
         _percent(row.cpu_share),
         _kib(row.memory_median),
@@ -230,7 +231,7 @@ def _job_lines(job: JobUsage, out: Output) -> Iterator[str]:
         + (f", node {used.node}" if used.node else "")
         + (f", attempt {kind.attempt}" if kind.attempt > 1 else "")
     )
-    yield f"  ended    {_when(job.ended_at)}, {visible(job.reason) or 'completed'}"
+    yield f"  ended    {_when(job.ended_at)}, {visible(job.end.cause) or 'completed'}"
     yield "  " + _line("time", _clock(used.wall), _share(used.wall, kind.walltime_seconds),
                        _clock(kind.walltime_seconds), used.wall_by)  # fmt: skip
     cpus = plural(kind.cpus, "CPU")
@@ -259,9 +260,9 @@ def _job_lines(job: JobUsage, out: Output) -> Iterator[str]:
 
 def _reached(job: JobUsage, limit: int) -> bool:
     """Whether a job was killed for its memory: some schedulers only report the signal."""
-    if job.reason == "out of memory":
+    if job.end.outcome is JobOutcome.OUT_OF_MEMORY:
         return True
-    return "signal KILL" in job.reason and (job.used.memory or 0) >= 0.95 * limit
+    return job.end.signal == "KILL" and (job.used.memory or 0) >= 0.95 * limit
 
 
 def _line(name: str, used: str, share: str, of: str, by: MeasuredBy) -> str:

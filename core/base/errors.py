@@ -58,6 +58,17 @@ class WorkflowError(InvalidFileError):
     """workflow.toml is invalid."""
 
 
+class NotSavedError(RowtuiError):
+    """Something could not be written. Previously saved data is intact.
+
+    `forbidden`: this user may not write there, or the file system is read-only.
+    """
+
+    def __init__(self, message: str, hint: str, *, forbidden: bool = False) -> None:
+        super().__init__(message, hint)
+        self.forbidden = forbidden
+
+
 class NoProjectError(RowtuiError):
     """There is no workflow.toml here or in any parent folder."""
 

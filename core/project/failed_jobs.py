@@ -21,12 +21,13 @@ from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.mapping.engine.resubmit import JobEnd
 from rowtui.core.state.model import LastEnd, bit_set, positions
 from rowtui.core.submission.plan.model import JobRecord, PlannedJob
-from rowtui.core.submission.reconcile.ending import (
+from rowtui.core.submission.plan.outcome import (
     CANCELLED,
     LOST,
     NODE_FAILED,
     NOT_BEGUN,
     OUT_OF_MEMORY,
+    PREEMPTED,
     TIME_LIMIT,
 )
 from rowtui.core.workflow.model import Action
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 _LOST_NODE = frozenset({NODE_FAILED, LOST})
-_EXPLAINED = _LOST_NODE | {CANCELLED, OUT_OF_MEMORY, TIME_LIMIT}
+_EXPLAINED = _LOST_NODE | {CANCELLED, OUT_OF_MEMORY, PREEMPTED, TIME_LIMIT}
 
 
 class ChosenFailures(NamedTuple):

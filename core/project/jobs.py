@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.polling.poll import Polled
 from rowtui.core.clusters.schedulers.base import (
@@ -26,9 +26,9 @@ from rowtui.core.clusters.schedulers.base import (
     token_in_queue,
 )
 from rowtui.core.project.queue.queues import Answers, Queues
+from rowtui.core.project.scan import look_at_ended
 from rowtui.core.project.views.logs import LocalLog, Log, RemoteLog, read_log_end
 from rowtui.core.project.views.views import JobsView, JobView, LogTail
-from rowtui.core.state.store.store import NotSavedError
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import (
@@ -39,10 +39,12 @@ from rowtui.core.submission.plan.model import (
     Plan,
     PlannedJob,
 )
-from rowtui.core.submission.reconcile.ending import scheduler_word, state_of
+from rowtui.core.submission.reconcile.conclude import Completion, concluded
+from rowtui.core.submission.reconcile.ending import OverJob, scheduler_cause, state_of
 from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
-from rowtui.core.submission.sending.journal import Journal, job_records
+from rowtui.core.submission.sending.job_records import job_records
+from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.release_held import SendingProgress, Tools
 from rowtui.core.submission.sending.reservations import StoredReservations, without_gone
 from rowtui.core.submission.sending.send import refuse_unknown_jobs
@@ -62,6 +64,8 @@ class Jobs:
     project: Project
     journal: Journal = field(init=False)
     queues: Queues = field(init=False)
+    # by token: jobs that must be sent again, and why, as of the last polls
+    unfinished: dict[str, str] = field(default_factory=dict)
     _plans: dict[str, Plan] = field(default_factory=dict)
     # the input of the cached views, and the views
     _shown: tuple[object, tuple[JobView, ...]] | None = None
@@ -95,28 +99,38 @@ class Jobs:
         return answers
 
     def enter(self, answers: Answers) -> None:
-        """Update the records from the schedulers' answers. Waits for the disk."""
+        """Update the records from the schedulers' answers. Waits for the disk.
+
+        What cannot be saved now, as on a full disk, is found again at the next poll.
+        """
         project = self.project
-        for answer in answers.settled:
-            if answer.message:
-                project.notice(answer.message)
+        for token in {it.token for it in answers.settled}:
+            self.unfinished.pop(token, None)
+        self.unfinished |= {it.token: it.unfinished for it in answers.settled if it.unfinished}
         if answers.any_ended:
             # Jobs stage completions before they end: a completed directory has not failed.
             project.synchronise()
         try:
+            settled = concluded(answers.settled, self._look_at_ended, time.time())
             for snapshot, strangers in answers.gone:
                 self._forget_gone(snapshot, strangers)
             # First what they used: a job whose end is in the journal is not looked at again.
-            if ended := [it.ended for it in answers.settled if it.ended is not None]:
+            if ended := [it.ended for it in settled if it.ended is not None]:
                 self._note_ended(ended)
-            apply_settled(answers.settled, StoredReservations(project.store))
+            apply_settled(settled, StoredReservations(project.store))
         except NotSavedError as error:  # a user without write permission sees the last known state
             project.notice(error.message)
+        else:
+            for message in (it.message for it in settled if it.message):
+                project.notice(message)
         if answers.any_ended:
             project.close()  # Row should not count ended jobs as submitted
         self._use_latest()
         if answers.any_ended and project.messages is not None:
             project.messages.looked()
+
+    def _look_at_ended(self, jobs: Sequence[OverJob]) -> list[Completion]:
+        return look_at_ended(self.project.store, self.project.workflow, jobs)
 
     def _note_ended(self, ended: Collection[FinishedJob]) -> None:
         self.project.usage.note(ended)
@@ -160,6 +174,7 @@ class Jobs:
             # The submission does not wait for clusters that need a login first.
             stop=lambda: any(project.connections.login_needed(name) for name in access),
             search=lambda: self._search_after_loss(access),
+            look=self._look_at_ended,
             on_end=lambda ended: self._note_ended([ended]),
         )
         if project.network is not None:
@@ -335,7 +350,7 @@ def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job])
     if job is not None:
         if state is not job.state and state is JobState.PENDING:
             return JobView(record, state, IN_LANE, nodes=job.nodes)
-        reason = scheduler_word(job)[1] if state.bad else job.reason
+        reason = scheduler_cause(job) if state.bad else job.reason
         return JobView(record, state, reason, job.elapsed, job.limit, job.nodes, job.start_estimate)
     sent = record.submitted_at
     if (

@@ -16,8 +16,6 @@ from rowtui.core.messages.dispatch import Messages, SendingMeans
 from rowtui.core.messages.model import DAY, StudyEvent, StudyEventKind, study_event
 from rowtui.core.messages.settings import DASHBOARD_TERMINAL, load_messages
 from rowtui.core.submission.plan.model import job_label
-from rowtui.core.submission.reconcile.ending import CANCELLED, NOT_BEGUN, NOT_REACHED
-from rowtui.core.submission.sending.fence import without_directory
 from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
 LOGIN_SECONDS = 3600.0  # a login that is lost again within this time is not reported again
 MOST_SEPARATE = 20  # jobs that start or fail in one poll and have an event each
-_NO_FAILURES = (CANCELLED, NOT_BEGUN, NOT_REACHED)
 
 
 def open_messages(
@@ -95,12 +92,12 @@ class ProjectMessages:
     def jobs_ended(self, ended: Iterable[FinishedJob]) -> None:
         """Report failures: the first one of each cause, and each one if the user wants that."""
         every = list(ended)
-        failed = [it for it in every if it.reason and not it.reason.startswith(_NO_FAILURES)]
+        failed = [it for it in every if it.end.outcome.failed]
         self._ended += len(every)
         self._failed += len(failed)
         causes: set[tuple[str, str]] = set()
         for each in failed:
-            cause = (each.job.action, without_directory(each.reason))
+            cause = (each.job.action, each.end.cause)
             if cause in causes:
                 continue
             causes.add(cause)
@@ -115,7 +112,7 @@ class ProjectMessages:
         if not self._messages.wants(StudyEventKind.JOB_FAILED):
             return
         for each in failed[:MOST_SEPARATE]:
-            text = f"{_name(each)} failed: {each.reason}"
+            text = f"{_name(each)} failed: {each.end.sentence}"
             self.event(StudyEventKind.JOB_FAILED, text, f"failed:{each.job.token}", *_lines(each))
         if more := failed[MOST_SEPARATE:]:
             text = f"{plural(len(more), 'more job')} failed"
@@ -198,7 +195,7 @@ def _name(ended: FinishedJob) -> str:
 
 def _lines(ended: FinishedJob) -> list[str]:
     names = ended.job.directories
-    lines = [f"{_name(ended)}: {ended.reason}"]
+    lines = [f"{_name(ended)}: {ended.end.sentence}"]
     if names:
         more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
         lines.append(f"Directories: {', '.join(names[:3])}{more}")

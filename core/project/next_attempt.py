@@ -18,11 +18,12 @@ from rowtui.core.groups.model import JobRequest
 from rowtui.core.project.failed_jobs import FailedGroup
 from rowtui.core.submission.plan.apply_placement import PlacedRequest
 from rowtui.core.submission.plan.make_plan import job_memory_mb
-from rowtui.core.submission.reconcile.ending import (
+from rowtui.core.submission.plan.outcome import (
     CANCELLED,
     LOST,
     NODE_FAILED,
     OUT_OF_MEMORY,
+    PREEMPTED,
     TIME_LIMIT,
     WITHOUT_A_WORD,
 )
@@ -173,6 +174,7 @@ _WORDS = {
     OUT_OF_MEMORY: "ran out of memory",
     TIME_LIMIT: "reached its time limit",
     NODE_FAILED: "lost its node",
+    PREEMPTED: "was preempted",
     LOST: "was lost",
     CANCELLED: "was cancelled",
     WITHOUT_A_WORD: "ended without a word",

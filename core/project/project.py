@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.base.errors import InvalidFileError, NotSavedError, RowtuiError
 from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.status import action_status, chosen_from, with_status
@@ -23,7 +23,7 @@ from rowtui.core.project.planning.statuses import StatusRows, keep_orders, store
 from rowtui.core.project.summary import has_open_journals, unchanged_generation, write_summary
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import State
-from rowtui.core.state.store.store import NotSavedError, Store
+from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Identity, identity_of
 from rowtui.core.workflow.find import find_project
 from rowtui.core.workflow.model import Action, Workflow, workflow_from_json
@@ -328,6 +328,11 @@ class Project(ClusterContext):
         from rowtui.core.project.jobs import Jobs
 
         return Jobs(self)
+
+    @property
+    def unfinished(self) -> Collection[str]:
+        """Return the jobs that must be sent again, and why, as of the last polls, if any."""
+        return self.jobs.unfinished.values() if "jobs" in self.__dict__ else ()
 
     @cached_property
     def usage(self) -> ProjectUsage:

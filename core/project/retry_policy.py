@@ -3,8 +3,8 @@
 Takes `rowtui.toml` in the folder of the project; gives a `RetryPolicy`. Each `[[retry]]` table is a
 rule; the first rule that matches the action, the cause of a failure and the job's log decides.
 Rules of the file come before the default rules: more memory after "out of memory", more time after
-"time limit", the same again after a lost node. Other failures are not retried without a rule,
-because a program that fails for its own reason would fail again.
+"time limit", the same again after a lost node or a preemption. Other failures are not retried
+without a rule, because a program that fails for its own reason would fail again.
 
 A retry happens only within the limits that the user confirmed for a run (`core/runs`).
 """
@@ -37,13 +37,14 @@ from rowtui.core.project.next_attempt import (
     suggested_change,
 )
 from rowtui.core.submission.plan.model import JobRecord
-from rowtui.core.submission.reconcile.ending import (
+from rowtui.core.submission.plan.outcome import (
     LOST,
     NODE_FAILED,
     OUT_OF_MEMORY,
+    PREEMPTED,
     TIME_LIMIT,
+    exit_words,
 )
-from rowtui.core.submission.sending.fence import exit_words
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable
 
@@ -64,11 +65,12 @@ _CAUSES = {
     OUT_OF_MEMORY: (OUT_OF_MEMORY,),
     TIME_LIMIT: (TIME_LIMIT,),
     _NODE: (NODE_FAILED, LOST),
+    PREEMPTED: (PREEMPTED,),
     ANY: (),
 }
 _EXIT = re.compile(r"exit (?:code )?([0-9]{1,3})")
 _KEYS = ("action", "on", "log", "attempts", "memory", "walltime", "cpus", "partition", "wait")
-_HINT = 'causes are "out of memory", "time limit", "node failure", "exit 75" and "any"'
+_HINT = 'causes are "out of memory", "time limit", "node failure", "preempted", "exit 75" and "any"'
 
 
 class RetryRule(NamedTuple):
@@ -114,6 +116,7 @@ DEFAULT_RULES = (
     RetryRule("*", (OUT_OF_MEMORY,), 3, suggested_change(OUT_OF_MEMORY)),
     RetryRule("*", (TIME_LIMIT,), 3, suggested_change(TIME_LIMIT)),
     RetryRule("*", (_NODE,), 3, wait_seconds=60.0),
+    RetryRule("*", (PREEMPTED,), 10),
 )
 
 

@@ -11,19 +11,24 @@ import os
 import time
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.project.disk import compiled_workflow, disk_settings, mended
 from rowtui.core.state.directories import Stamp, StoredDirectories
-from rowtui.core.state.model import DirectorySet, positions
+from rowtui.core.state.model import DirectorySet, among, positions
 from rowtui.core.state.names import flags
-from rowtui.core.state.records import Before, to_positions, with_scanned
+from rowtui.core.state.records import Before, to_positions, with_news, with_scanned
 from rowtui.core.state.row.staging import list_staged, stage_completions
-from rowtui.core.state.store.store import NotSavedError
+from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.state.store.sweep import without_outlived
+from rowtui.core.submission.reconcile.conclude import Completion, not_looked
+from rowtui.core.submission.reconcile.ending import OverJob
+from rowtui.core.workflow.model import Workflow
+from rowtui.core.workspace.completion import can_exist
 from rowtui.core.workspace.list import DirectoryListing, list_workspace
 from rowtui.core.workspace.read import WorkspaceReading, read_directories
 from rowtui.core.workspace.sync import synchronise
@@ -257,3 +262,51 @@ def _take_back(
         if lost:
             project.close()  # update Row's files, so that Row does not use the removed completions
     return lost
+
+
+def look_at_ended(store: Store, workflow: Workflow, jobs: Sequence[OverJob]) -> list[Completion]:
+    """Return which directories of jobs that are over are complete, by records and by products.
+
+    A product of a job that ended by itself is whole, even if the job could not report it, as after
+    a full disk. Such completions are saved. Raises: NotSavedError.
+    """
+    stored = store.load().stored
+    if stored is None:
+        return not_looked(jobs)
+    stored = with_news(store.root, stored)
+    products = {each.name: each.products for each in workflow.actions}
+    table, found = stored.directories.table, list[Completion]()
+    new: dict[str, list[bytes]] = {}
+    for over in jobs:
+        job, wanted = over.job, products.get(over.job.action, ())
+        names = [os.fsencode(name) for name in job.directories]
+        places = table.positions(names)
+        complete = among(
+            stored.state.completed.get(job.action, 0), [at for at in places if at is not None]
+        )
+        there = [index for index, at in enumerate(places) if at is not None]
+        lacking = [index for index in there if places[index] not in complete]
+        looked_at = set(over.evidence._replace(size=len(names)).looked_at) if wanted else ()
+        made = {
+            index
+            for index in lacking
+            if index in looked_at
+            and has_products(workflow.workspace / job.directories[index], wanted)
+        }
+        new.setdefault(job.action, []).extend(names[index] for index in sorted(made))
+        incomplete = tuple(index for index in lacking if index not in made)
+        found.append(Completion(bool(wanted and there), incomplete))
+    if any(new.values()):
+
+        def edit(current: Stored) -> Stored:
+            where = current.directories.table
+            members = {action: where.find(names)[0] for action, names in new.items()}
+            return with_scanned(current, 0, members, replacing=False)
+
+        store.commit(edit)
+    return found
+
+
+def has_products(directory: Path, products: Sequence[str]) -> bool:
+    """Whether a directory has all of these products, by the rule of a scan."""
+    return all(can_exist(it) and os.path.lexists(directory / it) for it in products)

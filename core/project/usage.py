@@ -200,13 +200,11 @@ class ProjectUsage:
                 _kind(planned[record.token], record.user),
                 record.job_id,
                 len(record.directories),
-                record.end_reason,
-                record.exit_code,
+                record.end,
                 record.submitted_at,
-                record.ended_at,
             )
             for record in records
-            if record.token in planned
+            if record.token in planned and record.end is not None
         ]
 
     def _save(self, jobs: list[JobUsage]) -> None:
@@ -255,10 +253,8 @@ def _usage(ended: FinishedJob) -> JobUsage:
         _kind(job, ended.user),
         ended.job_id,
         len(job.directories),
-        ended.reason,
-        ended.exit_code,
+        ended.end,
         ended.submitted_at,
-        ended.ended_at,
         combined(ended.measured),
     )
 

@@ -21,7 +21,6 @@ from rowtui.core.state.model import (
     bit_set,
     positions,
 )
-from rowtui.core.submission.reconcile.ending import NOT_BEGUN
 
 if TYPE_CHECKING:
     from rowtui.core.network.graph.dynamic_graph import Growth
@@ -41,15 +40,16 @@ class Failed(NamedTuple):
 class News(NamedTuple):
     """What the records contain and the graph does not: numbers of jobs.
 
-    `gone`: completed before, and no longer. `back`: no longer submitted, without a failure, so they
-    may be submitted again. `unsaid`: jobs in `back` for which no record gives a reason. `strays`:
-    submitted although the run had given them up.
+    `cancelled`: by the user, outside of the run. `gone`: completed before, and no longer. `back`:
+    no longer submitted, without a failure, so they may be submitted again. `unsaid`: jobs in `back`
+    for which no record gives a reason. `strays`: submitted although the run had given them up.
     """
 
     complete: list[int]
     gone: list[int]
     active: list[int]
     failed: list[Failed]
+    cancelled: list[int]
     back: list[int]
     unsaid: list[int]
     strays: list[int]
@@ -117,7 +117,7 @@ class ObservedStates:
         graph = self._growth.graph
         self._seen.extend(bytes(len(graph) - len(self._seen)))
         self._find(state.directories)
-        news = News([], [], [], [], [], [], [])
+        news = News([], [], [], [], [], [], [], [])
         active: set[int] = set()
         explained: set[int] = set()
         for node, mask in self._masks.items():
@@ -150,12 +150,15 @@ class ObservedStates:
                 explained.add(found)
                 if self._told.get(found) == failure.token or not counts(found, failure.token):
                     continue
-                # A job that did not begin may be submitted again unchanged.
-                not_begun = failure.reason.startswith(NOT_BEGUN)
-                if failure.outcome is not LastOutcome.NOT_REACHED and not not_begun:
-                    self._told[found] = failure.token
+                # A job that was not reached may be submitted again unchanged.
+                if failure.outcome is LastOutcome.NOT_REACHED:
+                    continue
+                self._told[found] = failure.token
+                if failure.outcome is LastOutcome.FAILED:
                     news.failed.append(Failed(found, failure))
-        told = {it.job for it in news.failed} | set(news.complete)
+                elif graph.state(found) not in _GIVEN_UP:
+                    news.cancelled.append(found)
+        told = {it.job for it in news.failed} | {*news.cancelled, *news.complete}
         news.back.extend(job for job in self._active() if job not in active and job not in told)
         news.unsaid.extend(job for job in news.back if job not in explained)
         return news

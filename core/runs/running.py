@@ -27,6 +27,7 @@ from rowtui.core.runs.directories.readiness import (
 )
 from rowtui.core.runs.limits.spending import given_up_of, never_begun, not_sent_events
 from rowtui.core.runs.model import (
+    BY_HAND,
     Cancelled,
     Event,
     Finished,
@@ -232,6 +233,7 @@ class OpenRun(RunGraph):
         for change in (
             graph.complete([job for job in news.complete if job not in broken]),
             *(graph.fail(job, why) for job, why, _ in failed),
+            (self.cancel if self.drives else graph.cancel)(news.cancelled, BY_HAND),
         ):
             cancelled.update(change.cancelled)
             stopped.update(change.stopped)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.submission.plan.outcome import JobEnd
 
 NO_USAGE = Used()
 
@@ -27,7 +28,7 @@ class UsageKind(NamedTuple):
 
 
 class JobUsage(NamedTuple):
-    """One job that ended. `reason`: "" if it ended well; times: epoch seconds, 0 for unknown.
+    """One job that ended, and how. Times: epoch seconds, 0 for unknown.
 
     `directories`: how many. `submitted_at`: when a scheduler took the job. `complete`: whether the
     scheduler's accounts are included, or never will be.
@@ -37,12 +38,15 @@ class JobUsage(NamedTuple):
     kind: UsageKind
     job_id: int
     directories: int
-    reason: str
-    exit_code: int | None
+    end: JobEnd
     submitted_at: float
-    ended_at: float
     used: Used = NO_USAGE
     complete: bool = False
+
+    @property
+    def ended_at(self) -> float:
+        """When the job ended; 0 if that is unknown."""
+        return self.end.ended_at
 
     @property
     def started_at(self) -> float:

@@ -11,10 +11,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rowtui.core.submission.plan.model import job_label
-from rowtui.core.submission.reconcile.ending import CANCELLED
 from rowtui.core.usage.past_nodes import NodeFailures, node_failures
 from rowtui.core.usage.store import UsageColumns
-from rowtui.core.usage.table import chosen_usage, ended_well, groups_of, of_end, of_kind
+from rowtui.core.usage.table import (
+    chosen_usage,
+    ended_well,
+    groups_of,
+    has_failed,
+    of_kind,
+    was_cancelled,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,7 +154,7 @@ def past_view(columns: UsageColumns, asked: PastRequest, now: float) -> PastView
         first, last, BY.get(asked.by, 0), min(max(asked.intervals, LEAST_INTERVALS), MOST_INTERVALS)
     )
     waits = _waits(chosen, times)
-    nodes, nodes_left_out = node_failures(chosen, of_end(chosen, lambda why: why == CANCELLED))
+    nodes, nodes_left_out = node_failures(chosen)
     jobs = _jobs(chosen, times, max(0, min(asked.jobs, MOST_JOBS)), asked.order)
     return PastView(
         max(first, edges[0]),
@@ -257,8 +263,6 @@ def _intervals(
     cpus = of_kind(columns, lambda kind: kind.cpus)
     place = np.searchsorted(bounds, times.ended, "right") - 1
     inside = (place >= 0) & (place < count)
-    well = ended_well(columns)
-    cancelled = of_end(columns, lambda why: why == CANCELLED)
     charged = np.where(times.measured, columns.column("wall"), 0.0) * cpus / HOUR
 
     def counted(mask: NDArray[Any]) -> list[int]:
@@ -272,9 +276,9 @@ def _intervals(
         map(
             PastInterval,
             edges[:-1],
-            counted(well),
-            counted(~well & ~cancelled),
-            counted(cancelled),
+            counted(ended_well(columns)),
+            counted(has_failed(columns)),
+            counted(was_cancelled(columns)),
             hours.tolist(),
             np.maximum(0.0, used / lengths).tolist(),
         )
@@ -349,8 +353,8 @@ def _jobs(columns: UsageColumns, times: _Times, most: int, order: Order) -> tupl
             job.used.node,
             start,
             job.ended_at,
-            ("cancelled" if job.reason == CANCELLED else "failed") if job.reason else "completed",
-            job.reason,
+            job.end.outcome.state.value,
+            job.end.cause,
         )
         for job, start in zip(shown.jobs(), starts, strict=True)
     ]

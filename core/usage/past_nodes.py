@@ -14,7 +14,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.usage.store import UsageColumns
-from rowtui.core.usage.table import ended_well, groups_of
+from rowtui.core.usage.table import ended_well, groups_of, has_failed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,9 +43,7 @@ class NodeFailures(NamedTuple):
         return self.chance < CHANCE and self.failed >= TIMES * self.expected
 
 
-def node_failures(
-    columns: UsageColumns, cancelled: NDArray[Any]
-) -> tuple[tuple[NodeFailures, ...], int]:
+def node_failures(columns: UsageColumns) -> tuple[tuple[NodeFailures, ...], int]:
     """Return the nodes, those that stand out first, then those with the most failures; and how
     many nodes are left out. Jobs without a known node count for no node.
     """
@@ -57,12 +55,12 @@ def node_failures(
     actions, action_of = groups_of(columns, "action")
     # `groups_of` names jobs without a node "unknown", after every line has been read.
     known = columns.by_line("node", lambda line: bool(columns.text(line))).astype(bool)
-    counted = known & ~cancelled
+    bad = has_failed(columns)
+    counted = known & (bad | ended_well(columns))
     cells = (node_of * len(actions) + action_of)[counted]
     size = len(nodes) * len(actions)
     jobs = np.bincount(cells, minlength=size).reshape(len(nodes), len(actions))
-    bad = (~ended_well(columns))[counted]
-    failed = np.bincount(cells[bad], minlength=size).reshape(jobs.shape)
+    failed = np.bincount(cells[bad[counted]], minlength=size).reshape(jobs.shape)
     chances = corrected_chances(jobs, failed)
     total = jobs.sum(0)
     rate = np.divide(failed.sum(0), total, out=np.zeros(len(actions)), where=total > 0)

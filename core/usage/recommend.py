@@ -26,9 +26,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.usage.model import UsageKind
 from rowtui.core.usage.store import UsageColumns
-from rowtui.core.usage.table import Requested, ended_well, of_end, of_kind
+from rowtui.core.usage.table import Requested, ended_well, of_kind, of_outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -194,7 +195,7 @@ def _fitted(
 
 
 MEMORY, WALLTIME, CPUS = "memory", "walltime", "cpus"
-_KILLED = {MEMORY: "out of memory", WALLTIME: "time limit", CPUS: "nothing else"}
+_KILLED = {MEMORY: JobOutcome.OUT_OF_MEMORY, WALLTIME: JobOutcome.TIME_LIMIT, CPUS: None}
 
 
 class ActionSize(NamedTuple):
@@ -276,7 +277,7 @@ def amounts_of(columns: UsageColumns) -> Iterator[UsedAmounts]:
         (WALLTIME, wall, wanted.walltime),
         (CPUS, np.maximum(busy, 1), wanted.cpus),
     ):
-        killed = of_end(columns, _KILLED[resource].__eq__)
+        killed = of_outcome(columns, (_KILLED[resource],).__contains__)
         # It hit its limit, so it needed at least that, whatever was sampled before.
         values = np.where(killed, np.fmax(used, asked), np.where(good, used, np.nan))
         yield UsedAmounts(resource, values, killed, asked)

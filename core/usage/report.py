@@ -16,6 +16,7 @@ from rowtui.core.usage.table import (
     UsageRow,
     ended_well,
     groups_of,
+    has_failed,
     total_row,
     usage_table,
 )
@@ -125,10 +126,10 @@ def usage_report(columns: UsageColumns, costs: JobCosts) -> UsageReport:
     first, last = float(began.min()), float(ended.max())
     each = max((last - first) / BINS, 1.0)
     places = np.minimum(((ended - first) / each).astype(np.int64), BINS - 1)
-    good = ended_well(columns)
-    well, bad = (np.bincount(places[mask], minlength=BINS) for mask in (good, ~good))
-    failed = columns.chosen(~good)
-    nodes = sorted(usage_table(columns, "node"), key=lambda it: (it.ended_well - it.jobs, it.name))
+    good, bad = ended_well(columns), has_failed(columns)
+    failed = columns.chosen(bad)
+    well, not_well = (np.bincount(places[mask], minlength=BINS) for mask in (good, bad))
+    nodes = sorted(usage_table(columns, "node"), key=lambda it: (-it.failed, it.name))
     actions = tuple(usage_table(columns))
     drawn = [row.name for row in actions[:MOST_DRAWN]]
     few = int(known.sum()) <= MOST_BARS
@@ -139,7 +140,7 @@ def usage_report(columns: UsageColumns, costs: JobCosts) -> UsageReport:
         last,
         each,
         tuple(
-            Interval(first + place * each, int(well[place]), int(bad[place]))
+            Interval(first + place * each, int(well[place]), int(not_well[place]))
             for place in range(BINS)
         ),
         actions[:MOST_ROWS],

@@ -28,6 +28,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import write_all
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
+from rowtui.core.submission.plan.outcome import JobEnd, JobOutcome, read_end, read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ FIELDS = (
     ("kind", "I"),  # line of a UsageKind
     ("job_id", "I"),
     ("node", "I"),  # line
-    ("end", "I"),  # line of [reason, exit code]
+    ("end", "I"),  # line of [cause, exit code, outcome, signal]
     ("submitted_at", "I"),
     ("ended_at", "I"),
     ("wall", "f"),
@@ -169,7 +170,7 @@ class UsageStore:
         return self._lines.setdefault(text, len(self._lines))
 
     def _record(self, job: JobUsage) -> bytes:
-        used = job.used
+        used, end = job.used, job.end
         prefix, number = _split(job.token)
         sources = used.wall_by | used.cpu_by << 2 | used.memory_by << 4 | used.gpu_by << 6
         data = _RECORD.pack(
@@ -178,9 +179,9 @@ class UsageStore:
             self._line(list(job.kind)),
             min(job.job_id, _MOST),
             self._line(used.node),
-            self._line([job.reason, job.exit_code]),
+            self._line([end.cause, end.exit_code, end.outcome.value, end.signal]),
             _whole(job.submitted_at),
-            _whole(job.ended_at),
+            _whole(end.ended_at),
             math.nan if used.wall is None else used.wall,
             math.nan if used.cpu is None else used.cpu,
             _whole(used.memory or 0),
@@ -319,12 +320,15 @@ class UsageColumns:
         value = self.text(line)
         return value if isinstance(value, str) else ""
 
-    def end(self, line: int) -> tuple[str, int | None]:
-        """Return reason ("" for a good end) and exit code on a line of the texts."""
+    def end(self, line: int) -> JobEnd:
+        """Return how jobs ended, from a line of the texts; without times and directories."""
         match self.text(line):
-            case [str(reason), int() | None as exit_code]:
-                return reason, exit_code
-        return UNKNOWN, None
+            case [str(cause), int() | None as exit_code]:  # of older versions
+                return read_old_end(exit_code, cause)
+            case [str(cause), int() | None as exit_code, str(outcome), str(signal)]:
+                fields = {"outcome": outcome, "signal": signal}
+                return read_end(fields, exit_code, cause) or read_old_end(exit_code, cause)
+        return JobEnd(JobOutcome.NO_REPORT, UNKNOWN, UNKNOWN)
 
     def tokens(self) -> set[str]:
         """Return the tokens of all jobs."""
@@ -352,7 +356,6 @@ class UsageColumns:
     def _job(self, row: tuple[Any, ...]) -> JobUsage:
         (prefix, number, kind, job_id, node, end, submitted, ended,
          wall, cpu, memory, gpu, gpu_memory, directories, sources, _) = row  # fmt: skip
-        reason, exit_code = self.end(end)
         used = Used(
             None if math.isnan(wall) else wall,
             None if math.isnan(cpu) else cpu,
@@ -368,10 +371,8 @@ class UsageColumns:
             self.kind(kind),
             job_id,
             directories & ~_COMPLETE,
-            reason,
-            exit_code,
+            self.end(end)._replace(ended_at=ended),
             submitted,
-            ended,
             used,
             bool(directories & _COMPLETE),
         )

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.usage.model import UsageKind
 from rowtui.core.usage.store import UsageColumns
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 class UsageRow(NamedTuple):
     """The jobs of one group. None: not known of any of them.
 
-    `ended_well` of `jobs`. Hours: CPU-hours charged, and used by the jobs of which that is known,
+    Of `jobs`, `ended_well` did their work, `failed` did not, and the user cancelled `cancelled`;
+    the rest never ran. Hours: CPU-hours charged, and used by the jobs of which that is known,
     which were charged `measured_cpu_hours`. Wall times in seconds, memory in KiB: the median, the
     most, and the most that one job requested. `memory_share`, `wall_share`: the mean of used by
     requested.
@@ -31,6 +33,8 @@ class UsageRow(NamedTuple):
     name: str
     jobs: int
     ended_well: int
+    failed: int
+    cancelled: int
     charged_cpu_hours: float
     charged_gpu_hours: float
     used_cpu_hours: float | None
@@ -43,6 +47,14 @@ class UsageRow(NamedTuple):
     memory_most: float | None
     memory: float | None
     memory_share: float | None
+
+    @property
+    def outcomes(self) -> str:
+        """Return `3 completed, 1 failed`, and how many were cancelled or never ran, if any."""
+        rest = self.jobs - self.ended_well - self.failed - self.cancelled
+        counts = (self.cancelled, "cancelled"), (rest, "never ran")
+        more = "".join(f", {number:,} {word}" for number, word in counts if number)
+        return f"{self.ended_well:,} completed, {self.failed:,} failed{more}"
 
     @property
     def cpu_share(self) -> float | None:
@@ -135,19 +147,29 @@ def chosen_usage(
     if job_ids:
         mask &= np.isin(columns.column("job_id"), list(job_ids))
     if failed:
-        mask &= ~ended_well(columns)
+        mask &= has_failed(columns)
     return columns.chosen(mask)
 
 
 def ended_well(columns: UsageColumns) -> NDArray[np.bool_]:
-    """Return which jobs ended without a reason to complain."""
-    return of_end(columns, lambda reason: not reason)
+    """Return which jobs did their work."""
+    return of_outcome(columns, lambda outcome: outcome.good)
 
 
-def of_end(columns: UsageColumns, is_true: Callable[[str], bool]) -> NDArray[np.bool_]:
-    """Return for which jobs this is true of the reason why they ended ("" for a good end)."""
+def has_failed(columns: UsageColumns) -> NDArray[np.bool_]:
+    """Return which jobs failed."""
+    return of_outcome(columns, lambda outcome: outcome.failed)
+
+
+def was_cancelled(columns: UsageColumns) -> NDArray[np.bool_]:
+    """Return which jobs the user cancelled."""
+    return of_outcome(columns, lambda outcome: outcome.by_hand)
+
+
+def of_outcome(columns: UsageColumns, is_true: Callable[[JobOutcome], bool]) -> NDArray[np.bool_]:
+    """Return for which jobs this is true of how they ended."""
     found: NDArray[np.bool_] = columns.by_line(
-        "end", lambda line: is_true(columns.end(line)[0])
+        "end", lambda line: is_true(columns.end(line).outcome)
     ).astype(bool)
     return found
 
@@ -175,7 +197,7 @@ def _text_of(columns: UsageColumns, line: int, by: str) -> str:
     if by == "node":
         return columns.word(line) or "unknown"
     if by == "reason":
-        return columns.end(line)[0] or "completed"
+        return columns.end(line).cause or "completed"
     kind = columns.kind(line)
     if by == "partition":
         return f"{kind.cluster}/{kind.partition}" if kind.partition else kind.cluster
@@ -196,6 +218,8 @@ class _Jobs(NamedTuple):
     cpu: NDArray[Any]
     memory: NDArray[Any]
     well: NDArray[np.bool_]
+    failed: NDArray[np.bool_]
+    cancelled: NDArray[np.bool_]
 
     @classmethod
     def of(cls, columns: UsageColumns) -> _Jobs:
@@ -204,7 +228,8 @@ class _Jobs(NamedTuple):
         memory = columns.column("memory").astype(np.float64)
         memory[memory == 0] = np.nan
         wall, cpu = (columns.column(name).astype(np.float64) for name in ("wall", "cpu"))
-        return cls(Requested.of(columns), wall, cpu, memory, ended_well(columns))
+        ends = ended_well(columns), has_failed(columns), was_cancelled(columns)
+        return cls(Requested.of(columns), wall, cpu, memory, *ends)
 
     def row(self, name: str, part: NDArray[np.intp]) -> UsageRow:
         """Return the row of these jobs."""
@@ -217,6 +242,8 @@ class _Jobs(NamedTuple):
             name,
             len(part),
             int(self.well[part].sum()),
+            int(self.failed[part].sum()),
+            int(self.cancelled[part].sum()),
             float(np.nansum(charged)),
             float(np.nansum(self.wanted.gpus[part] * wall / 3600)),
             float(cpu[known].sum() / 3600) if known.any() else None,

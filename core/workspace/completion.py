@@ -24,7 +24,7 @@ class Products:
         self._needs: list[tuple[int, int]] = []  # (bits of all products, bit of the action)
         bits: dict[str, int] = {}
         for position, wanted in enumerate(products.values()):
-            if not wanted or not all(map(_can_exist, wanted)):
+            if not wanted or not all(map(can_exist, wanted)):
                 continue
             need = 0
             for product in wanted:
@@ -79,5 +79,5 @@ class Products:
         return sets
 
 
-def _can_exist(product: str) -> bool:
+def can_exist(product: str) -> bool:
     return bool(product) and not product.endswith(("/", "/.")) and "\0" not in product

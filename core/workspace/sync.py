@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.state.model import State
 from rowtui.core.state.row.export import due, export_row_files
 from rowtui.core.state.row.staging import list_staged
-from rowtui.core.state.store.store import NotSavedError, Store
+from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.workflow.model import Workflow
 from rowtui.core.workspace.update import Compiled, Disk, RecordsUpdate

@@ -12,8 +12,9 @@ from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.joined import rows_of
 from rowtui.core.project.queue.views import PROJECT, QueueRequest
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
-from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry
 from rowtui.core.submission.reconcile.ending import state_of
+from rowtui.core.submission.sending.job_records import end_of
 
 from tests.cli.in_process import Here, prepared
 
@@ -82,8 +83,12 @@ def view(
     record = JobRecord(
         token=token, plan_id="p", cluster="local", partition="", action="one", directories=("a",),
         name="one-a", step=step, job_id=0 if step is JobStep.REJECTED else 7, submitted_at=1.0,
-        log_path="log", end_reason=reason,
+        log_path="log",
     )  # fmt: skip
+    entry = JournalEntry(token, "p", step, 2.0, record.job_id, reason)
+    if step is JobStep.ENDED:
+        entry = entry._replace(detail=f"- {reason}")
+    record = replace(record, end=end_of(entry, record.job_id))
     return JobView(record, state_of(record, seen), reason)
 
 

@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rowtui.core.base.errors import NotSavedError
 from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine, arrivals, cuts
 from rowtui.core.groups.model import Status
 from rowtui.core.project import project as projects
 from rowtui.core.project.project import Project
 from rowtui.core.state.row.staging import stage_completions
-from rowtui.core.state.store.store import NotSavedError, Store
+from rowtui.core.state.store.store import Store
 
 from tests.eventually import eventually_async
 

@@ -24,7 +24,8 @@ WORKFLOW = '''\
 name = "nap"
 command = """
 cd {workspace_path}
-while [ -d $PWD/{directory} -a ! -e {directory}/end ]; do sleep 0.2; done"""
+while [ -d $PWD/{directory} -a ! -e {directory}/end ]; do sleep 0.2; done
+touch {directory}/x"""
 products = ["x"]
 [action.group]
 maximum_size = 1

@@ -45,6 +45,7 @@ from rowtui.core.submission.plan.model import (
     PlannedDestination,
     PlannedJob,
 )
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.submission.sending.release_held import SendingProgress
 
 from tests.core.engine.flat import FlatEngine
@@ -185,15 +186,15 @@ class SampleEngine(
         self.advance(25)
         done = self._queue(self.actions[3], tuple(names[:30]))
         done.state, done.started, done.ended = JobState.COMPLETED, self.now - 400, self.now - 340
-        done.record = replace(done.record, step=JobStep.ENDED, ended_at=self.now - 340, exit_code=0)
+        done.record = replace(
+            done.record, step=JobStep.ENDED, end=read_old_end(0, "", self.now - 340)
+        )
         lost = self._queue(self.actions[1], tuple(names[153:156]))
         lost.state, lost.started, lost.ended = JobState.FAILED, self.now - 300, self.now - 290
         lost.record = replace(
             lost.record,
             step=JobStep.ENDED,
-            ended_at=self.now - 290,
-            exit_code=2,
-            end_reason="exit code 2",
+            end=read_old_end(2, "exit code 2", self.now - 290),
         )
         lost.log += ["Traceback (most recent call last):", "FloatingPointError: NaN in forces"]
 
@@ -230,7 +231,7 @@ class SampleEngine(
         job.state = JobState.FAILED if job.fails else JobState.COMPLETED
         reason = "exit code 2" if job.fails else ""
         job.record = replace(
-            job.record, step=JobStep.ENDED, ended_at=self.now, exit_code=code, end_reason=reason
+            job.record, step=JobStep.ENDED, end=read_old_end(code, reason, self.now)
         )
         for name in job.record.directories:
             if job.fails:
@@ -701,7 +702,7 @@ done
     def _cancel(self, job: SampleJob) -> None:
         job.state, job.ended = JobState.CANCELLED, self.now
         job.record = replace(
-            job.record, step=JobStep.ENDED, ended_at=self.now, end_reason="cancelled"
+            job.record, step=JobStep.ENDED, end=read_old_end(None, "cancelled", self.now)
         )
         for name in job.record.directories:
             self.failed[job.record.action][name] = "cancelled"

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.past import PastRequest, PastView, past_view
 from rowtui.core.usage.store import UsageColumns, UsageStore
@@ -30,8 +31,9 @@ def ended_jobs(now: float, jobs: int = 600, bad: str = "n07") -> list[JobUsage]:
         wall = luck.uniform(300, 7000)
         found.append(
             JobUsage(
-                f"abc-{number}", kind, 4000 + number, 1, "exit code 1" if fails else "",
-                1 if fails else 0, ended - wall - luck.expovariate(1 / 900), ended,
+                f"abc-{number}", kind, 4000 + number, 1,
+                read_old_end(int(fails), "exit code 1" if fails else "", ended),
+                ended - wall - luck.expovariate(1 / 900),
                 Used(wall=wall, cpu=wall, node=node), True,
             )
         )  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.next_attempt import Amount, AmountChange
 from rowtui.core.project.views.views import FailedJob
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.tui.views.groups.retry import failed_lines, prefilled, read_change
 from rowtui.tui.widgets.cells import plain
 
@@ -222,7 +223,7 @@ async def test_names_from_outside_are_no_markup_in_the_question() -> None:
         job for job in engine.jobs_by_token.values() if job.record.end_reason == "out of memory"
     )
     nasty = "[b]bold[/b] \x1b]0;owned\x07"
-    job.record = replace(job.record, end_reason=nasty)
+    job.record = replace(job.record, end=read_old_end(None, nasty))
     async with opened(engine, size=(80, 24)) as hand:
         await on_job(hand, 4)
         await hand.press("R")

@@ -15,6 +15,7 @@ from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.mapping.files.trust import TrustStore, user_places
 from rowtui.core.project.project import Project
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import UsageStore
 from rowtui.tui.shell.app import RowtuiApp
@@ -296,8 +297,9 @@ async def test_what_measured_jobs_need_is_tried_with_one_key(mapped: Path) -> No
         kind = UsageKind("relax", "local", "", "me", 1, 4, 0, None, 7200)
         script = MeasuredBy.SCRIPT
         used = Used(590.0, 1100.0, 2 << 20, node="n", wall_by=script, cpu_by=script)
+        end = read_old_end(0, "", 1e9)
         UsageStore(mapped).append(
-            JobUsage(f"p-{at}", kind, at, 2, "", 0, 1.0, 1e9, used, True) for at in range(120)
+            JobUsage(f"p-{at}", kind, at, 2, end, 1.0, used, True) for at in range(120)
         )
         await hand.press("r", "n")
         await hand.sees("group 2 of 3")

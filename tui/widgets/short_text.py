@@ -55,6 +55,7 @@ JOB_MARKS = {
     JobState.CANCELLED: Mark("⊘", "cancelled", "warning"),
     JobState.OUT_OF_MEMORY: Mark("✗", "out of memory", "failed"),
     JobState.NODE_FAIL: Mark("✗", "node failed", "failed"),
+    JobState.PREEMPTED: Mark("✗", "preempted", "failed"),
     JobState.LOST: Mark("✗", "lost", "failed"),
     JobState.REFUSED: Mark("✗", "refused", "failed"),
     JobState.NOT_REACHED: Mark("◌", "not reached", "warning"),

@@ -12,9 +12,13 @@ class JobJson(JobAmountsJson):
 
     `id`: as in `JobReferenceJson`. `state`: waiting (for `depends_on`), eligible, reserved, held,
     pending, running, suspended, completing, completed, failed, timeout, out of memory, node failed,
-    lost, cancelled, refused, never sent, or unknown. `reason`: why it waits or how it ended.
-    `exit_code`: the command's own; null where a signal ended the command, or none is known.
-    `signal`: `KILL`, `TERM`, .... `script`: null unless scripts are asked for.
+    preempted, lost, cancelled, refused, never sent, or unknown. `reason`: why it waits or how it
+    ended.
+    `outcome`: how it ended, null before: completed, no product, exit code, setup failed, signal,
+    time limit, out of memory, node failed, preempted, lost, not started, not reported, no report,
+    cancelled, not reached, refused, never sent. `exit_code`: the command's own; null where a signal
+    ended the command, or none is known. `signal`: `KILL`, `TERM`, .... `script`: null unless
+    scripts are asked for.
     """
 
     token: str
@@ -28,6 +32,7 @@ class JobJson(JobAmountsJson):
     attempt: int
     state: str
     reason: str | None
+    outcome: str | None
     exit_code: int | None
     signal: str | None
     submitted_at: str | None
@@ -85,6 +90,7 @@ class QueueRowJson(JobAmountsJson):
     attempt: int | None
     state: str
     reason: str | None
+    outcome: str | None
     exit_code: int | None
     signal: str | None
     submitted_at: str | None

@@ -31,6 +31,7 @@ class UsageOfJobsJson(TypedDict):
     name: str
     jobs: int
     failed: int
+    cancelled: int
     charged_cpu_hours: float
     charged_gpu_hours: float
     used_cpu_hours: float | None
@@ -51,7 +52,7 @@ class UsageOfJobsJson(TypedDict):
 
 
 class JobUsageJson(TypedDict):
-    """What one job requested and used. `reason`: null if it ended well.
+    """What one job requested and used. `outcome`: as in `JobJson`. `reason`: null if it ended well.
 
     `..._source`: `job script`, `control group` (includes cached files), `scheduler`, or null.
     `charged_money`, `used_money`: by the prices of node types. `carbon_g`: CO2e.
@@ -66,8 +67,10 @@ class JobUsageJson(TypedDict):
     node: str | None
     attempt: int
     directory_count: int
+    outcome: str
     reason: str | None
     exit_code: int | None
+    signal: str | None
     submitted_at: str | None
     started_at: str | None
     ended_at: str | None

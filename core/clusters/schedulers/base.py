@@ -33,6 +33,7 @@ class JobState(enum.Enum):
     CANCELLED = "cancelled"
     OUT_OF_MEMORY = "out of memory"
     NODE_FAIL = "node failed"
+    PREEMPTED = "preempted"
     LOST = "lost"  # the scheduler accepted the job, but has no record of it any more
     UNKNOWN = "unknown"
     RESERVED = "reserved"  # the plan reserves its directories, and the job is not submitted yet
@@ -77,6 +78,7 @@ _BAD = frozenset(
         JobState.CANCELLED,
         JobState.OUT_OF_MEMORY,
         JobState.NODE_FAIL,
+        JobState.PREEMPTED,
         JobState.LOST,
         JobState.REFUSED,
         JobState.NOT_REACHED,

@@ -250,11 +250,12 @@ _ENDED: Mapping[JobState, Callable[[Job], ReasonExplanation]] = {
     JobState.CANCELLED: _cancelled,
     JobState.REFUSED: _refused,
 }
-# rowtui's own texts for the causes of jobs in state FAILED (`submission.ending`).
+# rowtui's own texts for the causes of jobs in state FAILED (`submission.plan.outcome`).
 _CAUSES: Mapping[str, JobState] = {
     "time limit": JobState.TIMEOUT,
     "out of memory": JobState.OUT_OF_MEMORY,
     "the node failed": JobState.NODE_FAIL,
+    "preempted": JobState.PREEMPTED,
     "lost": JobState.LOST,
 }
 _STATES: Mapping[JobState, ReasonExplanation] = {
@@ -267,6 +268,10 @@ _STATES: Mapping[JobState, ReasonExplanation] = {
     JobState.OUT_OF_MEMORY: ReasonExplanation(
         "It was ended since it used more memory than it had asked for.",
         "Ask for more memory, or let fewer processes run in one job.",
+    ),
+    JobState.PREEMPTED: ReasonExplanation(
+        "It was ended to make room for a job of higher priority.",
+        "Submit its directories again; another partition may not preempt its jobs.",
     ),
     JobState.LOST: ReasonExplanation(
         "The scheduler has no record of this job any more.",
@@ -283,7 +288,7 @@ _STATES: Mapping[JobState, ReasonExplanation] = {
 
 # Slurm's codes in place of a signal: for a script that could not be started, and for memory.
 _NOT_LAUNCHED, _OUT_OF_MEMORY = 53, 125
-# The text that a job's own script records about its command (`submission.fence.Ended.reason`).
+# The text that is recorded of a job's own command (`submission.reconcile.ending`).
 _OURS = re.compile(r"exit code [0-9]+(?: in directory |$)|killed \(")
 _KILLED = re.compile(r"killed \(signal ([A-Z0-9]+)")
 _RAISED = re.compile(r"RaisedSignal:([0-9]{1,3})\b")

@@ -31,7 +31,7 @@ from rowtui.core.mirror.transfer.arriving import TransferProgress
 from rowtui.core.project.views.views import TransferView
 from rowtui.core.state.row.postcard import decode_completed
 from rowtui.core.state.row.staging import decode_names, staging_folder
-from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
+from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Copies:
         """
         ended: dict[str, list[ReconciledJob]] = {}
         for it in settled:
-            if it.step is JobStep.ENDED and it.release is not None:
+            if it.over is not None and it.over.evidence.began:
                 ended.setdefault(it.cluster, []).append(it)
         waiting: set[str] = set()
         for name, those in ended.items():

@@ -270,6 +270,7 @@ def plan_setting(project: Project, packing: Pack | None = None, user: str = "") 
         check_shell=bash_complaint,
         array_tasks=partial(_array_tasks, project),
         pack=packing,
+        warnings=tuple(f"{why}; it is sent again" for why in project.unfinished),
     )
 
 

@@ -38,8 +38,7 @@ from rowtui.core.project.queue.views import (
     QueueRequest,
 )
 from rowtui.core.project.views.views import ClusterView, EndedJob, FailedJob, JobsView, JobView
-from rowtui.core.submission.plan.model import NO_ID, JobStep
-from rowtui.core.submission.sending.fence import without_directory
+from rowtui.core.submission.plan.model import NO_ID
 
 if TYPE_CHECKING:
     from rowtui.core.submission.plan.model import JobRecord
@@ -102,7 +101,7 @@ def paces(records: Iterable[JobRecord], now: float) -> tuple[ActionThroughput, .
     counts: dict[str, list[int]] = {}
     begun: dict[str, float] = {}
     for record in records:
-        if record.step is not JobStep.ENDED or record.end_reason or record.exit_code:
+        if not record.ended_well:
             continue
         if record.ended_at - now > AHEAD_SECONDS:
             continue
@@ -390,7 +389,7 @@ def _failed(one: QueueEntry) -> FailedJob:
     assert one.view is not None
     record = one.view.record
     label = record.label if record.job_id else ""
-    return FailedJob(record.token, label, record.action, without_directory(one.reason), one.size)
+    return FailedJob(record.token, label, record.action, one.view.cause, one.size)
 
 
 def _told(one: QueueEntry) -> str:

@@ -152,7 +152,7 @@ def _as_job(view: JobView) -> Job:
         nodes=view.nodes,
         partition=record.partition,
         task=record.task,
-        exit_code=None if view.state.may_change else record.exit_code,
+        exit_code=record.exit_code,
     )
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.views.views import JobView
-from rowtui.core.submission.sending.fence import without_directory
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.reasons import ReasonExplanation
@@ -69,8 +68,7 @@ def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
     for job, kind in zip(jobs, kinds, strict=True):
         if kind and job.record.token not in again:
             record = job.record
-            ended = without_directory(record.end_reason or job.reason)
-            cause = (ended if kind is AT_ONCE else job.reason).strip()
+            cause = (job.cause if kind is AT_ONCE else job.reason).strip()
             about = (kind, record.cluster, record.action, cause, _hint(kind, job))
             since = record.ended_at if kind is AT_ONCE else record.submitted_at
             found.setdefault(about, []).append((since, record.token))

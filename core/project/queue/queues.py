@@ -191,7 +191,7 @@ class Answers:
     @property
     def any_ended(self) -> bool:
         """Whether the records of some jobs must be released."""
-        return bool(self.gone) or any(answer.release for answer in self.settled)
+        return bool(self.gone) or any(answer.is_over for answer in self.settled)
 
 
 @dataclass

@@ -20,7 +20,6 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
 from rowtui.core.project.views.views import ClusterView, JobView
 from rowtui.core.submission.plan.model import NO_ID, JobRecord
-from rowtui.core.submission.sending.fence import without_directory
 
 SHOWN_DIRECTORIES = 4
 """Number of a job's directories that a row contains."""
@@ -290,6 +289,7 @@ RANKS = {
             JobState.TIMEOUT,
             JobState.OUT_OF_MEMORY,
             JobState.NODE_FAIL,
+            JobState.PREEMPTED,
             JobState.LOST,
             JobState.REFUSED,
             JobState.NOT_REACHED,
@@ -351,7 +351,7 @@ def _folded(fold: Fold, first: QueueEntry) -> QueueRow:
     elapsed = None
     if its.seen.elapsed is not None:
         elapsed = max(one.seen.elapsed or 0 for one in alike)
-    reason = without_directory(its.reason) if len(alike) > 1 else its.reason
+    reason = its.view.cause if len(alike) > 1 and its.view is not None else its.reason
     return QueueRow(
         fold.key, first.cluster, label, state, _names(entries), shown, tasks,
         size=sum(one.size for one in entries), first=first.first,

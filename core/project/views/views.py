@@ -197,6 +197,13 @@ class JobView(NamedTuple):
         return reason.removeprefix(f"{self.state.value}: ")
 
     @property
+    def cause(self) -> str:
+        """As `why`, for all jobs that ended alike: without the directory in which one failed."""
+        end = self.record.end
+        reason = end.cause if end is not None else self.record.note or self.reason
+        return reason.removeprefix(f"{self.state.value}: ")
+
+    @property
     def size(self) -> int:
         """Return the job's number of directories."""
         return len(self.record.directories) if self.directories < 0 else self.directories

@@ -16,6 +16,7 @@ from json.encoder import encode_basestring
 from pathlib import Path
 from typing import NamedTuple
 
+from rowtui.core.base.errors import NotSavedError
 from rowtui.core.base.files import sync_folder, temporary_sibling, write_synced
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import DirectorySet
@@ -28,7 +29,7 @@ from rowtui.core.state.row.postcard import (
 )
 from rowtui.core.state.row.row_files import TRAILER, Paths, import_row_files
 from rowtui.core.state.row.staging import discard_staged, list_staged
-from rowtui.core.state.store.store import NotSavedError, Store, not_saved
+from rowtui.core.state.store.store import Store, not_saved
 from rowtui.core.state.store.stored import (
     Identity,
     RowFiles,

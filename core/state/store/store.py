@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import adler32, crc32
 
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.files import publish_new, sync_folder, temporary_sibling, write_synced
 from rowtui.core.base.text import visible
 from rowtui.core.state.container import Container, CorruptCacheError
@@ -41,17 +41,6 @@ if TYPE_CHECKING:
 _DIGITS = 18  # most digits of a generation's number
 
 Edit = Callable[[Stored], Stored]
-
-
-class NotSavedError(RowtuiError):
-    """Records could not be written. Previously saved data is intact.
-
-    `forbidden`: this user may not write here, or the file system is read-only.
-    """
-
-    def __init__(self, message: str, hint: str, *, forbidden: bool) -> None:
-        super().__init__(message, hint)
-        self.forbidden = forbidden
 
 
 class StoreView(NamedTuple):

@@ -21,7 +21,7 @@ from rowtui.core.clusters.schedulers.base import JobKey, Scheduler
 from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, PlannedJob
-from rowtui.core.submission.sending.journal import read_end_detail
+from rowtui.core.submission.sending.job_records import end_of
 
 # Which planned jobs may share a scheduler job, from the options in their headers.
 #
@@ -115,9 +115,8 @@ def standing(entry: JournalEntry | None) -> DependencyState:
         return DependencyState.OPEN
     if entry.step is JobStep.ACCEPTED:
         return DependencyState.QUEUED
-    if entry.step is JobStep.ENDED and not read_end_detail(entry.detail)[1]:
-        return DependencyState.DONE
-    return DependencyState.FAILED
+    end = end_of(entry)
+    return DependencyState.DONE if end and end.outcome.good else DependencyState.FAILED
 
 
 class Sent(NamedTuple):

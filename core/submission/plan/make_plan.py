@@ -104,7 +104,7 @@ def make_plan(
         scheduler=setting.cluster.scheduler,
         jobs=planned,
         cost=cost,
-        warnings=(*planner.warnings(), *packing.warnings),
+        warnings=(*setting.warnings, *planner.warnings(), *packing.warnings),
         skipped=(*skipped, *(each.sentence for each in refused)),
         packed=packing.packed,
         refused=refused,

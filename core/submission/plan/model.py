@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle
+from rowtui.core.submission.plan.outcome import JobEnd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -202,6 +203,9 @@ class JobStep(enum.Enum):
     # never reached the scheduler; its fence is closed, so that it never runs
     ABANDONED = "abandoned"
     ENDED = "ended"
+    # a note beside the states above: the user asked to cancel the job, or took that back
+    CANCELLING = "cancelling"
+    NOT_CANCELLED = "not cancelled"
 
 
 # Seconds by which the clocks of the machines that share a project may differ.
@@ -214,7 +218,8 @@ OPEN = SENT | {JobStep.PLANNED}
 class JournalEntry(NamedTuple):
     """One line of the journal. `at`: epoch seconds. `detail`: the reason, exit code, ...
 
-    `cluster` is "" in journals of older versions. `task`: the number in an array.
+    `cluster` is "" in journals of older versions. `task`: the number in an array. `end`: how a job
+    ended that is over.
     """
 
     token: str
@@ -225,6 +230,7 @@ class JournalEntry(NamedTuple):
     detail: str = ""
     cluster: str = ""
     task: int | None = None
+    end: JobEnd | None = None
 
     @property
     def key(self) -> JobKey:
@@ -262,7 +268,10 @@ def called(label: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job of this project: its planned data and its known state."""
+    """A job of this project: its planned data and its known state.
+
+    `end`: how it ended; None while it may run. `note`: why its state is uncertain, "" if it is not.
+    """
 
     token: str
     plan_id: str
@@ -276,12 +285,36 @@ class JobRecord:
     submitted_at: float
     log_path: str
     user: str = ""
-    ended_at: float = 0.0
-    exit_code: int | None = None
-    end_reason: str = ""  # "" while the job runs or if it ended well
+    end: JobEnd | None = None
+    note: str = ""
     task: int | None = None
     attempt: int = 1
     begun: bool = False  # known for requests of bundles only: the request started
+
+    @property
+    def end_reason(self) -> str:
+        """Return why the job did not do its work, for the user; "" if it did, or while it runs."""
+        return self.end.sentence if self.end is not None else self.note
+
+    @property
+    def exit_code(self) -> int | None:
+        """Return the command's exit code; None if it is unknown, or a signal ended the command."""
+        return self.end.exit_code if self.end is not None else None
+
+    @property
+    def ended_at(self) -> float:
+        """Return when the job ended, in epoch seconds; 0 if it runs or never ran."""
+        return self.end.ended_at if self.end is not None else 0.0
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether the job did its work."""
+        return self.end is not None and self.end.outcome.good
+
+    @property
+    def failed(self) -> bool:
+        """Whether the job failed."""
+        return self.end is not None and self.end.outcome.failed
 
     @property
     def member(self) -> int | None:

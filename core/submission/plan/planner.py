@@ -80,7 +80,7 @@ class Setting(NamedTuple):
     `check_shell` takes a script and returns its syntax error, "" for none (None: no check).
     `array_tasks`: how many jobs of one shape may become one array on a cluster, 0 for none.
     `machine`: what this machine's own queue can run. `pack` puts jobs into bundles (None: each job
-    is sent alone, or in an array).
+    is sent alone, or in an array). `warnings`: what comes before the plan's own warnings.
     """
 
     cluster: Cluster
@@ -92,6 +92,7 @@ class Setting(NamedTuple):
     array_tasks: Callable[[Cluster], int] = lambda _: 0
     machine: Callable[[], Capacity] = machine_capacity
     pack: Callable[[tuple[PlannedJob, ...]], PackedJobs] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class LaunchMethod(NamedTuple):

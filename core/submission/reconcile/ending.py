@@ -1,166 +1,348 @@
-"""The end of a job, and its meaning for each of the job's directories.
+"""The end of a job from all that is known of it, and its meaning for each of its directories. Pure.
 
-The input is the job, the report of its script (if there is one) and the scheduler's report. The
-result is the entry for the journal and the `ReservationRelease` for the records.
-
-A job counts as failed only on evidence: an exit code, a signal, the scheduler's report. If a job
-processed its directories one by one, the directory at which the job ended failed (or was cancelled
-by the user), and the directories after it were not reached. A directory before it failed only if
-the action has products and these are missing there. `records.without_mended` removes that reason
-for actions without products. `remove_traces` deletes the reports that are no longer needed.
+`outcome_of` takes `Evidence` and returns a `JobEnd`; the first row of its table that fits decides,
+so that the order in which evidence arrived does not matter. `conclude.py` is its only caller.
+`directory_ends` gives the end of each directory: if a job processed its directories one by one, the
+directory at which the job ended failed (or was cancelled by the user), and those after it were not
+reached. A directory before it failed only if the action has products and these are missing there;
+`records.without_mended` removes that reason for actions without products.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
-from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
+from rowtui.core.clusters.schedulers.measured import Measured
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
-from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry, PlannedJob
-from rowtui.core.submission.sending.fence import (
+from rowtui.core.submission.plan.dependencies import NEEDS_MISSING
+from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
+from rowtui.core.submission.plan.outcome import (
+    CANCELLED,
+    LOST,
+    NODE_FAILED,
+    NOT_BEGUN,
+    NOT_REACHED,
     NOT_REPORTED,
-    Ended,
-    ended_path,
-    exit_words,
-    fence_path,
+    NOT_SENT,
+    OUT_OF_MEMORY,
+    PREEMPTED,
+    TIME_LIMIT,
+    UNFINISHED,
+    WITHOUT_A_WORD,
+    JobEnd,
+    JobOutcome,
     killed_by,
     signal_name,
+    signal_of,
 )
-from rowtui.core.submission.sending.journal import Journal, end_detail
-from rowtui.core.submission.sending.reservations import ReservationRelease
+from rowtui.core.submission.sending.fence import Ended
 
-WITHOUT_A_WORD = "ended without a word"
-LOST = "lost"  # the scheduler no longer lists the job, and the job never began
-TIME_LIMIT = "time limit"
-CANCELLED = "cancelled"
-OUT_OF_MEMORY = "out of memory"
-NODE_FAILED = "the node failed"
-NOT_BEGUN = "not begun"  # a request of a bundle that ended before the request started
 # The causes that end a request of a bundle while the bundle continues; after another cause the
 # request may run again with the bundle. The bundle's driver has the same rule
 # (`rowtui_over_before`).
 OVER = frozenset({"exit", TIME_LIMIT, OUT_OF_MEMORY})
-NOT_SENT = "not sent: "  # prefix of the reason why a cluster could not be reached
-NOT_REACHED = "not reached: "  # prefix of the job's reason, at a directory after the failed one
 
 _STATES = {
-    JobState.TIMEOUT: TIME_LIMIT,
-    JobState.CANCELLED: CANCELLED,
-    JobState.OUT_OF_MEMORY: OUT_OF_MEMORY,
-    JobState.NODE_FAIL: NODE_FAILED,
+    JobState.TIMEOUT: (JobOutcome.TIME_LIMIT, TIME_LIMIT),
+    JobState.OUT_OF_MEMORY: (JobOutcome.OUT_OF_MEMORY, OUT_OF_MEMORY),
+    JobState.NODE_FAIL: (JobOutcome.NODE_FAILED, NODE_FAILED),
+    JobState.PREEMPTED: (JobOutcome.PREEMPTED, PREEMPTED),
 }
-_CAUSES = _STATES.keys() - {JobState.CANCELLED}
+_OF_WORDS = {word: outcome for outcome, word in _STATES.values()}
+STOPPED = frozenset({*_STATES, JobState.CANCELLED})
+"""The scheduler's states that state why it ended a job, and not only that the job failed."""
 
 
-def is_cause(word: str) -> bool:
-    """Whether a scheduler's word states why a job ended, and not only that it failed."""
-    return word in _STATES.values()
+class Evidence(NamedTuple):
+    """All that is known of a job that is over.
 
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """The end of a job. `reason` is "" if the job ended well.
-
-    `exit_code`: that of the command, or of the script if no command failed; None: unknown.
-    `measured`: what the job used, by its own report; `ended_at`: when that was written, in epoch
-    seconds, 0 if there is no report.
+    `size`: the number of its directories; `incomplete`: the indices of those that are not complete;
+    `has_products`: whether that can be seen. `member`: a request of a bundle; `waited`: for other
+    jobs. `step`, `note`: REJECTED or ABANDONED, if the submission itself states that, and why;
+    `reached`: a scheduler was asked. `job_id`: 0 for none. `began`: a fence of the job itself, or
+    an end marker; `marker`: that marker. `known`: the scheduler's record of the job, or of its
+    bundle; None: there is no record. `log_word`: the cause in Slurm's line in the log, "" for none.
+    `cancel_asked`: the user cancelled it through rowtui. `upstream_failed`: a job that it needed
+    did not end well.
     """
 
-    exit_code: int | None
-    reason: str
-    release: ReservationRelease
-    measured: Measured | None = None
-    ended_at: float = 0.0
+    size: int = 1
+    has_products: bool = True
+    incomplete: tuple[int, ...] = ()
+    member: bool = False
+    waited: bool = False
+    step: JobStep = JobStep.ACCEPTED
+    note: str = ""
+    reached: bool = True
+    job_id: int = 0
+    began: bool = False
+    marker: Ended | None = None
+    known: Job | None = None
+    log_word: str = ""
+    cancel_asked: bool = False
+    upstream_failed: bool = False
 
     @property
-    def detail(self) -> str:
-        """Return the detail for the journal."""
-        return end_detail(self.exit_code, self.reason)
+    def died(self) -> bool:
+        """Whether the job was stopped, so that the directory that it was at may be half done."""
+        marker = self.marker
+        if marker is not None and marker.cause == "exit" and not marker.died:
+            return self.known is not None and self.known.state in STOPPED and not self.alone_ended
+        if marker is not None:
+            return True
+        return self.known is None or self.known.state in STOPPED or bool(self.known.exit_signal)
+
+    @property
+    def alone_ended(self) -> bool:
+        """Whether a request of a bundle ended by itself, whatever became of the bundle."""
+        marker = self.marker
+        if marker is None or self.ended_well:
+            return marker is not None
+        cancelled = self.known is not None and self.known.state is JobState.CANCELLED
+        return self.member and marker.cause in OVER and not (cancelled and marker.died)
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether the script, or else the scheduler, reports exit code 0."""
+        if self.marker is not None:
+            return self.marker.cause == "exit" and not self.marker.exit_code
+        known = self.known
+        return bool(known and known.state is JobState.COMPLETED and not known.exit_code) and (
+            not self.member
+        )
+
+    @property
+    def at_directory(self) -> int | None:
+        """The index of the directory at which the job ended; None: not known."""
+        index = self.marker.index if self.marker is not None else None
+        return index if index is not None and 0 <= index < self.size else None
+
+    @property
+    def looked_at(self) -> list[int]:
+        """The directories whose products show whether they are complete.
+
+        Not the one in which a job was stopped: its products may be half written. If that directory
+        is unknown, none.
+        """
+        if not self.began:
+            return []
+        at = self.at_directory
+        if not self.died:
+            return list(range(self.size))
+        return [] if at is None else [index for index in range(self.size) if index != at]
 
 
-class FinishedJob(NamedTuple):
-    """A job that ran and is over. `reason`: "" if it ended well; times in epoch seconds.
-
-    `job_id`: 0 for a job that no scheduler had. `user`: who sent it; `submitted_at`: when.
-    """
+class OverJob(NamedTuple):
+    """A job that is over. `fence_at`: when it made its fence, epoch seconds, 0 if unknown."""
 
     job: PlannedJob
-    job_id: int
-    ended_at: float
-    exit_code: int | None
-    reason: str
-    measured: tuple[Measured, ...]
+    key: JobKey
+    evidence: Evidence
+    fence_at: float = 0.0
     user: str = ""
     submitted_at: float = 0.0
 
 
-def ended_job(
-    job: PlannedJob, key: JobKey, ending: Ending, now: float, known: Job | None = None
-) -> FinishedJob:
-    """Return a job that is over. `known`: what its scheduler reports of it, or of its bundle."""
-    measured = [] if ending.measured is None else [ending.measured]
-    if known is not None:
-        wall = None if job.bundle is not None or known.elapsed is None else float(known.elapsed)
-        measured.append(Measured(MeasuredBy.SCHEDULER, wall, node=known.nodes))
-    ended_at = ending.ended_at or now
-    return FinishedJob(job, key.id, ended_at, ending.exit_code, ending.reason, tuple(measured))
+def outcome_of(it: Evidence) -> JobEnd:
+    """Return how a job that is over ended. The first row that fits decides.
+
+    *Began*: a marker, or a fence of the job's own. *Died*: exit code 137 or 143, or a signal. Of a
+    request of a bundle that ended by itself, the scheduler's record of the bundle says nothing.
+
+    == =================================================================== =====================
+     1 rejected; no scheduler was reached                                  never sent
+     2 rejected                                                            refused
+     3 began; the action has products, and every directory is complete     completed
+     4 never began; cancel asked, or scheduler: cancelled, upstream well   cancelled
+     5 given up, and no scheduler had it                                   never sent
+     6 never began; upstream failed, its bundle ended, given up, or it
+       waited for other jobs and the scheduler has no record               not reached
+     7 never began; the scheduler has no record                            lost
+     8 never began; scheduler: time limit, memory, node failed, preempted  that
+     9 never began; scheduler: ended                                       not started
+    10 marker: inputs missing                                              not reached
+    11 marker: exit 0, or no marker and scheduler: completed;
+       without products                                                    completed
+    12 the same; directories lack products                                 no product
+    13 scheduler: time limit, out of memory, node failed, preempted        that
+    14 marker: time limit, out of memory                                   that
+    15 Slurm's line in the log                                             that
+    16 cancel asked, or scheduler or marker: cancelled; no marker, or died cancelled
+    17 marker: signal                                                      signal
+    18 marker: unfinished                                                  signal (unknown)
+    19 marker: code 3, and the command did not fail                        not reported
+    20 marker: the command's code                                          exit code, or signal
+    21 marker: another code, no command                                    setup failed
+    22 scheduler: signal, exit code                                        signal, exit code
+    23 began, nothing else                                                 no report
+    == =================================================================== =====================
+    """
+    return (_before_begin(it) if not it.began else _after_begin(it))._replace(
+        incomplete=len(it.incomplete)
+    )
 
 
-def ending_of(
-    job: PlannedJob, marker: Ended | None, exit_code: int | None, word: str, job_id: int
-) -> Ending:
-    """Return the ending from the script's own report, else from the scheduler's `word`."""
-    reason = of_directory = word
-    index = None
+def _before_begin(it: Evidence) -> JobEnd:
+    known = it.known
+    if it.step is JobStep.REJECTED:
+        if not it.reached:
+            return _end(JobOutcome.NEVER_SENT, f"{NOT_SENT}{it.note}")
+        return _end(JobOutcome.REFUSED, it.note)
+    by_user = known is not None and known.state is JobState.CANCELLED and not it.upstream_failed
+    if it.cancel_asked or by_user:
+        return _end(JobOutcome.CANCELLED, it.note or CANCELLED)
+    if it.step is JobStep.ABANDONED and not it.job_id:
+        return _end(JobOutcome.NEVER_SENT, it.note)
+    if it.upstream_failed or it.member or it.step is JobStep.ABANDONED:
+        return _end(JobOutcome.NOT_REACHED, it.note or NOT_BEGUN)
+    if known is None or known.state is JobState.LOST:
+        if it.waited:
+            return _end(JobOutcome.NOT_REACHED, it.note or NOT_BEGUN)
+        return _end(JobOutcome.LOST, LOST)
+    if known.state in _STATES:
+        return _end(*_STATES[known.state])
+    return _end(JobOutcome.NOT_STARTED, f"it did not start: {_words_of(known)}", known.exit_code)
+
+
+def _after_begin(it: Evidence) -> JobEnd:
+    marker, known = it.marker, it.known
+    if it.has_products and not it.incomplete:
+        return _completed(it)
+    if marker is not None and marker.not_ready:
+        return _end(JobOutcome.NOT_REACHED, NEEDS_MISSING)
+    if it.ended_well:
+        return _ended_well(it)
+    said = known.state if known is not None and not it.alone_ended else None
+    if said in _STATES:
+        return _end(*_STATES[said])
+    cause = marker.cause if marker is not None else ""
+    for word in (cause, it.log_word):
+        if word in _OF_WORDS:
+            return _end(_OF_WORDS[word], word)
+    by_user = it.cancel_asked or CANCELLED in (cause, it.log_word) or said is JobState.CANCELLED
+    if by_user and (marker is None or marker.died or cause != "exit"):
+        return _end(JobOutcome.CANCELLED, CANCELLED)
     if marker is not None:
-        exit_code = marker.command_code if marker.command_failed else marker.exit_code
-        # "time limit" and "cancelled" describe the end better than the signal that was used. A job
-        # that ended well by itself was not stopped, even if a scheduler that crashed reports so.
-        well = marker.cause == "exit" and not marker.exit_code
-        # The scheduler's report concerns the whole bundle, not a request in it that ended by
-        # itself. A request that died of a signal while the bundle was cancelled was cancelled, too.
-        died = word == CANCELLED and marker.died
-        own = job.bundle is not None and marker.cause in OVER and not died
-        if marker.index is not None and 0 <= marker.index < len(job.directories):
-            index = marker.index
-        if word not in _STATES.values() or well or own:
-            of_directory = marker.reason()
-            reason = marker.reason("" if index is None else job.directories[index])
-    elif job.bundle is not None:
-        exit_code = None
-        reason = of_directory = word if word in _STATES.values() else WITHOUT_A_WORD
+        return _of_marker(it, marker)
+    if known is None or it.member:
+        return _end(JobOutcome.NO_REPORT, WITHOUT_A_WORD)
+    return _of_scheduler(known)
 
-    def end(at: int) -> LastEnd:
-        """Return the end at one directory, for the case that it is not complete."""
-        why, outcome = of_directory or MISSING_PRODUCTS, LastOutcome.FAILED
-        if index is not None and at < index:
+
+def _completed(it: Evidence) -> JobEnd:
+    """Return a good end, with the exit code or signal that the job had all the same."""
+    code = it.known.exit_code if it.known is not None and not it.member else None
+    if it.marker is not None:
+        code = it.marker.code if it.marker.cause == "exit" else None
+    signal_ = signal_of(code or 0)
+    return _end(JobOutcome.COMPLETED, "", None if signal_ else code, signal_)
+
+
+def _of_marker(it: Evidence, marker: Ended) -> JobEnd:
+    if marker.cause == "unfinished":
+        return _end(JobOutcome.SIGNAL, UNFINISHED)
+    if marker.cause != "exit":
+        name = marker.cause.removeprefix("signal ")
+        return _end(JobOutcome.SIGNAL, killed_by(name), None, name)
+    if marker.exit_code == 3 and not marker.command_code:
+        return _end(JobOutcome.NOT_REPORTED, NOT_REPORTED, 3)
+    if marker.command_code is None:
+        why = f"exit code {marker.exit_code}: the setup failed"
+        return _end(JobOutcome.SETUP_FAILED, why, marker.exit_code)
+    return _of_code(marker.command_code)._replace(at_directory=it.at_directory)
+
+
+def _of_scheduler(known: Job) -> JobEnd:
+    if known.exit_signal:
+        name = signal_name(known.exit_signal) or str(known.exit_signal)
+        return _end(JobOutcome.SIGNAL, killed_by(name), None, name)
+    if known.exit_code:
+        return _of_code(known.exit_code)
+    return _end(JobOutcome.NO_REPORT, known.reason or WITHOUT_A_WORD)
+
+
+def _of_code(code: int) -> JobEnd:
+    if name := signal_of(code):
+        return _end(JobOutcome.SIGNAL, killed_by(name), None, name)
+    return _end(JobOutcome.EXIT, f"exit code {code}", code)
+
+
+def scheduler_cause(known: Job | None) -> str:
+    """Return why a scheduler ended a job, by its own record; "" if the job ended well."""
+    if known is None:
+        return WITHOUT_A_WORD
+    if known.state is JobState.COMPLETED:
+        return ""
+    if known.state is JobState.LOST:
+        return LOST
+    if known.state is JobState.CANCELLED:
+        return CANCELLED
+    return _STATES[known.state][1] if known.state in _STATES else _of_scheduler(known).cause
+
+
+def _words_of(known: Job) -> str:
+    """Return what a scheduler reports of the end of a job that did not begin."""
+    if known.exit_signal == 53:  # Slurm's number for a file that cannot be opened
+        return "its log could not be opened"
+    if known.exit_signal or known.exit_code:
+        return _of_scheduler(known).cause
+    return known.reason or f"the scheduler reports '{known.state.value}'"
+
+
+def _ended_well(it: Evidence) -> JobEnd:
+    if not (it.has_products and it.incomplete):
+        return _end(JobOutcome.COMPLETED, "", 0)
+    if it.size == 1:
+        return _end(JobOutcome.NO_PRODUCT, MISSING_PRODUCTS, 0)
+    few = f"products are missing in {len(it.incomplete)} of {it.size} directories"
+    return _end(JobOutcome.NO_PRODUCT, f"it ended well, but {few}", 0)
+
+
+def _end(
+    outcome: JobOutcome, cause: str, exit_code: int | None = None, signal_: str = ""
+) -> JobEnd:
+    return JobEnd(outcome, cause, cause, exit_code, signal_)
+
+
+def directory_ends(
+    job: PlannedJob, job_id: int, end: JobEnd, evidence: Evidence
+) -> dict[str, LastEnd]:
+    """Return the end at each directory, for the case that it is not complete."""
+    outcome, marker, index = end.outcome, evidence.marker, evidence.at_directory
+    if outcome.not_run:
+        return {}
+
+    def last(at: int) -> LastEnd:
+        why, of_directory = end.cause, LastOutcome.FAILED
+        if outcome.good or outcome is JobOutcome.NO_PRODUCT:
+            why = MISSING_PRODUCTS
+        elif index is not None and at < index:
             why = MISSING_PRODUCTS if marker is None or marker.exit_code != 3 else NOT_REPORTED
-        elif reason == CANCELLED:
-            outcome = LastOutcome.CANCELLED
+        elif outcome.by_hand:
+            of_directory = LastOutcome.CANCELLED
+            why = (
+                CANCELLED if evidence.began or not evidence.member else f"{NOT_BEGUN}: {CANCELLED}"
+            )
         elif index is not None and at > index:
-            why, outcome = f"{NOT_REACHED}{reason}", LastOutcome.NOT_REACHED
-        return LastEnd(job.destination.cluster, job_id, job.token, why, outcome)
+            why, of_directory = f"{NOT_REACHED}{end.sentence}", LastOutcome.NOT_REACHED
+        return LastEnd(job.destination.cluster, job_id, job.token, why, of_directory)
 
-    ends = {name: end(at) for at, name in enumerate(job.directories)}
-    release = ReservationRelease(job.token, job.action, ends)
-    if marker is None:
-        return Ending(exit_code, reason, release)
-    return Ending(exit_code, reason, release, marker.measured, marker.at)
+    return {name: last(at) for at, name in enumerate(job.directories)}
 
 
-def cancelled(job: PlannedJob, job_id: int) -> ReservationRelease:
-    """Return the release of a job that the user cancelled before it began."""
-    why = f"{NOT_BEGUN}: {CANCELLED}"
-    end = LastEnd(job.destination.cluster, job_id, job.token, why, LastOutcome.CANCELLED)
-    return ReservationRelease(job.token, job.action, dict.fromkeys(job.directories, end))
+class FinishedJob(NamedTuple):
+    """A job that ran and is over. `user`: who sent it; `submitted_at`: when, in epoch seconds.
+
+    `job_id`: 0 for a job that no scheduler had.
+    """
+
+    job: PlannedJob
+    job_id: int
+    end: JobEnd
+    measured: tuple[Measured, ...]
+    user: str = ""
+    submitted_at: float = 0.0
 
 
 def state_of(record: JobRecord, seen: JobState | None = None) -> JobState:
@@ -169,106 +351,12 @@ def state_of(record: JobRecord, seen: JobState | None = None) -> JobState:
     `seen`: the state of its scheduler job in the last poll of the queue; None if it is not there. A
     failed job is FAILED for every cause; the reason names the cause.
     """
-    reason = record.end_reason
-    if record.step is JobStep.ENDED:
-        if not reason:
-            return JobState.COMPLETED
-        return JobState.CANCELLED if reason == CANCELLED else JobState.FAILED
-    if record.step is JobStep.REJECTED:
-        return JobState.NEVER_SENT if reason.startswith(NOT_SENT) else JobState.REFUSED
-    if record.step is JobStep.ABANDONED:
-        return _never_ran(record)
+    if record.end is not None:
+        return record.end.outcome.state
     if record.step is JobStep.PLANNED:
         return JobState.RESERVED
     if seen is None or seen is JobState.LOST:
         return JobState.UNKNOWN
     if seen is JobState.RUNNING and record.member is not None and not record.begun:
         return JobState.PENDING  # its bundle runs, and the request has not started
-    return JobState.FAILED if seen in _CAUSES else seen
-
-
-def _never_ran(record: JobRecord) -> JobState:
-    reason = record.end_reason
-    if not record.job_id:
-        return JobState.NEVER_SENT
-    if CANCELLED not in reason and reason.startswith((NOT_BEGUN, NOT_REACHED)):
-        return JobState.NOT_REACHED
-    return JobState.CANCELLED
-
-
-def scheduler_word(job: Job) -> tuple[int | None, str]:
-    """Return the exit code and reason of a job's end from the scheduler; "" for success."""
-    if job.state is JobState.COMPLETED:
-        return job.exit_code or 0, ""
-    if job.state is JobState.LOST:
-        return None, LOST
-    if job.state in _STATES:
-        return job.exit_code, _STATES[job.state]
-    if job.exit_signal:
-        name = signal_name(job.exit_signal) or str(job.exit_signal)
-        return job.exit_code, killed_by(name)
-    if job.exit_code:
-        return job.exit_code, exit_words(job.exit_code)
-    return job.exit_code, job.reason or job.state.value
-
-
-def remove_traces(root: Path) -> int:
-    """Remove fences and end markers of plans that are done; return the number of removed files.
-
-    Only plans whose journal was archived are considered, because all of their jobs have ended. One
-    kind of fence stays: that of a job that may have reached a scheduler and was given up. If this
-    job still appears, the fence keeps it from running.
-
-    Files of a plan whose journal cannot be read, and files that cannot be removed, stay.
-    """
-    journal = Journal(root)
-    fences = _names(fence_path(root, "-").parent)
-    endings = _names(ended_path(root, "-").parent)
-    removed = 0
-    for plan_id in journal.done_plan_ids() if fences or endings else ():
-        try:
-            entries = journal.entries(plan_id)
-        except RowtuiError:
-            continue
-        kept = _maybe_out_there(entries)
-        for token in {entry.token for entry in entries}:
-            if token in fences and token not in kept:
-                removed += _remove(fence_path(root, token))
-            if token in endings:
-                removed += _remove(ended_path(root, token))
-            if is_pilot(token):
-                removed += _remove_folder(root / ".row" / "rowtui" / "pilot" / token)
-    return removed
-
-
-def _maybe_out_there(entries: Iterable[JournalEntry]) -> set[str]:
-    """Return the jobs that were given up after they were sent."""
-    steps: dict[str, list[JobStep]] = {}
-    for entry in entries:
-        steps.setdefault(entry.token, []).append(entry.step)
-    return {
-        token
-        for token, taken in steps.items()
-        if taken[-1] is JobStep.ABANDONED and JobStep.SENDING in taken
-    }
-
-
-def _names(folder: Path) -> frozenset[str]:
-    try:
-        return frozenset(os.listdir(folder))
-    except OSError:
-        return frozenset()
-
-
-def _remove_folder(path: Path) -> int:
-    removed = sum(_remove(path / name) for name in _names(path))
-    with contextlib.suppress(OSError):
-        os.rmdir(path)
-    return removed
-
-
-def _remove(path: Path) -> int:
-    with contextlib.suppress(OSError):
-        os.unlink(path)
-        return 1
-    return 0
+    return JobState.FAILED if seen in _STATES else seen

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
@@ -25,14 +26,15 @@ from rowtui.core.clusters.schedulers.base import (
     array_of,
     token_in_queue,
 )
+from rowtui.core.clusters.schedulers.local.machine import host_name
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED, DependencyState, standing
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, PlannedJob
-from rowtui.core.submission.reconcile.ending import LOST, NOT_BEGUN, ending_of
+from rowtui.core.submission.plan.outcome import NOT_BEGUN
+from rowtui.core.submission.reconcile.ending import Evidence
 from rowtui.core.submission.reconcile.reconcile_state import Settling
 from rowtui.core.submission.sending.fence import ABANDONED, job_key_of
 from rowtui.core.submission.sending.journal import BEGUN, GONE, SEEN
-from rowtui.core.submission.sending.reservations import ReservationRelease
 from rowtui.core.submission.sending.send import (
     SENDS,
     SendWaits,
@@ -117,14 +119,8 @@ class Lost:
                     )
                 elif await it.access.site.abandon(job.token):
                     pass  # the job began just now
-                elif job.bundle is not None:  # a request that has not started has not failed
-                    it.give_up(
-                        job, f"{NOT_BEGUN}: {visible(it.cluster)} has no record of its bundle"
-                    )
-                elif job.depends_on:
-                    it.give_up(job, f"{NOT_BEGUN}: {visible(it.cluster)} has no record of the job")
                 else:
-                    it.end(job, entry.key, ending_of(job, None, None, LOST, entry.job_id))
+                    self.never_began(job, entry)
                 return
             if known is None and self.may_go_on(job.token, entry, entry.key):
                 return
@@ -134,10 +130,19 @@ class Lost:
         elif known.key != entry.key:
             it.news(job, JobStep.ACCEPTED, "", key=known.key, detail="it has a new id")
 
+    def never_began(self, job: PlannedJob, entry: JournalEntry) -> None:
+        """Report a job that never began, whose fence is closed and which the scheduler lacks."""
+        it = self.settling
+        what = "its bundle" if job.bundle is not None else "the job"
+        alone = job.bundle is None and not job.depends_on
+        note = "" if alone else f"{NOT_BEGUN}: {visible(it.cluster)} has no record of {what}"
+        it.over(job, Evidence(note=note), entry.key)
+
     def was_forgotten(self, entry: JournalEntry) -> bool:
         """Whether a missing job was lost in a crash of the controller and was not cancelled."""
         it = self.settling
-        if entry.detail in (SEEN, BEGUN) or not it.access.scheduler.forgets:
+        seen = entry.detail in (SEEN, BEGUN) or entry.token in it.cancel_asked
+        if seen or not it.access.scheduler.forgets:
             return False
         mine = array_of(token_in_queue(entry.token), entry.task)
         same_id = it.with_id(entry.job_id)
@@ -183,13 +188,16 @@ class Lost:
         it = self.settling
         if not it.access.scheduler.forgets:
             return False
-        if entry.detail != GONE:
-            it.noted(token, key, GONE)
+        # Each machine counts by its own uptime, which no one sets: a clock that jumps, or that of
+        # another login node, proves nothing.
+        mine, now = f"{GONE} {host_name()}:", it.uptime()
+        looks = [one.detail for one in it.entries if one.token == token]
+        gone = list(takewhile(lambda detail: detail.startswith(GONE), reversed(looks)))
+        began = [float(it.removeprefix(mine)) for it in gone if it.startswith(mine)]
+        if not began or began[-1] > now:
+            it.noted(token, key, f"{mine}{now:.1f}")
             return True
-        age = entry.age(it.clock())
-        if age is None:  # start the wait again
-            it.noted(token, key, GONE)
-        return age is None or age < ORPHAN_SECONDS
+        return now - began[-1] < ORPHAN_SECONDS
 
     async def send_later(self, job: PlannedJob, entry: JournalEntry, why: str) -> None:
         """Plan to send again a job that the scheduler certainly lacks and that never began."""
@@ -201,7 +209,8 @@ class Lost:
             if it.may_send:
                 self.again[job.token] = why
             else:
-                it.tell(job.token, entry.step, f"{job.name}: {why}; {UNFINISHED}")
+                why = f"{job.name}: {why}"
+                it.tell(job.token, entry.step, f"{why}; {UNFINISHED}", unfinished=why)
         elif not await it.access.site.abandon(job.token):
             it.give_up(job, why)
 
@@ -220,7 +229,7 @@ class Lost:
             stands = {self.stands(other, beside) for other in job.depends_on}
             if DependencyState.FAILED in stands:
                 if await self.never_begins(job):
-                    it.give_up(job, UPSTREAM_FAILED)
+                    it.give_up(job, UPSTREAM_FAILED, upstream_failed=True)
             elif DependencyState.OPEN not in stands:  # otherwise the next poll decides
                 jobs.append(job)
         try:
@@ -250,6 +259,8 @@ class Lost:
         last = next(news, None)
         if last is None:
             return standing(it.latest.get(token))
+        if last.over is not None:  # how it ended is concluded later
+            return DependencyState.OPEN if last.over.evidence.began else DependencyState.FAILED
         return standing(JournalEntry(token, it.plan_id, last.step, last.at, detail=last.detail))
 
     def can_go(self, unit: SubmissionCall) -> bool:
@@ -300,9 +311,7 @@ class Lost:
                 message = f"{job.name}: {why}; it was sent again: {visible(it.cluster)}/{key}"
                 it.news(job, JobStep.ACCEPTED, message, key=key, detail="sent again")
             elif isinstance(result, Rejected) and await self.never_begins(job):
-                release = ReservationRelease(job.token, job.action, {})
-                message = f"{job.name} was refused: {visible(result.reason)}"
-                it.news(job, JobStep.REJECTED, message, detail=result.reason, release=release)
+                it.over(job, Evidence(step=JobStep.REJECTED, note=result.reason))
             else:
                 message = f"{job.name}: {why}; its second submission is not confirmed yet"
                 it.news(job, JobStep.UNKNOWN, message, detail=result.reason)

@@ -6,7 +6,7 @@ A journal is read from the last position, and a plan only if the records lack it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -94,22 +94,25 @@ class OpenJobs:
         return self._plans[plan_id]
 
 
-def forget_open(root: Path) -> None:
-    """Journal that all open jobs are given up, so that their directories are free.
+def forget_open(root: Path, close: Callable[[JournalEntry], str]) -> int:
+    """Give up all open jobs that have not begun, so that their directories are free.
 
-    A plan that is being carried out now is left to its process. Raises: RowtuiError.
+    `close` closes the fence of a job that may be in a queue, where the job would run, and returns
+    "", or why that is not possible: the job has begun, or its cluster does not answer. Such a job
+    keeps its directories; their number is returned. A plan that is being carried out now is left to
+    its process. Raises: RowtuiError.
     """
-    journal = Journal(root)
+    journal, kept = Journal(root), 0
     for plan_id in journal.open_plan_ids():
         with journal.hold(plan_id) as held:
-            if held:
-                latest = journal.latest(plan_id).values()
-                journal.append(
-                    entry._replace(step=JobStep.ABANDONED, detail=FORGOTTEN)
-                    for entry in latest
-                    if entry.step in OPEN
-                )
+            entries = journal.latest(plan_id).values() if held else ()
+            mine = [entry for entry in entries if entry.step in OPEN]
+            free = [it for it in mine if it.step is JobStep.PLANNED or not close(it)]
+            kept += len(mine) - len(free)
+            journal.append(it._replace(step=JobStep.ABANDONED, detail=FORGOTTEN) for it in free)
+            if held and len(free) == len(mine):
                 journal.put_away(plan_id)
+    return kept
 
 
 def with_sent(state: State, sent: Iterable[SentJob]) -> State:

@@ -26,11 +26,10 @@ from rowtui.core.clusters.schedulers.base import (
     is_in_bundle,
     token_in_queue,
 )
-from rowtui.core.clusters.schedulers.local.machine import user_name
+from rowtui.core.clusters.schedulers.local.machine import boot_time, user_name
 from rowtui.core.clusters.schedulers.local.processes import processes_of_job
-from rowtui.core.submission.plan.dependencies import NEEDS_MISSING
 from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry, PlannedJob
-from rowtui.core.submission.reconcile.ending import OVER, WITHOUT_A_WORD, ending_of
+from rowtui.core.submission.reconcile.ending import OVER, Evidence
 from rowtui.core.submission.reconcile.lost import Lost
 from rowtui.core.submission.reconcile.reconcile_state import (
     LOST_STEPS,
@@ -38,12 +37,12 @@ from rowtui.core.submission.reconcile.reconcile_state import (
     Settling,
     put_away_if_done,
 )
-from rowtui.core.submission.sending.fence import ABANDONED
+from rowtui.core.submission.sending.fence import ABANDONED, job_key_of
 from rowtui.core.submission.sending.held import HeldJobs, take_late_ones_away
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import Reservations
 from rowtui.core.submission.sending.send import find_requests
-from rowtui.core.submission.sending.site import Access
+from rowtui.core.submission.sending.site import NO_TRACES, Access
 
 
 async def settle(
@@ -55,6 +54,7 @@ async def settle(
     snapshot: QueueSnapshot | None = None,
     reservations: Reservations | None = None,
     may_send: bool = True,
+    uptime: Callable[[], float] = boot_time,
 ) -> tuple[ReconciledJob, ...]:
     """Determine the state of the open jobs of all plans on one cluster.
 
@@ -62,11 +62,14 @@ async def settle(
     directories now belong to another job. `snapshot`: this user's jobs as last polled, if the
     caller has them; otherwise they are polled. A plan that another process is carrying out is
     skipped. Without `may_send` no job is sent again, and a message reports that. Afterwards the
-    caller merges staged completions (jobs stage them before they end), then calls `apply_settled`.
+    caller merges staged completions (jobs stage them before they end), then calls `concluded` and
+    `apply_settled`. `clock`: epoch seconds; `uptime`: seconds of a clock that no one sets.
     This function only makes fences and sends jobs again, which is journalled; repeating it is
     harmless.
     """
-    settling = Settling(journal, access, root, clock, reservations, may_send=may_send)
+    settling = Settling(
+        journal, access, root, clock, reservations, may_send=may_send, uptime=uptime
+    )
     # The records first: a token is in a journal before it is in the records.
     recorded: set[str] = set()
     if reservations is not None:
@@ -130,10 +133,15 @@ async def _settle_orphans(settling: Settling, tokens: Collection[str]) -> None:
     await _without_plan(settling, dict.fromkeys(orphans))
 
 
-async def _without_plan(settling: Settling, lost: Mapping[str, JournalEntry | None]) -> None:
+async def _without_plan(
+    settling: Settling,
+    lost: Mapping[str, JournalEntry | None],
+    goes_on: Callable[[str, JournalEntry, JobKey], bool] = lambda *_: True,
+) -> None:
     """Settle jobs known only by their tokens: free their directories once they are over.
 
     A held job never began, and is cancelled. The fence keeps the others from running later.
+    `goes_on`: whether a job that began and that the scheduler forgot may still run.
     """
     access = settling.access
     found = await find_requests(access.scheduler, lost)
@@ -146,14 +154,18 @@ async def _without_plan(settling: Settling, lost: Mapping[str, JournalEntry | No
     held = {job.key for jobs in active.values() for job in jobs if job.state is JobState.HELD}
     if held:
         await access.scheduler.cancel(sorted(held))
-    for token, entry in lost.items():
-        if active.get(token):
-            continue
-        try:
-            await access.site.abandon(token)
-        except OSError:
-            continue  # the next poll handles it
-        settling.end_without_plan(token, entry)
+    try:
+        traces = await access.site.traces(list(lost))
+        for token, entry in lost.items():
+            if active.get(token):
+                continue
+            runner = await access.site.abandon(token)
+            ended = bool(found.get(token)) or traces.get(token, NO_TRACES).ended is not None
+            # A job that began, and that the scheduler forgot, may go on.
+            if not runner or ended or (entry and not goes_on(token, entry, job_key_of(runner))):
+                settling.end_without_plan(token, entry)
+    except OSError:
+        return  # the next poll handles them
 
 
 WAITING = frozenset({JobState.PENDING, JobState.HELD})
@@ -196,7 +208,7 @@ class _PlanSettling:
         for token, entry in work.items():
             await self.settle_token(token, entry, found)
         if self.planless:
-            await _without_plan(it, self.planless)
+            await _without_plan(it, self.planless, self.lost.may_go_on)
         await self.lost.send_again()
         await self.held.release()
 
@@ -307,11 +319,7 @@ class _PlanSettling:
         if traces.ended is None and runner == ABANDONED:
             it.give_up(job, "it was never started")
         else:
-            if traces.ended is not None and traces.ended.not_ready:
-                it.give_up(job, NEEDS_MISSING)
-                return
-            ending = ending_of(job, traces.ended, None, WITHOUT_A_WORD, 0)
-            it.end(job, JobKey(0), ending)
+            it.over(job, Evidence())
 
     async def look_at_anothers(self, job: PlannedJob, entry: JournalEntry) -> None:
         """Settle another user's job; its absence means nothing, as the queue may hide it."""

@@ -19,26 +19,23 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
     token_in_queue,
 )
-from rowtui.core.clusters.schedulers.local.machine import host_name
-from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
-from rowtui.core.submission.plan.dependencies import NEEDS_MISSING, UPSTREAM_FAILED
+from rowtui.core.clusters.schedulers.local.machine import boot_time, host_name
+from rowtui.core.submission.bundles.pilot_model import is_in_pilot
+from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED
 from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry, Plan, PlannedJob
+from rowtui.core.submission.plan.outcome import NOT_BEGUN, JobEnd
 from rowtui.core.submission.reconcile.ending import (
-    CANCELLED,
-    NOT_BEGUN,
-    WITHOUT_A_WORD,
-    Ending,
+    STOPPED,
+    Evidence,
     FinishedJob,
-    cancelled,
-    ended_job,
-    ending_of,
-    is_cause,
-    scheduler_word,
+    OverJob,
+    scheduler_cause,
 )
 from rowtui.core.submission.reconcile.slurm_log import READ_TAIL, TAIL_BYTES, ended_by_slurm
 from rowtui.core.submission.sending.fence import ABANDONED
-from rowtui.core.submission.sending.journal import Journal, end_detail, log_of
+from rowtui.core.submission.sending.job_records import log_of
+from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
 from rowtui.core.submission.sending.site import NO_TRACES, Access, Traces
 
@@ -49,9 +46,11 @@ from rowtui.core.submission.sending.site import NO_TRACES, Access, Traces
 class ReconciledJob:
     """The known state of one job. `message` is for the user, "" if there is none.
 
-    `release` has the job's action and ends: its directories are no longer submitted. None: they
-    still are, under `job_id` if that is not 0. If `is_news`, `apply_settled` journals `step` with
-    `detail`; else the journal has this state already. `ended`: how a job ended that ran.
+    `over`: what is known of a job that is over; `conclude.concluded` then fills `step`, `detail`,
+    `end`, `message`, `release`, and `ended` if it ran. `release` has the job's action and ends: its
+    directories are no longer submitted. None: they still are, under `job_id` if that is not 0. If
+    `is_news`, `apply_settled` journals `step`; else the journal has this state already.
+    `unfinished`: the name of a job that must be sent again, and why.
     """
 
     token: str
@@ -64,13 +63,21 @@ class ReconciledJob:
     release: ReservationRelease | None = None
     detail: str = ""
     is_news: bool = False
+    unfinished: str = ""
     at: float = 0.0
     journal: Journal | None = field(default=None, repr=False, compare=False)
+    over: OverJob | None = field(default=None, repr=False)
+    end: JobEnd | None = None
     ended: FinishedJob | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job's directories are given back."""
+        return self.over is not None or self.release is not None
 
 
 def apply_settled(settled: Sequence[ReconciledJob], reservations: Reservations) -> None:
-    """Enter the settled states into the project's records, then into the journal.
+    """Enter the settled and concluded states into the project's records, then into the journal.
 
     The order matters: a process killed in between leaves jobs that are settled once more. In the
     other order their directories would stay reserved. Raises: RowtuiError if either cannot be
@@ -92,7 +99,7 @@ def apply_settled(settled: Sequence[ReconciledJob], reservations: Reservations) 
 
 def _entry(it: ReconciledJob) -> JournalEntry:
     return JournalEntry(
-        it.token, it.plan_id, it.step, it.at, it.job_id, it.detail, it.cluster, it.task
+        it.token, it.plan_id, it.step, it.at, it.job_id, it.detail, it.cluster, it.task, it.end
     )
 
 
@@ -103,6 +110,7 @@ def put_away_if_done(journal: Journal, plan_id: str) -> None:
             journal.put_away(plan_id)
 
 
+NO_KEY = JobKey(0)
 LOST_STEPS = frozenset({JobStep.SENDING, JobStep.UNKNOWN})
 
 
@@ -116,6 +124,7 @@ class Settling:
     clock: Callable[[], float]
     reservations: Reservations | None = None
     may_send: bool = True
+    uptime: Callable[[], float] = boot_time
     snapshot: QueueSnapshot | None = None
     by_key: dict[JobKey, Job] = field(default_factory=dict)
     by_id: dict[int, list[Job]] = field(default_factory=dict)
@@ -127,6 +136,8 @@ class Settling:
     entries: list[JournalEntry] = field(default_factory=list)
     latest: dict[str, JournalEntry] = field(default_factory=dict)
     accepted: dict[str, float] = field(default_factory=dict)  # when, by token
+    ids: dict[str, int] = field(default_factory=dict)  # the last job id, by token
+    cancel_asked: frozenset[str] = frozenset()
     places: dict[str, str] = field(default_factory=dict)  # see Scheduler.place, by token
     traces: Mapping[str, Traces] = field(default_factory=dict)
 
@@ -146,8 +157,11 @@ class Settling:
         self.plan_id, self.plan, self.jobs, self.traces = plan_id, None, {}, {}
         self.entries = await asyncio.to_thread(self.journal.entries, plan_id)
         self.latest = {it.token: it for it in self.entries}
-        self.accepted = {}
+        self.cancel_asked = await asyncio.to_thread(self.journal.cancel_asked, plan_id)
+        self.accepted, self.ids = {}, {}
         for it in self.entries:
+            if it.job_id:
+                self.ids[it.token] = it.job_id
             if it.step is JobStep.ACCEPTED:
                 self.accepted.setdefault(it.token, it.at)
         self.places = {it.token: it.detail for it in self.entries if it.step is JobStep.SENDING}
@@ -212,9 +226,13 @@ class Settling:
 
     # Conclusions
 
-    def tell(self, token: str, step: JobStep, message: str) -> None:
+    def tell(self, token: str, step: JobStep, message: str, *, unfinished: str = "") -> None:
         """Report a message for the user; no state changes."""
-        self.settled.append(ReconciledJob(token, self.plan_id, self.cluster, step, message=message))
+        self.settled.append(
+            ReconciledJob(
+                token, self.plan_id, self.cluster, step, message=message, unfinished=unfinished
+            )
+        )
 
     def noted(self, token: str, key: JobKey, detail: str) -> None:
         """Journal a detail of a job that the scheduler has; the records do not change."""
@@ -234,15 +252,7 @@ class Settling:
         )
 
     def news(
-        self,
-        job: PlannedJob,
-        step: JobStep,
-        message: str,
-        *,
-        detail: str,
-        key: JobKey = JobKey(0),  # noqa: B008
-        release: ReservationRelease | None = None,
-        ended: FinishedJob | None = None,
+        self, job: PlannedJob, step: JobStep, message: str, *, detail: str, key: JobKey = NO_KEY
     ) -> None:
         """Conclude a step that must be recorded and journalled."""
         self.settled.append(
@@ -254,12 +264,38 @@ class Settling:
                 job_id=key.id,
                 task=key.task,
                 message=message,
-                release=release,
                 detail=detail,
                 is_news=True,
                 at=self.clock(),
                 journal=self.journal,
-                ended=ended,
+            )
+        )
+
+    def over(self, job: PlannedJob, evidence: Evidence, key: JobKey = NO_KEY) -> None:
+        """Report that a job is over; what is known of its files is added to the evidence."""
+        traces = self.traces_of(job.token)
+        evidence = evidence._replace(
+            member=job.bundle is not None,
+            waited=bool(job.depends_on),
+            job_id=self.ids.get(job.token, 0),
+            marker=traces.ended,
+            began=traces.began,
+            cancel_asked=evidence.cancel_asked or job.token in self.cancel_asked,
+        )
+        user = self.plan.user if self.plan is not None else ""
+        accepted = self.accepted.get(job.token, 0.0)
+        self.settled.append(
+            ReconciledJob(
+                token=job.token,
+                plan_id=self.plan_id,
+                cluster=job.destination.cluster,
+                step=evidence.step,
+                job_id=key.id,
+                task=key.task,
+                is_news=True,
+                at=self.clock(),
+                journal=self.journal,
+                over=OverJob(job, key, evidence, traces.fence_at, user, accepted),
             )
         )
 
@@ -277,77 +313,64 @@ class Settling:
                 message=f"job {visible(token)}, whose {what} is lost, is over: its directories "
                 "may be submitted again unless they are complete",
                 release=ReservationRelease(token, "", {}),
-                detail=end_detail(None, f"its {what} is lost"),
+                detail=f"- its {what} is lost",
                 is_news=entry is not None,
                 at=self.clock(),
                 journal=self.journal,
             )
         )
 
-    def give_up(self, job: PlannedJob, why: str, release: ReservationRelease | None = None) -> None:
-        """Conclude that a job never ran and never will. `release`: if there is an end to record."""
-        release = release or ReservationRelease(job.token, job.action, {})
-        self.news(job, JobStep.ABANDONED, f"{job.name}: {why}", detail=why, release=release)
+    def give_up(self, job: PlannedJob, why: str, *, upstream_failed: bool = False) -> None:
+        """Report that a job never ran and never will: its fence is closed, or it was never sent."""
+        self.over(
+            job,
+            Evidence(step=JobStep.ABANDONED, note=why, upstream_failed=upstream_failed),
+        )
 
     async def finish(self, job: PlannedJob, key: JobKey, known: Job | None) -> None:
-        """Conclude a job that is over, from its own report and the scheduler's.
+        """Report a job that is over, with its own report and the scheduler's. Raises: OSError.
 
         A request of a bundle that ended before the request started has not failed, nor has a job
-        that left the queue while it waited for another. Raises: OSError.
+        that left the queue while it waited for another. The fence of a job that never began is
+        closed first.
         """
         traces = self.traces_of(job.token)
-        marker = traces.ended
-        code, word = (None, WITHOUT_A_WORD) if known is None else scheduler_word(known)
-        begun = marker is not None or traces.fence not in ("", ABANDONED)
-        if marker is not None and marker.not_ready:
-            self.give_up(job, NEEDS_MISSING)
+        evidence = Evidence(known=known)
+        if traces.began:
+            if traces.ended is None and job.bundle is None:
+                evidence = evidence._replace(log_word=await self._word_in_log(job, key, known))
+            self.over(job, evidence, key)
             return
-        if job.bundle is None and job.depends_on and not begun and _left_unbegun(known):
-            if not await self.access.site.abandon(job.token):
-                failed = known is not None and "Dependency" in known.reason
-                self.give_up(job, UPSTREAM_FAILED if failed else f"{NOT_BEGUN}: {word}")
-            return
-        if job.bundle is not None and not begun:
-            # A pilot refuses requests by their fences, and the driver of a run ends pilots.
-            may_be_cancelled = not (job.depends_on or is_in_pilot(job.token))
-            if traces.fence == ABANDONED:
-                out = "taken out of its bundle before it began"
-                why = UPSTREAM_FAILED if job.depends_on else out
-                self.give_up(job, why, cancelled(job, key.id) if may_be_cancelled else None)
-                return
-            if not await self.access.site.abandon(job.token):
-                why = f"{NOT_BEGUN}: its bundle ended ({word or 'well'})"
-                by_user = may_be_cancelled and word == CANCELLED
-                self.give_up(job, why, cancelled(job, key.id) if by_user else None)
-            return  # or it began just now, in another job: the next poll shows where
-        if marker is None and begun and job.bundle is None and word and not is_cause(word):
-            word = await self._word_in_log(job, key) or word
-        self.end(job, key, ending_of(job, marker, code, word, key.id), known)
+        taken_out = traces.fence == ABANDONED
+        if not taken_out and await self.access.site.abandon(job.token):
+            return  # it began just now, maybe in another job: the next poll shows where
+        word = scheduler_cause(known)
+        if job.bundle is not None and taken_out:
+            failed = bool(job.depends_on)
+            note = UPSTREAM_FAILED if failed else "taken out of its bundle before it began"
+            by_user = not (failed or is_in_pilot(job.token))
+            evidence = evidence._replace(note=note, upstream_failed=failed, cancel_asked=by_user)
+        elif job.bundle is not None:
+            evidence = evidence._replace(note=f"{NOT_BEGUN}: its bundle ended ({word or 'well'})")
+        elif job.depends_on and _left_unbegun(known):
+            failed = known is not None and "Dependency" in known.reason
+            note = UPSTREAM_FAILED if failed else f"{NOT_BEGUN}: {word}"
+            evidence = evidence._replace(note=note, upstream_failed=failed)
+        if is_in_pilot(job.token):  # a pilot refuses requests, and the driver of a run ends pilots
+            evidence = evidence._replace(known=None)
+        self.over(job, evidence, key)
 
-    async def _word_in_log(self, job: PlannedJob, key: JobKey) -> str:
+    async def _word_in_log(self, job: PlannedJob, key: JobKey, known: Job | None) -> str:
         """Return why Slurm ended a job that reported nothing, from its log; "" if unknown."""
         path = log_of(job, key)
-        if self.access.scheduler.kind != "slurm" or not path:
+        stated = known is not None and known.state in {*STOPPED, JobState.COMPLETED}
+        if stated or self.access.scheduler.kind != "slurm" or not path:
             return ""
         try:
             tail = await self.access.site.shell(READ_TAIL, path)
         except OSError:
             return ""
         return ended_by_slurm(tail[-TAIL_BYTES:], None if key.task is not None else key.id)
-
-    def end(self, job: PlannedJob, key: JobKey, ending: Ending, known: Job | None = None) -> None:
-        """Conclude the end of a job. `known`: what its scheduler reports of it, or of its
-        bundle.
-        """
-        message = f"{job.name}: {visible(ending.reason)}" if ending.reason else ""
-        if ending.reason == CANCELLED and is_pilot(job.token):
-            message = ""  # the outcome of each of its requests is reported separately
-        ended = ended_job(job, key, ending, self.clock(), known)._replace(
-            user=self.plan.user if self.plan is not None else "",
-            submitted_at=self.accepted.get(job.token, 0.0),
-        )
-        detail, release = ending.detail, ending.release
-        self.news(job, JobStep.ENDED, message, key=key, detail=detail, release=release, ended=ended)
 
 
 def _left_unbegun(known: Job | None) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 
-from rowtui.core.submission.reconcile.ending import (
+from rowtui.core.submission.plan.outcome import (
     CANCELLED,
     NODE_FAILED,
     OUT_OF_MEMORY,
+    PREEMPTED,
     TIME_LIMIT,
 )
 
@@ -52,5 +53,7 @@ def _cause(why: bytes) -> str:
         return TIME_LIMIT
     if b"DUE TO NODE FAILURE" in why:
         return NODE_FAILED
-    # Preempted and requeued jobs also have "DUE TO", and were not cancelled by the user.
+    if b"DUE TO PREEMPTION" in why:
+        return PREEMPTED
+    # A requeued job also has "DUE TO", and was not cancelled by the user.
     return "" if b"DUE TO" in why else CANCELLED

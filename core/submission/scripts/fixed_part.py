@@ -22,12 +22,12 @@ sets the environment that it needs itself, because a user's setup may have chang
   as failed only if the script does not receive a stop signal within a second either.
 - A job that needs products of others (`rowtui_requires`) runs nothing while these are missing.
 - `.row/rowtui/ended/<token>` records how the job ended, one item on a line: exit code; `exit`,
-  `time limit`, `cancelled` or `signal NAME`; the job; epoch seconds; the command's own exit code,
-  or empty; the index of the directory that it failed in, or empty. Two more lines hold what the job
-  used: words `name=value` (`read_script_words` reads them), and `children=` with the peak
-  memory in KiB of the largest process, which the kernel tells only to the parent of that process:
-  at its very end the script becomes a tiny program that asks. Without perl and python3, and of
-  processes that the script is not the parent of, only the sampled memory is known.
+  `time limit`, `cancelled`, `unfinished` or `signal NAME`; the job; epoch seconds; the command's
+  own exit code, or empty; the index of the directory that it failed in, or empty. Two more lines
+  hold what the job used: words `name=value` (`read_script_words` reads them), and `children=` with
+  the peak memory in KiB of the largest process, which the kernel tells only to the parent of that
+  process: at its very end the script becomes a tiny program that asks. Without perl and python3,
+  and of processes that the script is not the parent of, only the sampled memory is known.
 - Nothing of this needs more than 20 ms in a job. While a command runs, the memory of its processes
   is sampled where the script wakes up anyway, and the more seldom the more processes there are.
 
@@ -50,7 +50,7 @@ NOT_READY = 4
 PRELUDE = (
     r"""
 rowtui_root=$PWD rowtui_path=$PATH rowtui_reason=exit rowtui_pid='' rowtui_code='' rowtui_index=''
-rowtui_near='' rowtui_reader='' rowtui_writer='' rowtui_pages=0 rowtui_skip=0
+rowtui_near='' rowtui_finished='' rowtui_reader='' rowtui_writer='' rowtui_pages=0 rowtui_skip=0
 rowtui_mailbox=''
 read -r rowtui_up rowtui_idle </proc/uptime
 
@@ -422,6 +422,11 @@ rowtui_end() {
     trap - EXIT
     trap '' USR1 TERM INT HUP
     rowtui_calm
+    # A signal without a trap, or `exit` in the setup, ends the script as if all had gone well.
+    if [ "$status$rowtui_reason$rowtui_finished" = 0exit ]; then
+        status=255 rowtui_reason=unfinished
+        echo >&2 "rowtui: the script stopped before its end."
+    fi
     if ! rowtui_report; then
         echo >&2 "rowtui: cannot write in .row/completed which directories are complete."
         status=3

@@ -93,6 +93,7 @@ def script_frame(
     if setup:
         rest += _setup(setup)
     rest += _for_each(filled) if recipe.each else _for_all(filled)
+    rest.append("rowtui_finished=1")
     identity = [*_identity(kind), *_products(request.action, recipe.workspace_path)]
     if request.gpus:
         identity.append(f"rowtui_gpus={request.gpus}")

@@ -18,14 +18,15 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
+    Job,
     JobKey,
+    JobState,
     Rejected,
     SubmitResult,
     Unreachable,
 )
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.dependencies import (
-    NEEDS_MISSING,
     DependencyState,
     Sent,
     cannot_wait,
@@ -33,20 +34,14 @@ from rowtui.core.submission.plan.dependencies import (
 )
 from rowtui.core.submission.plan.json import save_plan
 from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
-from rowtui.core.submission.reconcile.ending import (
-    NOT_BEGUN,
-    NOT_SENT,
-    WITHOUT_A_WORD,
-    ended_job,
-    ending_of,
-)
+from rowtui.core.submission.plan.outcome import NOT_BEGUN, WITHOUT_A_WORD, JobOutcome
+from rowtui.core.submission.reconcile.ending import Evidence
 from rowtui.core.submission.sending.release_held import (
     LettingGo,
     RunRecords,
     SendingProgress,
     Tools,
 )
-from rowtui.core.submission.sending.reservations import ReservationRelease
 from rowtui.core.submission.sending.send import (
     RefusedKinds,
     SendWaits,
@@ -266,8 +261,8 @@ class _Run:
 
     async def keep_back(self, unit: SubmissionCall) -> None:
         """Give up jobs that would be refused like earlier ones."""
-        await self.it.release([ReservationRelease(job.token, job.action, {}) for job in unit.jobs])
-        await self.it.note(JobStep.ABANDONED, unit.jobs, detail="one like it was refused")
+        evidence = Evidence(step=JobStep.ABANDONED, note="one like it was refused")
+        await self.it.over(unit.jobs, evidence)
         for job in unit.jobs:
             self.open.pop(job.token, None)
         self.kept_back += unit.jobs
@@ -328,10 +323,9 @@ class _Run:
                 for job, text in zip(jobs, texts, strict=True)
             ]
         if isinstance(result, Rejected | Unreachable):
-            await self.it.release([ReservationRelease(job.token, job.action, {}) for job in jobs])
             refused = isinstance(result, Rejected)
-            detail = result.reason if refused else f"{NOT_SENT}{result.reason}"
-            await self.it.note(JobStep.REJECTED, jobs, detail=detail)
+            evidence = Evidence(step=JobStep.REJECTED, note=result.reason, reached=refused)
+            await self.it.over(jobs, evidence)
             word = "refused" if refused else "not sent"
             why = f"{unit.name} was {word}: {visible(result.reason)}"
             return [self.it.say(jobs[0], "", why, len(jobs), JobStep.REJECTED)]
@@ -348,34 +342,38 @@ class _Run:
         """Record the end of jobs that ran inside `submit`, as for any other job."""
         site = self.access(unit).site
         traces = await site.traces([job.token for job in unit.jobs])
-        ended = [
+        return [
             await self.job_ended(job, result, traces.get(job.token, NO_TRACES)) for job in unit.jobs
         ]
-        self.must_stop = self.must_stop or any(progress.error for progress in ended)
-        return ended
 
     async def job_ended(
         self, job: PlannedJob, result: SubmitResult, traces: Traces
     ) -> SendingProgress:
         if isinstance(result, Accepted):
             self.it.keys[job.token] = JobKey(result.job_id)
-        word = "" if isinstance(result, Accepted) else result.reason
-        if job.bundle is not None and not (traces.ended or traces.fence):
-            return await self.skip(job, f"{NOT_BEGUN}: {word or WITHOUT_A_WORD}")
-        if traces.ended is not None and traces.ended.not_ready:
-            return await self.skip(job, NEEDS_MISSING)
-        ending = ending_of(job, traces.ended, None if word else 0, word, 0)
-        ended = ended_job(job, JobKey(0), ending, self.it.tools.clock())
-        await asyncio.to_thread(self.it.tools.on_end, ended._replace(user=self.it.plan.user))
-        await self.it.release([ending.release])
-        await self.it.note(JobStep.ENDED, [job], detail=ending.detail)
-        if not ending.reason:
+        known = Job(0, JobState.COMPLETED, exit_code=0)
+        if not isinstance(result, Accepted):
+            known = Job(0, JobState.FAILED, reason=result.reason)
+        evidence = Evidence(began=traces.began, marker=traces.ended, known=known)
+        if job.bundle is not None:
+            why = known.reason or WITHOUT_A_WORD
+            evidence = evidence._replace(note=f"{NOT_BEGUN}: {why}")
+        (found,) = await self.it.over([job], evidence)
+        if found.step is JobStep.ABANDONED:
+            return self.skipped(job, found.end.sentence)
+        # A missing product does not stop the rest: only an exit code does, as in Row.
+        outcome = found.end.outcome
+        self.must_stop = self.must_stop or not (outcome.good or outcome is JobOutcome.NO_PRODUCT)
+        if outcome.good:
             return self.it.say(job, f"{job.name} is done", "", 1, JobStep.ENDED)
-        return self.it.say(job, "", f"{job.name}: {visible(ending.reason)}", 1, JobStep.ENDED)
+        error = f"{job.name}: {visible(found.end.sentence)}"
+        return self.it.say(job, "", error, 1, JobStep.ENDED)
 
     async def skip(self, job: PlannedJob, why: str) -> SendingProgress:
-        await self.it.release([ReservationRelease(job.token, job.action, {})])
-        await self.it.note(JobStep.ABANDONED, [job], detail=why)
+        await self.it.over([job], Evidence(step=JobStep.ABANDONED, note=why))
+        return self.skipped(job, why)
+
+    def skipped(self, job: PlannedJob, why: str) -> SendingProgress:
         self.open.pop(job.token, None)
         return self.it.say(job, f"skipped {job.name}: {why}", "", 1, JobStep.ABANDONED)
 
@@ -395,8 +393,8 @@ class _Run:
             await asyncio.wait({self.under_way})
         await self.letting.let_go()
         left = list(self.open.values())
-        await self.it.release([ReservationRelease(job.token, job.action, {}) for job in left])
-        await self.it.note(JobStep.ABANDONED, left, detail="not sent")
+        if left:
+            await self.it.over(left, Evidence(step=JobStep.ABANDONED, note="not sent"))
         self.open.clear()
 
     def submitting(self, unit: SubmissionCall) -> SendingProgress:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from rowtui.core.base.files import read_bounded, sync_folder
 from rowtui.core.base.text import visible
@@ -22,14 +20,7 @@ from rowtui.core.clusters.schedulers.measured import Measured, read_script_words
 from rowtui.core.submission.scripts.fixed_part import NOT_READY
 
 ABANDONED = "abandoned"
-NOT_REPORTED = "exit code 3: the completed directories could not be reported"
 _LIMIT = 1 << 16
-_IN_DIRECTORY = " in directory "
-# Reasons of older versions also contain the exit code into which a shell converts the signal.
-_COMMAND_END = re.compile(
-    r"(?:not reached: )?(?:killed \(signal (?P<signal>[A-Z0-9+-]+)[,)]"
-    r"|exit code (?P<code>[0-9]{1,9})(?= in directory |$))"
-)
 _DEATHS = frozenset({128 + 15, 128 + 9})  # SIGTERM and SIGKILL, as exit codes of a shell
 
 
@@ -37,10 +28,10 @@ _DEATHS = frozenset({128 + 15, 128 + 9})  # SIGTERM and SIGKILL, as exit codes o
 class Ended:
     """How a script ended, by its own report.
 
-    `cause`: `exit`, `time limit`, `cancelled`, `signal NAME`; of a request of a bundle also `out of
-    memory`. `at`: epoch seconds. `command_code`: exit code of the command that ran last; `index`:
-    the position of the command's directory in the job's list, if the job ended there; None:
-    unknown. `measured`: what the job used.
+    `cause`: `exit`, `time limit`, `cancelled`, `unfinished` (before its last line), `signal NAME`;
+    of a request of a bundle also `out of memory`. `at`: epoch seconds. `command_code`: exit code of
+    the command that ran last; `index`: the position of the command's directory in the job's list,
+    if the job ended there; None: unknown. `measured`: what the job used.
     """
 
     exit_code: int
@@ -62,76 +53,10 @@ class Ended:
         return not _DEATHS.isdisjoint((self.exit_code, self.command_code))
 
     @property
-    def command_failed(self) -> bool:
-        """Whether the job ended because its command failed with an exit code other than 0."""
-        return self.cause == "exit" and bool(self.exit_code and self.command_code)
-
-    def reason(self, directory: str = "") -> str:
-        """Return why the job failed, as text for the user; "" if it ended well.
-
-        `directory`: the one in which the command failed, "" to leave it out.
-        """
-        if self.cause in ("time limit", "cancelled", "out of memory"):
-            return self.cause
-        if self.cause != "exit":
-            return killed_by(self.cause.removeprefix("signal "))
-        if self.exit_code == 0:
-            return ""
-        if self.not_ready:
-            return f"exit code {NOT_READY}: its input from other jobs is missing"
-        if self.exit_code == 3 and not self.command_code:
-            return NOT_REPORTED
-        if self.command_code is None:
-            return f"exit code {self.exit_code}: the setup failed"
-        where = f"{_IN_DIRECTORY}{visible(directory)}" if directory else ""
-        return exit_words(self.command_code) + where
-
-
-def without_directory(reason: str) -> str:
-    """Return the reason of a failure without its directory, as for other jobs that failed alike."""
-    return reason.partition(_IN_DIRECTORY)[0]
-
-
-def exit_words(code: int) -> str:
-    """Return the meaning of an exit code: `exit code 3`, or `killed (signal KILL)` for 137."""
-    name = signal_name(code - 128) if code > 128 else ""
-    return killed_by(name) if name else f"exit code {code}"
-
-
-def killed_by(name: str) -> str:
-    """Return the text for a job that a signal ended: `killed (signal KILL)`."""
-    return f"killed (signal {name})"
-
-
-class CommandEnd(NamedTuple):
-    """How a command ended: its own exit code, or the name of the signal; None: unknown."""
-
-    exit_code: int | None = None
-    signal: str | None = None
-
-
-def command_end(reason: str, *, ended: bool = True) -> CommandEnd:
-    """Return the end of a command from the reason of its job ("" for a good end).
-
-    An exit code that the job's script chose itself (`exit code 3: the completed directories ...`)
-    is not the command's. `ended`: whether the job has ended.
-    """
-    if not reason:
-        return CommandEnd(0) if ended else CommandEnd()
-    match = _COMMAND_END.match(reason)
-    if match is None:
-        return CommandEnd()
-    if match["signal"]:
-        return CommandEnd(signal=match["signal"])
-    return CommandEnd(int(match["code"]))
-
-
-def signal_name(number: int) -> str:
-    """Return the name of a signal without SIG; "" if there is no signal with that number."""
-    try:
-        return signal.Signals(number).name.removeprefix("SIG")
-    except ValueError:
-        return ""
+    def code(self) -> int:
+        """The exit code of the command, or of the script if no command failed."""
+        failed = self.cause == "exit" and self.exit_code and self.command_code
+        return self.command_code if failed and self.command_code else self.exit_code
 
 
 def fence_path(root: Path, token: str) -> Path:

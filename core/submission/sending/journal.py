@@ -6,7 +6,8 @@ line and is only appended to and fsynced, so that a process may be killed betwee
 line that was cut off by a crash is ignored, and the next entry begins on a new line. The process
 that carries out a plan holds a lock on the file; `settle` waits until the lock is free.
 
-Entries: `planned -> sending -> accepted | rejected | unknown`, then `abandoned` or `ended`.
+Entries: `planned -> sending -> accepted | rejected | unknown`, then `abandoned` or `ended`. Notes
+that the user cancels a job stand among them, and belong to no state (`Journal.cancel_asked`).
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.files import read_bounded, sync_folder, write_all
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.schedulers.base import JobKey
-from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry, Plan, PlannedJob
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
+from rowtui.core.submission.plan.outcome import JobEnd, read_end
 
 VERSION = 1
 LIMIT = 1 << 30
@@ -35,7 +36,8 @@ RECORDED = "recorded"
 RELEASED = "released"
 SEEN = "seen"
 BEGUN = "begun"  # a request of a bundle was seen to have started
-GONE = "gone"
+GONE = "gone"  # and the machine that missed it, with its uptime at that time
+NOTES = frozenset({JobStep.CANCELLING, JobStep.NOT_CANCELLED})
 ENDING = ".jsonl"
 DONE = "done"
 
@@ -49,6 +51,7 @@ class _KnownEntries(NamedTuple):
 
     files: tuple[tuple[int, ...], ...]
     entries: tuple[JournalEntry, ...]
+    notes: tuple[JournalEntry, ...] = ()
 
 
 class Journal:
@@ -61,7 +64,7 @@ class Journal:
     def append(self, entries: Iterable[JournalEntry]) -> None:
         """Append entries; they are on the disk when this returns.
 
-        Raises: RowtuiError if they cannot be written: then nothing may be sent.
+        Raises: NotSavedError if they cannot be written: then nothing may be sent.
         """
         by_plan: dict[str, list[JournalEntry]] = {}
         for entry in entries:
@@ -70,7 +73,7 @@ class Journal:
             try:
                 self._append(plan_id, _lines(those))
             except OSError as error:
-                raise RowtuiError(
+                raise NotSavedError(
                     f"cannot write the journal in {visible(str(self.folder))}: "
                     f"{error.strerror or error}",
                     "no job is submitted without a journal; free some space or correct "
@@ -86,13 +89,28 @@ class Journal:
         known = self._known.get(plan_id)
         if known is not None and known.files == files:
             return list(known.entries)
-        found = self._read(plan_id)
-        if len(found) <= MOST_KEPT:
+        return list(self._learn(plan_id, files).entries)
+
+    def cancel_asked(self, plan_id: str) -> frozenset[str]:
+        """Return the tokens of the jobs that the user cancelled. Raises: RowtuiError."""
+        files = self._files(plan_id)
+        known = self._known.get(plan_id)
+        if known is None or known.files != files:
+            known = self._learn(plan_id, files)
+        steps = {note.token: note.step for note in known.notes}
+        return frozenset(token for token, step in steps.items() if step is JobStep.CANCELLING)
+
+    def _learn(self, plan_id: str, files: tuple[tuple[int, ...], ...]) -> _KnownEntries:
+        read = self._read(plan_id)
+        found = [entry for entry in read if entry.step not in NOTES]
+        notes = tuple(entry for entry in read if entry.step in NOTES)
+        known = _KnownEntries(files, tuple(found), notes)
+        if len(read) <= MOST_KEPT:
             kept = sum(len(each.entries) for each in self._known.values())
             while self._known and kept + len(found) > MOST_KEPT:
                 kept -= len(self._known.pop(next(iter(self._known))).entries)
-            self._known[plan_id] = _KnownEntries(files, tuple(found))
-        return found
+            self._known[plan_id] = known
+        return known
 
     def _files(self, plan_id: str) -> tuple[tuple[int, ...], ...]:
         """Return what changes with every entry of a plan: a journal is only appended to."""
@@ -131,7 +149,8 @@ class Journal:
             raise _unreadable(plan_id, error) from None
         data = data[: data.rfind(b"\n") + 1]
         lines = (_entry(line, plan_id) for line in data.split(b"\n") if line)
-        return start + len(data), [entry for entry in lines if entry is not None]
+        found = [it for it in lines if it is not None and it.step not in NOTES]
+        return start + len(data), found
 
     def latest(self, plan_id: str) -> dict[str, JournalEntry]:
         """Return the latest entry of each token of a plan."""
@@ -261,7 +280,7 @@ def _lines(entries: Iterable[JournalEntry]) -> bytes:
     same: tuple[object, ...] = ()
     start = end = ""
     for entry in entries:
-        now = (entry.at, entry.step, entry.job_id, entry.detail, entry.cluster)
+        now = (entry.at, entry.step, entry.job_id, entry.detail, entry.cluster, entry.end)
         if now != same:
             same = now
             start = (
@@ -271,6 +290,8 @@ def _lines(entries: Iterable[JournalEntry]) -> bytes:
             end = f',"v":{VERSION}'
             if entry.cluster:
                 end += f',"cluster":{_quoted(entry.cluster)}'
+            if entry.end is not None:
+                end += f',"end":{json.dumps(entry.end.to_json(), separators=(",", ":"))}'
         task = "" if entry.task is None else f',"task":{entry.task}'
         lines.append(f"{start}{_quoted(entry.token)}{end}{task}}}\n")
     return "".join(lines).encode("ascii")
@@ -295,70 +316,23 @@ def _entry(line: bytes, plan_id: str) -> JournalEntry | None:
 
 
 def _checked(fields: Mapping[str, Any], plan_id: str) -> JournalEntry:
+    step, detail, end = JobStep(fields["step"]), str(fields["detail"]), fields.get("end")
     return JournalEntry(
         token=str(fields["token"]),
         plan_id=plan_id,
-        step=JobStep(fields["step"]),
+        step=step,
         at=float(fields["at"]),
         job_id=int(fields["job_id"]),
-        detail=str(fields["detail"]),
+        detail=detail,
+        end=read_end(end, *read_end_detail(step, detail)),
         cluster=str(fields.get("cluster", "")),
         task=None if fields.get("task") is None else int(fields["task"]),
     )
 
 
-def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
-    """Return the jobs of a plan from its journal, in the order of the plan.
-
-    `submitted_at` is when the job was accepted, or sent if the former is unknown.
-    """
-    latest: dict[str, JournalEntry] = {}
-    keys: dict[str, JobKey] = {}
-    times: dict[str, float] = {}
-    for entry in entries:
-        latest[entry.token] = entry
-        if entry.job_id:
-            keys[entry.token] = entry.key
-        if entry.step in (JobStep.SENDING, JobStep.ACCEPTED) and not is_later_note(entry):
-            times[entry.token] = entry.at
-    records = []
-    for job in plan.jobs:
-        last = latest.get(job.token)
-        step = last.step if last else JobStep.PLANNED
-        code, reason = (None, "")
-        if last is not None and step is JobStep.ENDED:
-            code, reason = read_end_detail(last.detail)
-        elif last is not None and step in (JobStep.REJECTED, JobStep.ABANDONED, JobStep.UNKNOWN):
-            reason = last.detail
-        key = keys.get(job.token, JobKey(0))
-        records.append(
-            JobRecord(
-                token=job.token,
-                plan_id=plan.id,
-                cluster=job.destination.cluster,
-                partition=job.destination.partition,
-                action=job.action,
-                directories=job.directories,
-                name=job.name,
-                step=step,
-                job_id=key.id,
-                submitted_at=times.get(job.token, 0.0),
-                log_path=log_of(job, key),
-                user=plan.user,
-                ended_at=last.at if last is not None and step is JobStep.ENDED else 0.0,
-                exit_code=code,
-                end_reason=reason,
-                task=key.task,
-                attempt=job.attempt,
-                begun=last is not None and last.detail == BEGUN,
-            )
-        )
-    return records
-
-
 def is_later_note(entry: JournalEntry) -> bool:
     """Whether an entry only adds to an acceptance that was recorded before."""
-    return entry.step is JobStep.ACCEPTED and entry.detail in (
+    return entry.step is JobStep.ACCEPTED and entry.detail.partition(" ")[0] in (
         RECORDED,
         RELEASED,
         SEEN,
@@ -367,23 +341,14 @@ def is_later_note(entry: JournalEntry) -> bool:
     )
 
 
-def log_of(job: PlannedJob, key: JobKey) -> str:
-    """Return the path of a job's log, relative to the project, with the scheduler's job id.
-
-    A job of an array that was sent again on its own is no longer a task (`%A_%a` becomes one id).
-    """
-    if not key.id:
-        return job.log_path
-    named = job.log_path.replace("%A_%a", str(key))
-    return named.replace("%j", str(key.id))
-
-
-def end_detail(exit_code: int | None, reason: str) -> str:
+def end_detail(end: JobEnd) -> str:
     """Return the detail of an `ended` entry: exit code or `-`, and the reason ("" for success)."""
-    return f"{'-' if exit_code is None else exit_code} {reason}".rstrip()
+    return f"{'-' if end.exit_code is None else end.exit_code} {end.sentence}".rstrip()
 
 
-def read_end_detail(detail: str) -> tuple[int | None, str]:
-    """Return the exit code (None: unknown) and the reason of an `ended` entry."""
+def read_end_detail(step: JobStep, detail: str) -> tuple[int | None, str]:
+    """Return the exit code (None: unknown) and the reason of an entry with an end."""
+    if step is not JobStep.ENDED:
+        return None, detail
     code, _, reason = detail.partition(" ")
     return (int(code) if code.isdecimal() else None), reason

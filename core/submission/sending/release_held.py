@@ -14,19 +14,24 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
+from rowtui.core.submission.plan.outcome import JobEnd
+from rowtui.core.submission.reconcile.conclude import (
+    NOT_LOOKED,
+    Conclusion,
+    LookAtProducts,
+    conclude,
+    not_looked,
+)
+from rowtui.core.submission.reconcile.ending import Evidence, FinishedJob, OverJob
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
 from rowtui.core.submission.sending.send import LOOKUP_PAUSE, PATIENCE, find_requests, sent_with
 from rowtui.core.submission.sending.site import NO_TRACES, Access
-
-if TYPE_CHECKING:
-    from rowtui.core.submission.reconcile.ending import FinishedJob
 
 # Records and messages of a submission in progress: steps, ids, answers and reservations.
 #
@@ -56,8 +61,8 @@ class Tools:
     """The tools of a submission. `root` is the project's folder; `access` is by cluster.
 
     `search` searches for unknown jobs of the project if records were lost. `stop` is called between
-    two jobs; if it returns True, no further job is sent. `on_end` is called for each job that ran
-    and ended inside `submit`.
+    two jobs; if it returns True, no further job is sent. `look` looks at the completions of jobs
+    that ran inside `submit`; `on_end` is called for each of them.
     """
 
     access: Mapping[str, Access]
@@ -69,6 +74,7 @@ class Tools:
     lookup_pause: float = LOOKUP_PAUSE
     patience: float = PATIENCE
     search: Callable[[], Awaitable[None]] | None = None
+    look: LookAtProducts = not_looked
     on_end: Callable[[FinishedJob], None] = lambda _: None
 
 
@@ -89,17 +95,47 @@ class RunRecords:
 
     async def note(self, step: JobStep, jobs: Sequence[PlannedJob], detail: str = "") -> None:
         """Journal a step of these jobs, with the ids that they have so far."""
-        if not jobs:
-            return
+        if jobs:
+            at = self.tools.clock()
+            entries = [self._entry(job, step, at, detail) for job in jobs]
+            await asyncio.to_thread(self.tools.journal.append, entries)
+
+    def _entry(
+        self, job: PlannedJob, step: JobStep, at: float, detail: str, end: JobEnd | None = None
+    ) -> JournalEntry:
+        key, cluster = self.keys.get(job.token, JobKey(0)), job.destination.cluster
+        return JournalEntry(
+            job.token, self.plan.id, step, at, key.id, detail, cluster, key.task, end
+        )
+
+    async def over(self, jobs: Sequence[PlannedJob], evidence: Evidence) -> list[Conclusion]:
+        """Conclude how these jobs ended, record that, and give their directories back.
+
+        The records come before the journal: see `apply_settled`.
+        """
         at = self.tools.clock()
-        entries = []
-        for job in jobs:
-            key = self.keys.get(job.token, JobKey(0))
-            cluster = job.destination.cluster
-            entries.append(
-                JournalEntry(job.token, self.plan.id, step, at, key.id, detail, cluster, key.task)
+        every = [
+            OverJob(
+                job,
+                JobKey(0),
+                evidence._replace(member=job.bundle is not None, waited=bool(job.depends_on)),
+                user=self.plan.user,
             )
+            for job in jobs
+        ]
+        seen = await asyncio.to_thread(self.tools.look, every) if evidence.began else ()
+        looked = [*seen] or [NOT_LOOKED] * len(every)
+        found = [conclude(it, its, at) for it, its in zip(every, looked, strict=True)]
+        for each in found:
+            if each.finished is not None:
+                await asyncio.to_thread(self.tools.on_end, each.finished)
+        await self.release([each.release for each in found])
+        entries = [
+            self._entry(it.job, each.step, at, each.detail, each.end)
+            for it, each in zip(every, found, strict=True)
+        ]
         await asyncio.to_thread(self.tools.journal.append, entries)
+        return found
 
     def say(
         self,
@@ -258,6 +294,6 @@ class LettingGo:
         if alone and not is_in_pilot(job.token):
             await access.scheduler.cancel([key])
         detail = "given up by another process meanwhile"
-        await self.it.release([ReservationRelease(job.token, job.action, {})])
-        await self.it.note(JobStep.ABANDONED, [job], detail=detail)
+        evidence = Evidence(step=JobStep.ABANDONED, note=detail, job_id=key.id)
+        await self.it.over([job], evidence)
         return self.it.say(job, "", f"{job.name}: {detail}", 0, JobStep.ABANDONED)

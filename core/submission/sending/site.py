@@ -19,6 +19,7 @@ from rowtui.core.submission.sending.fence import (
     ABANDONED,
     Ended,
     abandon,
+    begun_at,
     endings_there,
     fences_there,
     parse_ended,
@@ -33,10 +34,19 @@ LOOK_SECONDS = 60.0
 
 
 class Traces(NamedTuple):
-    """The files of one job: who made its fence ("" for no fence), and how it ended, if reported."""
+    """The files of one job: who made its fence ("" for no fence), and how it ended, if reported.
+
+    `fence_at`: when the fence was made, in epoch seconds of the file system, 0 if unknown.
+    """
 
     fence: str = ""
     ended: Ended | None = None
+    fence_at: float = 0.0
+
+    @property
+    def began(self) -> bool:
+        """Whether the job certainly began."""
+        return self.ended is not None or self.fence not in ("", ABANDONED)
 
 
 NO_TRACES = Traces()
@@ -104,7 +114,9 @@ class LocalSite:
         found = {}
         for token in tokens:
             if token in fences or token in endings:
-                found[token] = Traces(read_fence(self._root, token), read_ended(self._root, token))
+                at = begun_at(self._root, token) or 0.0
+                fence, ended = read_fence(self._root, token), read_ended(self._root, token)
+                found[token] = Traces(fence, ended, at)
         return found
 
     async def abandon(self, token: str) -> str:
@@ -134,7 +146,7 @@ cd -- "$1" || exit 3
 cd .row/rowtui || exit 3
 tokens=$(cat)
 [ -d fence ] && printf '%s\\n' "$tokens" | sed 's,^,fence/,' |
-    LC_ALL=C xargs -d '\\n' sh -c 'find "$@" -maxdepth 0 -type l -printf "f %f %l\\n"; :' sh
+    LC_ALL=C xargs -d '\\n' sh -c 'find "$@" -maxdepth 0 -type l -printf "f %f %T@ %l\\n"; :' sh
 [ -d ended ] && printf '%s\\n' "$tokens" | sed 's,^,ended/,' |
     LC_ALL=C xargs -d '\\n' sh -c 'grep -a -H "" -- /dev/null "$@"; :' sh | sed 's,^,e ,'
 echo done
@@ -171,19 +183,21 @@ class RemoteSite:
         lines = result.stdout.decode("utf-8", "surrogateescape").split("\n")
         if result.stdout and lines[-2:] != ["done", ""]:
             raise OSError("the cluster's answer was cut off")
-        fences: dict[str, str] = {}
+        fences: dict[str, tuple[str, float]] = {}
         ended: dict[str, list[str]] = {}
         for line in lines[:-2]:
             kind, _, rest = line.partition(" ")
             if kind == "f":
-                token, _, fences[token] = rest.partition(" ")
+                token, at, fence = rest.split(" ", 2)
+                fences[token] = fence, float(at)
             else:
                 name, _, text = rest.partition(":")
                 ended.setdefault(name.removeprefix("ended/"), []).append(text)
         return {
-            token: Traces(fences.get(token, ""), parse_ended(ended.get(token, ())))
+            token: Traces(fence, parse_ended(ended.get(token, ())), at)
             for token in tokens
             if token in fences or token in ended
+            for fence, at in (fences.get(token, ("", 0.0)),)
         }
 
     async def abandon(self, token: str) -> str:

@@ -15,6 +15,7 @@ from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.queue.joined import rows_of
 from rowtui.core.project.views.views import ClusterView, JobView
 from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.outcome import read_old_end
 
 NOW = 1_000_000.0
 ROOT = Path(__file__).parents[3]
@@ -138,7 +139,7 @@ def test_a_job_of_the_project_has_ended_as_its_own_script_says() -> None:
     job = Job(7, JobState.FAILED, token="t-0", exit_code=2, reason="NonZeroExitCode")
     view = ours(job, "d6", "d7")
     why = "exit code 3 in directory d7"
-    record = replace(view.record, step=JobStep.ENDED, exit_code=3, end_reason=why)
+    record = replace(view.record, step=JobStep.ENDED, end=read_old_end(3, why, 1.0))
     text = lines([job], [view._replace(record=record, reason=why)], ended=True)
     assert text[2].split(maxsplit=6)[:3] == ["7", "failed", "sample"]
     assert text[2].endswith(why)

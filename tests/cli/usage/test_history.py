@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import UsageStore
 
@@ -31,7 +32,8 @@ def record(root: Path) -> None:
         jobs.append(
             JobUsage(
                 f"abc-{number}", KIND._replace(action="fit" if number % 4 == 0 else "simulate"),
-                number + 1, 1, "exit code 1" if fails else "", int(fails), ended - 900, ended,
+                number + 1, 1, read_old_end(int(fails), "exit code 1" if fails else "", ended),
+                ended - 900,
                 Used(wall=600.0, cpu=500.0, node=node), True,
             )
         )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import UsageStore
 
@@ -47,9 +48,9 @@ def test_all_forms_have_the_sums_of_the_journal(ended: Shell) -> None:
     assert {row["token"] for row in rows} == {job["token"] for job in jobs}
     assert sum(row["reason"] != "" for row in rows) == 1
     assert "4 jobs ended between" in text
-    assert ": 3 well, 1 not." in text
+    assert ": 3 completed, 1 failed." in text
     assert re.search(r"^\| one<&> \| 4 \| 1 \|", text, re.M)
-    assert re.search(r"^\| exit code 1 in directory c \| 1 \| 1 \|", text, re.M)
+    assert re.search(r"^\| exit code 1 \| 1 \| 1 \|", text, re.M)
     assert "4 jobs ended between" in page
     assert "one&lt;&amp;&gt;</th><td>4</td><td>1</td>" in page
     assert "<&>" not in page
@@ -130,7 +131,7 @@ def test_costs_and_energy_are_in_every_form_with_the_same_sums(ended: Shell) -> 
 
 def test_failures_are_shown_with_their_logs(ended: Shell) -> None:
     text = ended.succeed("report", "--markdown", cluster="local")
-    [row] = re.findall(r"^\| exit code 1 in directory c \| \d+ \| one<&> \| .*$", text, re.M)
+    [row] = re.findall(r"^\| exit code 1 \| \d+ \| one<&> \| .*$", text, re.M)
     log = row.split(" | ")[-1].removesuffix(" |")
     assert (ended.folder / log).is_file()
 
@@ -142,8 +143,9 @@ def test_a_report_of_100_000_jobs_is_small_and_has_few_elements(empty_folder: Sh
              for number in range(300)]  # fmt: skip
     UsageStore(empty_folder.folder).append(
         JobUsage(
-            f"abc-{number}", kinds[number % 300], number, 1, f"cause {number % 90}", 1,
-            1_700_000_000 + number * 300, 1_700_000_100 + number * 300,
+            f"abc-{number}", kinds[number % 300], number, 1,
+            read_old_end(1, f"cause {number % 90}", 1_700_000_100 + number * 300),
+            1_700_000_000 + number * 300,
             Used(60.0 + number % 600, 90.0, 1 << 18, node=f"n{number % 500}"),
         )
         for number in range(100_000)

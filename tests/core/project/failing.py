@@ -16,7 +16,6 @@ from rowtui.core.state.model import LastEnd, LastOutcome
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.submission.plan.json import save_plan
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
-from rowtui.core.submission.sending.journal import end_detail
 
 WORKFLOW = """\
 [workspace]
@@ -82,7 +81,7 @@ class Failing:
         self.submitted_at += 100.0
         for number, job in enumerate(plan.jobs):
             cluster, job_id = job.destination.cluster, int(self.submitted_at) + number
-            steps = [(JobStep.ACCEPTED, 0.0, ""), (JobStep.ENDED, 50.0, end_detail(1, reason))]
+            steps = [(JobStep.ACCEPTED, 0.0, ""), (JobStep.ENDED, 50.0, f"1 {reason}")]
             project.jobs.journal.append(
                 JournalEntry(
                     job.token, plan.id, step, self.submitted_at + later, job_id, detail, cluster

@@ -21,6 +21,7 @@ from rowtui.core.project.sizing.write_sizes import edit_for_sizes
 from rowtui.core.project.views.views import EditRequest
 from rowtui.core.project.workflow_edit import edit_back, last_written
 from rowtui.core.runs.limits.run_times import RunTimeSource, measured_times
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 
 WORKFLOW = """\
@@ -63,7 +64,16 @@ def record(project: Project, count: int, action: str = "relax", reason: str = ""
     kind = UsageKind(action, "local", "", "me", 1, 4, 0, 16_000, 36_000)
     used = Used(1200.0, 4700.0, 4 << 20, node="n1", wall_by=SCRIPT, cpu_by=SCRIPT, memory_by=SCRIPT)
     project.usage.store.append(
-        JobUsage(f"{action}{reason}-{at}", kind, at, 2, reason, 0, 1.0, 1e9 + at, used, True)
+        JobUsage(
+            f"{action}{reason}-{at}",
+            kind,
+            at,
+            2,
+            read_old_end(0, reason, 1e9 + at),
+            1.0,
+            used,
+            True,
+        )
         for at in range(1, count + 1)
     )
 

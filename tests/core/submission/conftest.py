@@ -6,7 +6,8 @@ import os
 import secrets
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,22 @@ from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
+from rowtui.core.project.scan import look_at_ended
 from rowtui.core.state.model import State, positions
 from rowtui.core.state.row.postcard import decode_completed
 from rowtui.core.state.row.staging import decode_names
 from rowtui.core.state.store.store import Store
 from rowtui.core.submission.plan.make_plan import Setting, make_plan
 from rowtui.core.submission.plan.model import Plan
+from rowtui.core.submission.reconcile.conclude import Completion, concluded
+from rowtui.core.submission.reconcile.ending import OverJob
 from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.scripts.script import framed_script, script_frame, write_recipe
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.release_held import SendingProgress, Tools
-from rowtui.core.submission.sending.reservations import StoredReservations
+from rowtui.core.submission.sending.reservations import Reservations, StoredReservations
 from rowtui.core.submission.sending.site import Access, LocalSite
 from rowtui.core.workflow.model import Action, Resources, SubmitOptions, Workflow
 from rowtui.core.workflow.template import parse_command
@@ -241,8 +245,7 @@ class RealProject:
             self.journal,
             StoredReservations(self.store),
             self.root,
-            lookup_pause=0.0,
-            **rest,
+            **{"lookup_pause": 0.0, "look": self.completions, **rest},
         )
 
     @property
@@ -256,8 +259,19 @@ class RealProject:
         reservations = StoredReservations(self.store)
         settled = await settle(self.journal, self.access, self.root, reservations=reservations)
         self.synchronise()
-        apply_settled(settled, StoredReservations(self.store))
-        return settled
+        return self.enter(settled)
+
+    def completions(self, jobs: Sequence[OverJob]) -> list[Completion]:
+        """What `Jobs` gives a submission and the conclusions about ended jobs."""
+        return look_at_ended(self.store, Workflow(self.root, actions=(self.action,)), jobs)
+
+    def enter(
+        self, settled: Iterable[ReconciledJob], reservations: Reservations | None = None
+    ) -> tuple[ReconciledJob, ...]:
+        """Conclude and record what was settled."""
+        found = concluded(settled, self.completions, time.time())
+        apply_settled(found, reservations or StoredReservations(self.store))
+        return found
 
     async def wait(self) -> None:
         """Until none of the jobs in its journal is active: others may use the same scheduler."""

@@ -21,7 +21,7 @@ from rowtui.core.submission.bundles.pilot import (
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
 from rowtui.core.submission.plan.make_plan import Setting, make_plan
 from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
-from rowtui.core.submission.sending.journal import job_records
+from rowtui.core.submission.sending.job_records import job_records
 from rowtui.core.submission.sending.site import Access, LocalSite, Site
 from rowtui.core.workflow.model import Resources, Walltime, Workflow
 

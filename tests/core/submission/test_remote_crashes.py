@@ -33,7 +33,6 @@ from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending import carry_out as carrying_out
 from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.sending.reservations import ReservationRelease, StoredReservations
@@ -259,7 +258,7 @@ class Case:
                     reservations=SteppingReservations(real, steps),
                 )
                 real.synchronise()
-                apply_settled(settled, SteppingReservations(real, steps))
+                real.enter(settled, SteppingReservations(real, steps))
 
 
 async def finish(cases: Sequence[Case], slurm: SlurmCluster) -> None:

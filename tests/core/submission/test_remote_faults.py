@@ -23,6 +23,7 @@ from rowtui.core.clusters.schedulers.base import (
     JobState,
     QueueSnapshot,
 )
+from rowtui.core.clusters.schedulers.local.machine import boot_time
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
@@ -30,7 +31,7 @@ from rowtui.core.submission.plan.json import save_plan
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan
 from rowtui.core.submission.reconcile.lost import ORPHAN_SECONDS
 from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
+from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.fence import ended_path
 from rowtui.core.submission.sending.held import RELEASE_PAUSE, RELEASES
@@ -72,13 +73,15 @@ class Remote:
             real.journal,
             real.access,
             real.root,
-            clock=lambda: time.time() + ahead,
             reservations=StoredReservations(real.store),
-            **rest,
+            **{
+                "clock": lambda: time.time() + ahead,
+                "uptime": lambda: boot_time() + ahead,
+                **rest,
+            },
         )
         real.synchronise()
-        apply_settled(settled, StoredReservations(real.store))
-        return settled
+        return real.enter(settled)
 
     async def until_over(
         self, ahead: float = 0.0, *, within: float = WITHIN
@@ -394,6 +397,8 @@ async def test_a_job_that_began_and_was_forgotten_is_given_time_before_it_is_tak
 
     await remote.settle()
     await remote.settle(ORPHAN_SECONDS / 2)
+    # a clock that jumps, or that of another login node, proves nothing
+    await remote.settle(0.0, clock=lambda: time.time() + 2 * ORPHAN_SECONDS)
     assert remote.real.steps(plan) == ["accepted"]
     await remote.settle(ORPHAN_SECONDS + 1)
 

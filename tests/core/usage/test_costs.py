@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from rowtui.core.clusters.model import Cluster, EnergyFactors, Identify, NodeType
 from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.costs import JobCost, cost_table, job_costs, total_costs
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import UsageColumns, UsageStore
@@ -27,7 +28,7 @@ def cluster(name: str = "alpha", currency: str = "EUR", *nodes: NodeType) -> Clu
 
 
 def job(number: int, kind: UsageKind = KIND, used: Used = HALF) -> JobUsage:
-    return JobUsage(f"abc-{number}", kind, number, 1, "", 0, 1000.0, 9000.0, used)
+    return JobUsage(f"abc-{number}", kind, number, 1, read_old_end(0, "", 9000.0), 1000.0, used)
 
 
 def stored(root: Path, *jobs: JobUsage) -> UsageColumns:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.past import (
     DAY,
@@ -61,7 +62,8 @@ def job(
 ) -> JobUsage:
     submitted = ended - (wall or 0.0) - waited
     used = Used(wall=wall, node=node)
-    return JobUsage(f"abc-{number}", kind, number, 1, reason, 0, submitted, ended, used)
+    end = read_old_end(0, reason, ended)
+    return JobUsage(f"abc-{number}", kind, number, 1, end, submitted, used)
 
 
 def columns_of(jobs: list[JobUsage]) -> UsageColumns:
@@ -94,9 +96,9 @@ many_jobs = some.lists(
 def test_every_job_ends_in_exactly_one_interval(jobs: list[JobUsage], most: int) -> None:
     past = past_of(jobs, PastRequest(intervals=most))
     assert sum(each.jobs for each in past.intervals) == past.chosen_jobs == len(jobs)
-    assert sum(each.ended_well for each in past.intervals) == sum(not it.reason for it in jobs)
+    assert sum(each.ended_well for each in past.intervals) == sum(not it.end.cause for it in jobs)
     assert sum(each.cancelled for each in past.intervals) == sum(
-        it.reason == "cancelled" for it in jobs
+        it.end.cause == "cancelled" for it in jobs
     )
     hours = sum((it.used.wall or 0) * 4 / 3600 for it in jobs)
     assert sum(each.cpu_hours for each in past.intervals) == pytest.approx(hours)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.costs import job_costs
-from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.model import NO_USAGE, JobUsage, UsageKind
 from rowtui.core.usage.report import (
     EXAMPLES,
     MOST_BARS,
@@ -26,8 +27,15 @@ KIND = UsageKind("simulate", "alpha", "cpu", "jane", 1, 4, 0, 1, 100)
 START = 1_700_000_000.0
 
 
-def job(number: int, reason: str = "", used: Used = Used(), **more: object) -> JobUsage:  # noqa: B008
-    plain = JobUsage(f"abc-{number}", KIND, number, 1, reason, 0, START, START + number, used)
+def job(
+    number: int,
+    reason: str = "",
+    used: Used = NO_USAGE,
+    at: int = 0,
+    **more: object,
+) -> JobUsage:
+    end = read_old_end(0, reason, START + (at or number))
+    plain = JobUsage(f"abc-{number}", KIND, number, 1, end, START, used)
     return plain._replace(**more)  # type: ignore[arg-type]
 
 
@@ -60,7 +68,7 @@ def test_each_job_counts_once_in_every_part(
     tmp_path_factory: pytest.TempPathFactory, jobs: list[tuple[str, str, float | None, int]]
 ) -> None:
     columns = stored(tmp_path_factory.mktemp("project"), *(
-        job(number, reason, Used(wall), kind=KIND._replace(action=action), ended_at=START + ended)
+        job(number, reason, Used(wall), at=ended, kind=KIND._replace(action=action))
         for number, (action, reason, wall, ended) in enumerate(jobs)
     ))  # fmt: skip
     found = report(columns)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.right_size import right_sized
 from rowtui.core.usage.store import UsageColumns, UsageStore
@@ -31,7 +32,8 @@ def job(
 ) -> JobUsage:
     used = Used(wall, cpu, kib or None, node="n1", wall_by=SCRIPT, cpu_by=SCRIPT, memory_by=SCRIPT)
     it = of or kind()
-    return JobUsage(f"p-{number}", it, number, directories, reason, 0, 1.0, 1e9, used, True)
+    end = read_old_end(0, reason, 1e9)
+    return JobUsage(f"p-{number}", it, number, directories, end, 1.0, used, True)
 
 
 def stored(folder: Path, jobs: list[JobUsage]) -> UsageColumns:

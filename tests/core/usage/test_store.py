@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
+from rowtui.core.submission.plan.outcome import JobEnd, JobOutcome, read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import SIZE, UsageStore
 
@@ -21,12 +22,13 @@ from tests.eventually import eventually
 KIND = UsageKind("simulate", "alpha", "cpu", "jane", 1, 4, 0, 2048, 3600)
 
 
-def job(token: str = "abc-1", **more: object) -> JobUsage:
+def job(token: str = "abc-1", reason: str = "", **more: object) -> JobUsage:
     used = Used(
         10.5, 21.25, 4096, None, None, "n1", MeasuredBy.SCRIPT, MeasuredBy.GROUP,
         MeasuredBy.SCHEDULER, MeasuredBy.UNKNOWN,
     )  # fmt: skip
-    plain = JobUsage(token, KIND, 12, 3, "", 0, 1_700_000_000.0, 1_700_000_100.0, used)
+    end = read_old_end(0, reason, 1_700_000_100.0)
+    plain = JobUsage(token, KIND, 12, 3, end, 1_700_000_000.0, used)
     return plain._replace(**more)  # type: ignore[arg-type]
 
 
@@ -55,10 +57,14 @@ seconds = some.none() | some.floats(0, 1e9, width=32)
             ),
             job_id=whole,
             directories=some.integers(0, (1 << 15) - 1),
-            reason=names,
-            exit_code=some.none() | some.integers(-200, 255),
+            end=some.builds(
+                lambda outcome, cause, code, signal, at: JobEnd(
+                    outcome, cause, cause, code, signal, ended_at=at
+                ),
+                some.sampled_from(JobOutcome), names,
+                some.none() | some.integers(-200, 255), names, whole,
+            ),
             submitted_at=whole,
-            ended_at=whole,
             used=some.builds(
                 Used, seconds, seconds, some.none() | some.integers(1, (1 << 32) - 1), seconds,
                 some.none() | some.integers(1, (1 << 32) - 1), names,
@@ -115,7 +121,7 @@ for number in range(40):
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in "abc"
     ]
     assert [writer.wait(timeout=50) for writer in writers] == [0, 0, 0]
-    found = {it.token: it.reason for it in read(tmp_path)}
+    found = {it.token: it.end.cause for it in read(tmp_path)}
     assert found == {f"{name}-{i}": f"{name} {i % 7}" for name in "abc" for i in range(40)}
 
 
@@ -131,7 +137,7 @@ def test_a_writer_may_be_killed_at_any_byte(tmp_path: Path) -> None:
         records.write_bytes(before[1])
         assert [it.token for it in read(tmp_path)] == ["abc-1"]
         UsageStore(tmp_path).append([job("abc-3", reason="killed")])
-        assert [(it.token, it.reason) for it in read(tmp_path)] == [
+        assert [(it.token, it.end.cause) for it in read(tmp_path)] == [
             ("abc-1", ""),
             ("abc-3", "killed"),
         ]
@@ -139,7 +145,7 @@ def test_a_writer_may_be_killed_at_any_byte(tmp_path: Path) -> None:
         names.write_bytes(after[0])
         records.write_bytes(after[1][:cut])
         UsageStore(tmp_path).append([job("abc-3", reason="killed")])
-        assert [(it.token, it.reason) for it in read(tmp_path)] == [
+        assert [(it.token, it.end.cause) for it in read(tmp_path)] == [
             ("abc-1", ""),
             ("abc-3", "killed"),
         ]
@@ -202,7 +208,7 @@ def test_records_are_never_read_with_the_texts_of_others(tmp_path: Path) -> None
     for writer in (store, UsageStore(tmp_path)):
         writer.append([job("abc-2", reason="time limit")])
         found = read(tmp_path)
-        assert [(it.token, it.reason) for it in found] == [("abc-2", "time limit")]
+        assert [(it.token, it.end.cause) for it in found] == [("abc-2", "time limit")]
 
 
 def test_what_was_removed_is_gone_and_later_jobs_are_recorded(tmp_path: Path) -> None:
@@ -212,7 +218,7 @@ def test_what_was_removed_is_gone_and_later_jobs_are_recorded(tmp_path: Path) ->
     UsageStore(tmp_path).remove()
     assert read(tmp_path) == []
     store.append([job("abc-2", reason="time limit")])
-    assert [(it.token, it.reason) for it in read(tmp_path)] == [("abc-2", "time limit")]
+    assert [(it.token, it.end.cause) for it in read(tmp_path)] == [("abc-2", "time limit")]
 
 
 def test_zeros_after_a_power_loss_are_no_jobs(tmp_path: Path) -> None:

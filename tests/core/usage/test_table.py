@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import UsageColumns, UsageStore
 from rowtui.core.usage.table import GROUPINGS, chosen_usage, total_row, usage_table
@@ -23,8 +24,9 @@ def columns_of(root: Path, jobs: list[JobUsage]) -> UsageColumns:
 
 def job(number: int, kind: UsageKind = KIND, reason: str = "", **used: object) -> JobUsage:
     values = {"wall": 1800.0, "cpu": 3600.0, "memory": 1024 * 1024, "node": "n1", **used}
+    end = read_old_end(0, reason, 1_700_000_000 + number)
     return JobUsage(
-        f"abc-{number}", kind, number, 1, reason, 0, 1_700_000_000, 1_700_000_000 + number,
+        f"abc-{number}", kind, number, 1, end, 1_700_000_000,
         Used(**values),  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -78,7 +80,7 @@ def test_groups_add_up_to_the_total(
     columns = columns_of(tmp_path_factory.mktemp("project"), made)
     rows, total = usage_table(columns, by), total_row(columns)
     assert sum(row.jobs for row in rows) == total.jobs == len(made)
-    assert sum(row.ended_well for row in rows) == sum(not it.reason for it in made)
+    assert sum(row.ended_well for row in rows) == sum(not it.end.cause for it in made)
     assert math.isclose(
         sum(row.charged_cpu_hours for row in rows), total.charged_cpu_hours, abs_tol=1e-6
     )

@@ -40,6 +40,7 @@ LETTERS = {
     JobState.TIMEOUT: "TO",
     JobState.OUT_OF_MEMORY: "OOM",
     JobState.NODE_FAIL: "NF",
+    JobState.PREEMPTED: "PR",
     JobState.LOST: "lost",
     JobState.CANCELLED: "CA",
     JobState.COMPLETED: "CD",

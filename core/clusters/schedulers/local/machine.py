@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pwd
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -65,6 +66,11 @@ def boot_id() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
         return ""
+
+
+def boot_time() -> float:
+    """Return the seconds since this machine started, also those in which it slept."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def host_name() -> str:

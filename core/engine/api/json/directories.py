@@ -9,7 +9,7 @@ from rowtui.core.engine.api.json.values import cost_of
 from rowtui.core.groups.model import ENDED, Status
 from rowtui.core.project.planning.asked import as_asked
 from rowtui.core.submission.plan.model import job_label
-from rowtui.core.submission.sending.fence import command_end
+from rowtui.core.submission.plan.outcome import read_old_end
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.directories import DirectoryJson, FailureJson, GroupJson
@@ -55,10 +55,10 @@ def failure_of(end: LastEnd) -> FailureJson:
 
 def failed_for(reason: str, job: str | None, cluster: str) -> FailureJson:
     """A failure by the reason on record."""
-    found = command_end(reason, ended=False)
+    found = read_old_end(None, reason)
     return {
         "exit_code": found.exit_code,
-        "signal": found.signal,
+        "signal": found.signal or None,
         "reason": reason,
         "job": job,
         "cluster": cluster,

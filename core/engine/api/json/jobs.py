@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.json import VERSION
 from rowtui.core.engine.api.json.values import cost_of, utc
-from rowtui.core.submission.sending.fence import begun_at, command_end, seconds_of_job
+from rowtui.core.submission.sending.fence import begun_at, seconds_of_job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +51,7 @@ def planned_job(
         "directory_count": len(job.directories),
         "state": state or ("waiting" if job.depends_on else "eligible"),
         "reason": reason or None,
+        "outcome": None,
         "exit_code": None,
         "signal": None,
         "submitted_at": None,
@@ -89,8 +90,7 @@ def job_of(view: JobView, known: JobRecords) -> JobJson:
     """A job that was sent."""
     record = view.record
     job = known.planned.get(record.token)
-    ended = not view.state.active and bool(record.ended_at)
-    end = command_end(record.end_reason, ended=ended)
+    end = record.end
     asked = asked_of(job) if job is not None else _unknown_amounts(view)
     elapsed = elapsed_of(view, known.root)
     begun = begun_at(known.root, record.token)
@@ -107,8 +107,9 @@ def job_of(view: JobView, known: JobRecords) -> JobJson:
         "attempt": record.attempt,
         "state": view.state.value,
         "reason": (record.end_reason or view.reason) or None,
-        "exit_code": end.exit_code,
-        "signal": end.signal,
+        "outcome": None if end is None else end.outcome.value,
+        "exit_code": None if end is None else end.exit_code,
+        "signal": None if end is None else end.signal or None,
         "submitted_at": utc(record.submitted_at),
         "started_at": utc(begun),
         "ended_at": utc(record.ended_at),

@@ -10,7 +10,7 @@ from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.engine.api.json.jobs import JobRecords, job_of
 from rowtui.core.engine.api.json.plans import hours_of
 from rowtui.core.engine.api.json.values import cost_of, utc
-from rowtui.core.submission.sending.fence import command_end, signal_name
+from rowtui.core.submission.plan.outcome import signal_name
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.jobs import ClusterQueueJson, QueueRowJson
@@ -53,15 +53,15 @@ def queue_row(row: Queued, cluster: str, known: JobRecords | None, now: float) -
     views = [] if known is None else [known.views[it] for it in row.tokens if it in known.views]
     ours = [] if known is None else [job_of(view, known) for view in views]
     record = cast("QueueRowJson", ours[0] if ours and not row.bundled else _of_others(row, known))
-    end = command_end(job.reason if not job.state.active else "", ended=False)
-    code, signal = end.exit_code, end.signal
-    if not job.state.active and code is None and signal is None:
-        signal = (signal_name(job.exit_signal) or str(job.exit_signal)) if job.exit_signal else None
-        code = None if signal else job.exit_code
-    if ours and not row.bundled and ours[0]["ended_at"]:  # its own word
-        code, signal = ours[0]["exit_code"], ours[0]["signal"]
-    elif job.state is JobState.CANCELLED:  # what ended it then is no news
-        code = signal = None
+    outcome = signal = None
+    code: int | None = None
+    if ours and not row.bundled:
+        own = ours[0]
+        outcome, code, signal = own["outcome"], own["exit_code"], own["signal"]
+    elif not job.state.active and job.state is not JobState.CANCELLED and job.exit_signal:
+        signal = signal_name(job.exit_signal) or str(job.exit_signal)
+    elif not job.state.active and job.state is not JobState.CANCELLED:
+        code = job.exit_code
     elapsed: float | None = job.elapsed or None
     if not job.state.active and record["elapsed_seconds"] is not None:
         elapsed = record["elapsed_seconds"]
@@ -76,6 +76,7 @@ def queue_row(row: Queued, cluster: str, known: JobRecords | None, now: float) -
         "walltime_seconds": limit,
         "state": job.state.value,
         "reason": job.reason or record["reason"],
+        "outcome": outcome,
         "exit_code": code,
         "signal": signal,
         "elapsed_seconds": elapsed,

@@ -18,6 +18,7 @@ from rowtui.core.project.queue.rows import Foreign, QueueRow, RowKey
 from rowtui.core.project.queue.views import SORTS, QueueRequest
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
 from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.outcome import read_old_end
 
 NOW = 1_000_000.0
 DAY = 86_400
@@ -38,8 +39,8 @@ def job(
     record = JobRecord(
         token or f"t{number}" + (f".{task}" if task is not None else ""), "plan", "anvil", "cpu",
         "sample", tuple(f"d{it}" for it in range(directories)), "name", JobStep.ACCEPTED, number,
-        at, "log", ended_at=ended, task=task, end_reason=f"exit code 1 in directory d{number}" if
-        ended else "",
+        at, "log", task=task,
+        end=read_old_end(1, f"exit code 1 in directory d{number}", ended) if ended else None,
     )  # fmt: skip
     return JobView(record, state, reason, elapsed, 3_600)
 

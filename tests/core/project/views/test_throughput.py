@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.project.queue.book import HOURS, ActionThroughput, paces
 from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.outcome import read_old_end
 
 NOW = 1_795_236_600.0
 
 
-def record(action: str, count: int, ended: float, **more: object) -> JobRecord:
+def record(action: str, count: int, ended: float, reason: str = "") -> JobRecord:
     names = tuple(f"d{number}" for number in range(count))
     known: dict[str, object] = {
-        "ended_at": ended, "exit_code": 0, "submitted_at": ended - 60, **more
+        "end": read_old_end(0, reason, ended), "submitted_at": ended - 60
     }  # fmt: skip
     return JobRecord(
         "t", "p", "local", "", action, names, action, JobStep.ENDED, 1, log_path="log", **known
@@ -26,8 +29,8 @@ def test_directories_count_in_the_hour_in_which_their_job_ended_well() -> None:
             record("one", 3, NOW - 1),
             record("one", 4, NOW - 3599),
             record("one", 5, NOW - 3601),
-            record("one", 9, NOW - 60, exit_code=2),
-            record("one", 9, NOW - 60, end_reason="time limit"),
+            record("one", 9, NOW - 60, "exit code 2"),
+            record("one", 9, NOW - 60, "time limit"),
             record("two", 7, NOW - 3600 * HOURS - 1),  # too long ago
             record("two", 7, NOW + 3601),  # a clock that was wrong
             record("ahead", 7, NOW + 60),  # a clock that is a little ahead
@@ -55,7 +58,7 @@ def test_the_rate_of_what_began_minutes_ago_is_not_that_of_a_whole_hour() -> Non
     [pace] = paces([record("a", 10, NOW - 30), record("a", 20, NOW - 300)], NOW)
     assert pace.begun * 60 == 6  # the first was submitted six minutes ago
     assert pace.lately == (30, pace.begun)
-    [pace] = paces([record("a", 10, NOW, submitted_at=NOW)], NOW)
+    [pace] = paces([replace(record("a", 10, NOW), submitted_at=NOW)], NOW)
     assert pace.lately == (10, 1 / 60)  # as if it had taken a minute
 
 

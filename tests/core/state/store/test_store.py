@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from rowtui.core.base import files
+from rowtui.core.base.errors import NotSavedError
 from rowtui.core.state.container import MAGIC, NewerCacheError
 from rowtui.core.state.model import LastEnd, LastOutcome, Submitted, bit_set
 from rowtui.core.state.store import pack_stored
-from rowtui.core.state.store.store import NotSavedError, Store
+from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Identity, RowFiles, Stored
 from rowtui.core.state.store.sweep import KEPT_GENERATIONS, KEPT_SECONDS
 

@@ -27,7 +27,7 @@ from rowtui.core.submission.plan.arrays import with_arrays
 from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
 from rowtui.core.submission.plan.json import plan_from_json, plan_id, plan_to_json
 from rowtui.core.submission.plan.model import Packed, Plan, PlannedDestination, PlannedJob
-from rowtui.core.submission.sending.journal import job_records
+from rowtui.core.submission.sending.job_records import job_records
 from rowtui.core.submission.sending.send import find_requests
 from rowtui.core.workflow.model import SubmitOptions
 

@@ -15,7 +15,7 @@ from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.submission.bundles.pilot import start_pilot, take_numbers
 from rowtui.core.submission.plan.model import JobStep
-from rowtui.core.submission.sending.journal import job_records
+from rowtui.core.submission.sending.job_records import job_records
 
 from tests.core.submission.piloted import ALPHA, NAMES, SMALL, Piloted
 from tests.eventually import eventually_async

@@ -13,7 +13,7 @@ from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.submission.plan.arrays import array_script, with_arrays
 from rowtui.core.submission.plan.json import plan_from_json, plan_id, plan_to_json
 from rowtui.core.submission.plan.model import Plan
-from rowtui.core.submission.sending.journal import job_records
+from rowtui.core.submission.sending.job_records import job_records
 
 from tests.core.submission.conftest import HOSTILE, RealProject
 from tests.eventually import eventually_async

@@ -29,7 +29,7 @@ from rowtui.core.submission.plan.dependencies import (
 from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.make_plan import PackedJobs, Setting, make_plan
 from rowtui.core.submission.plan.model import Plan, PlannedJob
-from rowtui.core.submission.sending.journal import job_records
+from rowtui.core.submission.sending.job_records import job_records
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workspace.sync import synchronise
 from rowtui.core.workspace.update import Disk

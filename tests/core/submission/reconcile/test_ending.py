@@ -1,26 +1,38 @@
-"""What a job's end means for each directory: failed, not reached, cancelled, or nothing."""
+"""How a job ended, from all evidence, and what that means for each of its directories."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.schedulers.base import Job, JobState
+from hypothesis import given
+from hypothesis import strategies as st
+from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
 from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
 from rowtui.core.engine.local.group_rows import end_detail
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED
-from rowtui.core.submission.plan.model import NO_ID, JobRecord, JobStep, called
-from rowtui.core.submission.reconcile.ending import (
+from rowtui.core.submission.plan.model import NO_ID, JobRecord, JobStep, JournalEntry, called
+from rowtui.core.submission.plan.outcome import (
     CANCELLED,
+    NODE_FAILED,
     OUT_OF_MEMORY,
+    PREEMPTED,
     TIME_LIMIT,
-    ending_of,
-    scheduler_word,
+    JobOutcome,
+    exit_words,
+    read_end,
+)
+from rowtui.core.submission.reconcile.conclude import Completion, conclude
+from rowtui.core.submission.reconcile.ending import (
+    Evidence,
+    OverJob,
+    outcome_of,
     state_of,
 )
-from rowtui.core.submission.sending.fence import Ended, exit_words, without_directory
-from rowtui.core.submission.sending.journal import job_records
+from rowtui.core.submission.sending.fence import Ended
+from rowtui.core.submission.sending.job_records import end_of, job_records
 
 from tests.core.submission.conftest import RealProject
 
@@ -31,6 +43,14 @@ MISSING = (MISSING_PRODUCTS, LastOutcome.FAILED)
 @pytest.fixture
 def now(tmp_path: Path) -> RealProject:
     return RealProject(tmp_path / "project", NAMES, BashScheduler())
+
+
+STATES = {
+    "": JobState.COMPLETED,
+    TIME_LIMIT: JobState.TIMEOUT,
+    CANCELLED: JobState.CANCELLED,
+    OUT_OF_MEMORY: JobState.OUT_OF_MEMORY,
+}
 
 
 @pytest.mark.parametrize(
@@ -81,7 +101,12 @@ def now(tmp_path: Path) -> RealProject:
             [("exit code 3", LastOutcome.FAILED)] * 4,
         ),
         # it ended well: products may be missing, which says something only where there are some
-        (Ended(0, "exit", "", 0.0, 0), "", "", [MISSING] * 4),
+        (
+            Ended(0, "exit", "", 0.0, 0),
+            "",
+            "it ended well, but products are missing in 4 of 4 directories",
+            [MISSING] * 4,
+        ),
         # no directory of the job has that number
         (
             Ended(2, "exit", "", 0.0, 3, 9),
@@ -99,13 +124,173 @@ def test_each_directory_has_the_end_that_there_is_evidence_for(
     ends: list[tuple[str, LastOutcome]],
 ) -> None:
     (job,) = now.plan(size=4).jobs
-    ending = ending_of(job, marker, 0, word, 7)
-    assert ending.reason == reason
+    known = Job(7, STATES.get(word, JobState.FAILED))
+    evidence = Evidence(began=True, marker=marker, known=known)
+    seen = Completion(has_products=True, incomplete=(0, 1, 2, 3))
+    ending = conclude(OverJob(job, JobKey(7), evidence), seen, 9.0)
+    assert ending.end.sentence == reason
     found = ending.release.ends
     assert [(found[name].reason, found[name].outcome) for name in NAMES] == ends
     assert {(it.cluster, it.job_id, it.token) for it in found.values()} == {
         (job.destination.cluster, 7, job.token)
     }
+
+
+MARKERS = (
+    None,
+    *(
+        Ended(code, "exit", "", 5.0, command)
+        for code, command in ((0, 0), (1, 3), (1, 137), (1, None), (3, 0), (4, None))
+    ),
+    *(
+        Ended(143, cause, "", 5.0, 143, 0)
+        for cause in (TIME_LIMIT, OUT_OF_MEMORY, CANCELLED, "signal TERM", "unfinished")
+    ),
+)
+KNOWN = (
+    None,
+    *(Job(7, state) for state in JobState),
+    Job(7, JobState.FAILED, exit_code=3),
+    Job(7, JobState.FAILED, exit_signal=9),
+)
+evidences = st.builds(
+    Evidence,
+    size=st.just(2),
+    has_products=st.booleans(),
+    incomplete=st.sampled_from([(), (0,), (0, 1)]),
+    member=st.booleans(),
+    waited=st.booleans(),
+    step=st.sampled_from([JobStep.ACCEPTED, JobStep.ABANDONED, JobStep.REJECTED]),
+    note=st.sampled_from(["", "why"]),
+    reached=st.booleans(),
+    job_id=st.sampled_from([0, 7]),
+    began=st.booleans(),
+    marker=st.sampled_from(MARKERS),
+    known=st.sampled_from(KNOWN),
+    log_word=st.sampled_from(["", TIME_LIMIT, OUT_OF_MEMORY, NODE_FAILED, PREEMPTED, CANCELLED]),
+    cancel_asked=st.booleans(),
+    upstream_failed=st.booleans(),
+)
+
+
+@given(evidences)
+def test_every_job_that_is_over_has_one_outcome(it: Evidence) -> None:
+    it = it._replace(began=it.began or it.marker is not None)
+    end = outcome_of(it)
+    assert end == outcome_of(it)
+    outcome = end.outcome
+    assert [outcome.good, outcome.failed, outcome.by_hand, outcome.not_run].count(True) == 1
+    # what has no reason did its work, and only that
+    assert (
+        outcome.good == (not end.sentence and it.step is not JobStep.REJECTED)
+        or end.sentence == it.note
+    )
+    assert outcome.state in (
+        {JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.NOT_REACHED}
+        | {JobState.REFUSED, JobState.NEVER_SENT}
+    )
+    # products decide: all are there, whatever else is reported
+    if it.began and it.has_products:
+        assert outcome.good == (not it.incomplete)
+    if not it.began:
+        assert not outcome.good
+    if it.cancel_asked and not it.began and it.step is not JobStep.REJECTED:
+        assert outcome is JobOutcome.CANCELLED
+    # and what is journalled is read again
+    assert read_end(json.loads(json.dumps(end.to_json())), end.exit_code, end.sentence) == end
+
+
+def test_each_outcome_has_evidence_that_leads_to_it() -> None:
+    given_up = ((JobStep.ABANDONED, "why", True), (JobStep.REJECTED, "no", False))
+    found = {
+        outcome_of(
+            Evidence(
+                2,
+                True,
+                incomplete,
+                False,
+                False,
+                step,
+                note,
+                reached,
+                7 * began,
+                began,
+                marker,
+                known,
+            )
+        ).outcome
+        for incomplete in ((), (0, 1))
+        for step, note, reached in (
+            (JobStep.ACCEPTED, "", True),
+            (JobStep.REJECTED, "no", True),
+            *given_up,
+        )
+        for began, marker in ((False, None), *((True, each) for each in MARKERS))
+        for known in KNOWN
+    }
+    assert found == set(JobOutcome)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "outcome"),
+    [
+        # a full disk at the end: the products are there, and the report is not
+        (Evidence(began=True, marker=Ended(3, "exit", "", 1.0, 0)), JobOutcome.COMPLETED),
+        (
+            Evidence(began=True, marker=Ended(3, "exit", "", 1.0, 0), incomplete=(0,)),
+            JobOutcome.NOT_REPORTED,
+        ),
+        (
+            Evidence(began=True, known=Job(1, JobState.COMPLETED, exit_code=0), incomplete=(0,)),
+            JobOutcome.NO_PRODUCT,
+        ),
+        # preempted, and an untrapped signal that bash ended with exit code 0
+        (
+            Evidence(began=True, known=Job(1, JobState.PREEMPTED), incomplete=(0,)),
+            JobOutcome.PREEMPTED,
+        ),
+        (
+            Evidence(began=True, marker=Ended(255, "unfinished", "", 1.0), incomplete=(0,)),
+            JobOutcome.SIGNAL,
+        ),
+        # a cancelled job that the scheduler forgot was not lost
+        (Evidence(job_id=7, cancel_asked=True), JobOutcome.CANCELLED),
+        (Evidence(job_id=7), JobOutcome.LOST),
+        # Slurm could not open the log
+        (Evidence(job_id=7, known=Job(7, JobState.FAILED, exit_signal=53)), JobOutcome.NOT_STARTED),
+        # it ended by itself before it could be cancelled
+        (
+            Evidence(
+                began=True,
+                marker=Ended(1, "exit", "", 1.0, 3),
+                known=Job(1, JobState.CANCELLED),
+                incomplete=(0,),
+            ),
+            JobOutcome.EXIT,
+        ),
+    ],
+)
+def test_the_strongest_evidence_decides(evidence: Evidence, outcome: JobOutcome) -> None:
+    assert outcome_of(evidence).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("evidence", "looked_at"),
+    [
+        (Evidence(3, began=True, marker=Ended(3, "exit", "", 1.0, 0)), [0, 1, 2]),
+        (Evidence(3, began=True, marker=Ended(2, "exit", "", 1.0, 3, 1)), [0, 1, 2]),
+        (Evidence(3, began=True, marker=Ended(138, "time limit", "", 1.0, 143, 1)), [0, 2]),
+        (Evidence(3, began=True, marker=Ended(138, "time limit", "", 1.0, 143)), []),
+        (Evidence(3, began=True, known=Job(1, JobState.NODE_FAIL)), []),
+        (Evidence(3, began=True), []),
+        (Evidence(3, began=True, known=Job(1, JobState.COMPLETED, exit_code=0)), [0, 1, 2]),
+        (Evidence(3, known=Job(1, JobState.COMPLETED, exit_code=0)), []),
+    ],
+)
+def test_products_are_looked_at_where_no_job_was_stopped(
+    evidence: Evidence, looked_at: list[int]
+) -> None:
+    assert evidence.looked_at == looked_at
 
 
 @pytest.mark.parametrize("size", [1, 4])
@@ -158,14 +343,26 @@ async def test_products_that_are_missing_are_a_failure_until_the_action_has_none
 )
 def test_an_exit_code_names_the_signal_that_it_stands_for(code: int, words: str) -> None:
     assert exit_words(code) == words
-    job = Job(1, JobState.FAILED, exit_code=code)
-    assert scheduler_word(job) == (code, words)
-    assert without_directory(Ended(2, "exit", "", 0.0, code, 0).reason("x in directory y")) == words
+    by_scheduler = outcome_of(
+        Evidence(began=True, known=Job(1, JobState.FAILED, exit_code=code), incomplete=(0,))
+    )
+    by_script = outcome_of(
+        Evidence(began=True, marker=Ended(2, "exit", "", 0.0, code, 0), incomplete=(0,))
+    )
+    assert by_scheduler.cause == by_script.cause == words
+    # the code is the command's own, or the signal is named: never both
+    assert by_scheduler.exit_code == by_script.exit_code == (None if "signal" in words else code)
+    assert bool(by_script.signal) == ("signal" in words)
 
 
 def test_a_signal_is_named_as_the_scheduler_saw_it() -> None:
-    assert scheduler_word(Job(1, JobState.FAILED, exit_signal=9))[1] == "killed (signal KILL)"
-    assert scheduler_word(Job(1, JobState.FAILED, exit_signal=99))[1] == "killed (signal 99)"
+    for number, name in ((9, "KILL"), (99, "99")):
+        job = Job(1, JobState.FAILED, exit_signal=number)
+        end = outcome_of(Evidence(began=True, known=job, incomplete=(0,)))
+        assert (end.cause, end.signal) == (f"killed (signal {name})", name)
+
+
+ENDED_TEXT = {step: "- " if step is JobStep.ENDED else "" for step in JobStep}
 
 
 def record(step: JobStep, reason: str = "", *, job_id: int = 7, token: str = "t") -> JobRecord:
@@ -181,7 +378,7 @@ def record(step: JobStep, reason: str = "", *, job_id: int = 7, token: str = "t"
         job_id=job_id,
         submitted_at=1.0,
         log_path="log",
-        end_reason=reason,
+        end=end_of(JournalEntry(token, "p", step, 1.0, job_id, ENDED_TEXT[step] + reason), job_id),
     )
 
 

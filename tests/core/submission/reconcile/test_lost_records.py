@@ -15,9 +15,8 @@ from rowtui.core.submission.plan.json import plans_folder
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.core.submission.reconcile.open_jobs import forget_open
 from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
-from rowtui.core.submission.sending.fence import ABANDONED, read_fence
+from rowtui.core.submission.sending.fence import ABANDONED, abandon, read_fence
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import StoredReservations
 from rowtui.core.submission.sending.send import refuse_unknown_jobs
@@ -137,9 +136,24 @@ async def test_jobs_that_a_journal_has_are_no_unknown_jobs(one: RealProject, que
     queue.folder = str(one.root)
     await one.submit(one.plan("n1"))
     await refuse_unknown_jobs(one.access, one.journal, set())
-    forget_open(one.root)
+    assert forget_open(one.root, lambda it: abandon(one.root, it.token)) == 0
     assert one.journal.open_plan_ids() == []
     await refuse_unknown_jobs(one.access, one.journal, set())
+
+
+async def test_a_clean_frees_only_what_has_not_begun(one: RealProject, queue: Queue) -> None:
+    plan = one.plan("n1")
+    await one.submit(plan)
+    fence = one.root / ".row/rowtui/fence"
+    fence.mkdir(exist_ok=True)
+    (fence / plan.jobs[0].token).symlink_to("slurm:1")
+    assert forget_open(one.root, lambda it: abandon(one.root, it.token)) == 1
+    # the journal keeps the directories of a job that began: no plan gets them
+    assert one.journal.open_plan_ids() == [plan.id]
+    assert one.steps(plan) == ["accepted"]
+    (fence / plan.jobs[0].token).unlink()
+    assert forget_open(one.root, lambda it: abandon(one.root, it.token)) == 0
+    assert one.journal.open_plan_ids() == []
 
 
 async def settled_by_a_look(real: RealProject, snapshot: QueueSnapshot | None = None) -> list[str]:
@@ -153,7 +167,7 @@ async def settled_by_a_look(real: RealProject, snapshot: QueueSnapshot | None = 
         reservations=reservations,
         may_send=False,
     )
-    apply_settled(found, reservations)
+    found = real.enter(found)
     return [it.message for it in found if it.message]
 
 
@@ -229,4 +243,4 @@ async def test_a_job_that_was_sent_with_the_clock_ahead_is_known_to_be_there(
         reservations=StoredReservations(one.store),
     )
     assert queue.jobs == {}
-    assert any(it.release is not None for it in ended)
+    assert any(it.is_over for it in ended)

@@ -30,7 +30,7 @@ OLD_OOM = (
         (TIME + b"\n" + OOM, "out of memory"),
         (b"slurmstepd: error: Exceeded job memory limit", "out of memory"),
         (b"slurmstepd: error: *** JOB 3 ON n1 CANCELLED AT 2026-11-23T23:31:42 ***", "cancelled"),
-        (TIME.replace(b"TIME LIMIT", b"PREEMPTION"), ""),
+        (TIME.replace(b"TIME LIMIT", b"PREEMPTION"), "preempted"),
         (TIME.replace(b"TIME LIMIT", b"NODE FAILURE, SEE SLURMCTLD"), "the node failed"),
         (TIME.replace(b"JOB 3", b"JOB 33"), ""),
         (OOM.replace(b"=3.", b"=4."), ""),

@@ -32,7 +32,7 @@ from rowtui.core.submission.plan.json import load_plan, plan_id, save_plan
 from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.fence import abandon, fence_path
-from rowtui.core.submission.sending.journal import job_records
+from rowtui.core.submission.sending.job_records import job_records
 
 from tests.core.submission.conftest import RealProject
 

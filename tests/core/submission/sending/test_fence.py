@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rowtui.core.submission.plan.outcome import JobOutcome, read_old_end
 from rowtui.core.submission.sending.fence import (
     Ended,
     abandon,
-    command_end,
     ended_path,
     fence_path,
     job_key_of,
@@ -48,51 +48,31 @@ def test_an_end_is_read_as_a_whole_or_not_at_all(
 
 
 @pytest.mark.parametrize(
-    ("ended", "reason"),
-    [
-        (Ended(0, "exit", "", 0.0, 0), ""),
-        (Ended(1, "exit", "", 0.0), "exit code 1: the setup failed"),
-        (Ended(1, "exit", "", 0.0, 4), "exit code 4"),
-        (Ended(2, "exit", "", 0.0, 3, 7), "exit code 3 in directory d\\n7"),
-        (
-            Ended(2, "exit", "", 0.0, 137, 7),
-            "killed (signal KILL) in directory d\\n7",
-        ),
-        (Ended(2, "exit", "", 0.0, 255, 7), "exit code 255 in directory d\\n7"),
-        (
-            Ended(3, "exit", "", 0.0, 0),
-            "exit code 3: the completed directories could not be reported",
-        ),
-        (Ended(138, "time limit", "", 0.0), "time limit"),
-        (Ended(143, "signal TERM", "", 0.0), "killed (signal TERM)"),
-    ],
-)
-def test_an_end_has_a_reason_for_people(ended: Ended, reason: str) -> None:
-    assert ended.reason("" if ended.index is None else "d\n7") == reason
-
-
-@pytest.mark.parametrize(
     ("reason", "end"),
     [
-        ("", (0, None)),
-        ("exit code 3", (3, None)),
-        ("exit code 3 in directory d7", (3, None)),
-        ("not reached: exit code 3 in directory d7", (3, None)),
-        ("killed (signal KILL) in directory d7", (None, "KILL")),
-        ("killed (signal KILL, exit code 137) in directory d7", (None, "KILL")),
-        ("exit code 3: the completed directories could not be reported", (None, None)),
-        ("exit code 1: the setup failed", (None, None)),
-        ("time limit", (None, None)),
+        ("", (JobOutcome.COMPLETED, 0, "")),
+        ("exit code 3", (JobOutcome.EXIT, 3, "")),
+        ("exit code 3 in directory d7", (JobOutcome.EXIT, 3, "")),
+        ("killed (signal KILL) in directory d7", (JobOutcome.SIGNAL, None, "KILL")),
+        ("killed (signal KILL, exit code 137) in directory d7", (JobOutcome.SIGNAL, None, "KILL")),
+        (
+            "exit code 3: the completed directories could not be reported",
+            (JobOutcome.NOT_REPORTED, 0, ""),
+        ),
+        ("exit code 1: the setup failed", (JobOutcome.SETUP_FAILED, 0, "")),
+        ("time limit", (JobOutcome.TIME_LIMIT, None, "")),
+        ("cancelled", (JobOutcome.CANCELLED, None, "")),
+        ("not begun: its bundle ended (cancelled)", (JobOutcome.CANCELLED, None, "")),
+        ("not reached: exit code 3 in directory d7", (JobOutcome.NOT_REACHED, None, "")),
+        ("no words that any version wrote", (JobOutcome.NO_REPORT, None, "")),
     ],
 )
-def test_the_end_of_a_command_is_its_own_exit_code_or_a_signal(
-    reason: str, end: tuple[int | None, str | None]
+def test_the_end_that_an_older_version_stored_as_text_is_read(
+    reason: str, end: tuple[JobOutcome, int | None, str]
 ) -> None:
-    assert command_end(reason) == end
-
-
-def test_a_job_that_has_not_ended_has_no_exit_code() -> None:
-    assert command_end("", ended=False) == (None, None)
+    found = read_old_end(0, reason)
+    assert (found.outcome, found.exit_code, found.signal) == end
+    assert found.sentence == reason
 
 
 def test_the_id_is_read_from_the_fence() -> None:

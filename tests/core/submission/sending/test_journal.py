@@ -21,11 +21,12 @@ from rowtui.core.submission.plan.model import (
     PlannedDestination,
     PlannedJob,
 )
+from rowtui.core.submission.plan.outcome import JobEnd, JobOutcome
+from rowtui.core.submission.sending.job_records import job_records
 from rowtui.core.submission.sending.journal import (
     Journal,
     _lines,
     end_detail,
-    job_records,
     read_end_detail,
 )
 
@@ -57,6 +58,7 @@ ENTRY = st.builds(
     at=st.floats(0, 1e12), job_id=st.integers(0, 10**6),
     detail=st.text(st.characters()), cluster=st.text(max_size=3),
     task=st.none() | st.integers(0, 10**6),
+    end=st.none() | st.builds(JobEnd, st.sampled_from(JobOutcome), st.text(), st.text()),
 )  # fmt: skip
 
 
@@ -78,6 +80,7 @@ def by_json(entry: JournalEntry) -> bytes:
         "step": entry.step.value, "token": entry.token, "v": 1,
     }  # fmt: skip
     fields |= {"cluster": entry.cluster} if entry.cluster else {}
+    fields |= {} if entry.end is None else {"end": entry.end.to_json()}
     fields |= {} if entry.task is None else {"task": entry.task}
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
@@ -191,7 +194,7 @@ def test_records_are_the_plan_with_the_latest_that_is_known() -> None:
         entry("t-1", JobStep.PLANNED),
         entry("t-2", JobStep.PLANNED),
         entry("t-0", JobStep.ACCEPTED, 41, at=2.0),
-        entry("t-0", JobStep.ENDED, 0, end_detail(2, "exit code 2"), at=5.0),
+        entry("t-0", JobStep.ENDED, 0, "2 exit code 2", at=5.0),
         entry("t-1", JobStep.REJECTED, detail="no such partition"),
     ]
 
@@ -211,7 +214,8 @@ def test_records_are_the_plan_with_the_latest_that_is_known() -> None:
 
 @given(st.none() | st.integers(0, 255), st.text().map(str.strip))
 def test_an_end_comes_back(code: int | None, reason: str) -> None:
-    assert read_end_detail(end_detail(code, reason)) == (code, reason)
+    end = JobEnd(JobOutcome.NO_REPORT, reason, reason, code)
+    assert read_end_detail(JobStep.ENDED, end_detail(end)) == (code, reason)
 
 
 def test_the_time_of_an_entry_is_stored_exactly(tmp_path: Path) -> None:

@@ -1,0 +1,187 @@
+"""How a job ended: the one word that all commands, views and sums read, and what belongs to it.
+
+A `JobEnd` is concluded once, in `core/submission/reconcile/conclude.py`, and stored in the journal.
+This module holds the words, their groups and their form in the journal, and reads the ends that
+older versions stored without a word.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import signal
+from typing import Any, NamedTuple
+
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.state.model import MISSING_PRODUCTS
+
+CANCELLED = "cancelled"
+LOST = "lost"  # the scheduler no longer lists the job, and the job never began
+NODE_FAILED = "the node failed"
+NOT_BEGUN = "not begun"  # a request of a bundle that ended before the request started
+NOT_REACHED = "not reached: "  # prefix of a job's reason, at a directory after the failed one
+NOT_REPORTED = "exit code 3: the completed directories could not be reported"
+NOT_SENT = "not sent: "  # prefix of the reason why a cluster could not be reached
+OUT_OF_MEMORY = "out of memory"
+PREEMPTED = "preempted"
+TIME_LIMIT = "time limit"
+UNFINISHED = "it stopped before its end: by a signal, or by `exit` in the setup"
+WITHOUT_A_WORD = "ended without a word"
+
+
+class JobOutcome(enum.Enum):
+    """How a job ended. The order is that of `outcome_of` for equally strong evidence."""
+
+    COMPLETED = "completed"
+    NO_PRODUCT = "no product"  # it ended well, but directories lack products
+    EXIT = "exit code"
+    SETUP_FAILED = "setup failed"
+    SIGNAL = "signal"
+    TIME_LIMIT = "time limit"
+    OUT_OF_MEMORY = "out of memory"
+    NODE_FAILED = "node failed"
+    PREEMPTED = "preempted"
+    LOST = "lost"
+    NOT_STARTED = "not started"  # the scheduler ended it before its script began
+    NOT_REPORTED = "not reported"  # completed directories could not be reported (a full disk)
+    NO_REPORT = "no report"  # it began, and nothing else is known
+    CANCELLED = "cancelled"
+    NOT_REACHED = "not reached"  # what it needed did not end well, or its bundle ended before
+    REFUSED = "refused"
+    NEVER_SENT = "never sent"
+
+    @property
+    def good(self) -> bool:
+        """Whether the job did its work."""
+        return self is JobOutcome.COMPLETED
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether the user ended the job."""
+        return self is JobOutcome.CANCELLED
+
+    @property
+    def not_run(self) -> bool:
+        """Whether the job never ran, without a failure of its own."""
+        return self in _NOT_RUN
+
+    @property
+    def failed(self) -> bool:
+        """Whether the job failed: it did not complete its directories, by no one's wish."""
+        return not (self.good or self.by_hand or self.not_run)
+
+    @property
+    def state(self) -> JobState:
+        """The state that lists of jobs show; FAILED for every cause, which stands beside it."""
+        return JobState.FAILED if self.failed else JobState(self.value)
+
+
+_NOT_RUN = frozenset({JobOutcome.NOT_REACHED, JobOutcome.REFUSED, JobOutcome.NEVER_SENT})
+
+
+class JobEnd(NamedTuple):
+    """The end of a job. `cause` names no directory; it is "" for a good end.
+
+    `sentence`: the cause, and the directory in which the command failed, for the user. `exit_code`:
+    the command's, or the script's if no command failed; None: unknown. `signal`: a name such as
+    KILL, "" for none. `at_directory`: the index of the directory at which the job ended; None: not
+    known. `ended_at`: epoch seconds, 0 if the job never ran; `seconds`: wall time, None: not known.
+    `incomplete`: the number of directories that the job did not complete.
+    """
+
+    outcome: JobOutcome
+    cause: str = ""
+    sentence: str = ""
+    exit_code: int | None = None
+    signal: str = ""
+    at_directory: int | None = None
+    ended_at: float = 0.0
+    seconds: float | None = None
+    incomplete: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that the detail of a journal's entry does not have, if they differ."""
+        fields = self._replace(sentence="", exit_code=None)._asdict()
+        if self.cause == self.sentence:
+            del fields["cause"]
+        kept = {name: value for name, value in fields.items() if value not in ("", None, 0)}
+        return {**kept, "outcome": self.outcome.value}
+
+
+def read_end(fields: Any, exit_code: int | None, sentence: str) -> JobEnd | None:
+    """Return the end with these fields of `to_json`; None without them, or if they are unknown."""
+    try:
+        outcome = JobOutcome(fields["outcome"])
+        kept = {name: fields[name] for name in _STORED if name in fields}
+        return JobEnd(outcome, sentence, sentence, exit_code)._replace(**kept)
+    except (TypeError, ValueError, KeyError):
+        return None
+
+
+_STORED = ("cause", "signal", "at_directory", "ended_at", "seconds", "incomplete")
+
+
+_WORDS = {
+    "": JobOutcome.COMPLETED,
+    TIME_LIMIT: JobOutcome.TIME_LIMIT,
+    OUT_OF_MEMORY: JobOutcome.OUT_OF_MEMORY,
+    NODE_FAILED: JobOutcome.NODE_FAILED,
+    CANCELLED: JobOutcome.CANCELLED,
+    LOST: JobOutcome.LOST,
+    NOT_REPORTED: JobOutcome.NOT_REPORTED,
+    MISSING_PRODUCTS: JobOutcome.NO_PRODUCT,
+}
+_OLD_END = re.compile(
+    r"killed \(signal (?P<signal>[A-Z0-9+-]+)[,)]"
+    r"|exit code (?P<code>[0-9]{1,9})(?P<setup>: the setup failed)?(?: in directory |$)"
+)
+
+
+def read_old_end(exit_code: int | None, reason: str, ended_at: float = 0.0) -> JobEnd:
+    """Return the end of a job from the text that older versions stored without an outcome."""
+    cause = reason.partition(" in directory ")[0]
+    signal_, outcome = "", _WORDS.get(reason, JobOutcome.NO_REPORT)
+    if match := _OLD_END.match(reason):
+        signal_ = match["signal"] or ""
+        outcome = JobOutcome.SIGNAL if signal_ else JobOutcome.EXIT
+        outcome = JobOutcome.SETUP_FAILED if match["setup"] else outcome
+        exit_code = exit_code if match["code"] is None or match["setup"] else int(match["code"])
+    elif reason.startswith((NOT_BEGUN, NOT_REACHED)):
+        outcome = JobOutcome.CANCELLED if CANCELLED in reason else JobOutcome.NOT_REACHED
+    exit_code = exit_code if outcome in _WITH_CODE else None
+    return JobEnd(outcome, cause, reason, exit_code, signal_, None, ended_at)
+
+
+_WITH_CODE = frozenset(
+    {
+        JobOutcome.COMPLETED,
+        JobOutcome.NO_PRODUCT,
+        JobOutcome.EXIT,
+        JobOutcome.SETUP_FAILED,
+        JobOutcome.NOT_REPORTED,
+    }
+)
+
+
+def exit_words(code: int) -> str:
+    """Return the meaning of an exit code: `exit code 3`, or `killed (signal KILL)` for 137."""
+    name = signal_of(code)
+    return killed_by(name) if name else f"exit code {code}"
+
+
+def signal_of(code: int) -> str:
+    """Return the signal for which a shell returns this exit code, without SIG; "" for none."""
+    return signal_name(code - 128) if code > 128 else ""
+
+
+def killed_by(name: str) -> str:
+    """Return the text for a job that a signal ended: `killed (signal KILL)`."""
+    return f"killed (signal {name})"
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal without SIG; "" if there is no signal with that number."""
+    try:
+        return signal.Signals(number).name.removeprefix("SIG")
+    except ValueError:
+        return ""

@@ -1,0 +1,140 @@
+"""The conclusion how a job ended, drawn once, from what was found and from its products.
+
+Takes an `OverJob`, which `settle` found or which ran inside `submit`, and a look at the completions
+and products of its directories. Gives the journal's entry, the release of the directories, and the
+record of what the job used. Nothing else calls `outcome_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
+from rowtui.core.submission.bundles.pilot_model import is_pilot
+from rowtui.core.submission.plan.model import JobStep
+from rowtui.core.submission.plan.outcome import JobEnd, JobOutcome
+from rowtui.core.submission.reconcile.ending import (
+    Evidence,
+    FinishedJob,
+    OverJob,
+    directory_ends,
+    outcome_of,
+)
+from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
+from rowtui.core.submission.sending.journal import end_detail
+from rowtui.core.submission.sending.reservations import ReservationRelease
+
+
+class Completion(NamedTuple):
+    """Which directories of a job (indices) are not complete; `has_products`: of its action."""
+
+    has_products: bool
+    incomplete: tuple[int, ...]
+
+
+LookAtProducts = Callable[[Sequence[OverJob]], Sequence[Completion]]
+"""Looks at the records, and at the products of `Evidence.looked_at`, of each job."""
+
+
+NOT_LOOKED = Completion(has_products=False, incomplete=())
+
+
+def not_looked(jobs: Sequence[OverJob]) -> list[Completion]:
+    """Return that no products can be seen, so that only the jobs' own reports count."""
+    return [Completion(False, tuple(range(len(each.job.directories)))) for each in jobs]
+
+
+class Conclusion(NamedTuple):
+    """What is recorded of a job that is over. `finished`: None if it never ran."""
+
+    end: JobEnd
+    step: JobStep
+    detail: str
+    release: ReservationRelease
+    finished: FinishedJob | None
+
+
+def conclude(over: OverJob, seen: Completion, now: float) -> Conclusion:
+    """Return how a job ended. `now`: epoch seconds, for an end that no report dates."""
+    job = over.job
+    evidence = over.evidence._replace(
+        size=len(job.directories), has_products=seen.has_products, incomplete=seen.incomplete
+    )
+    end = outcome_of(evidence)
+    if end.at_directory is not None:
+        name = job.directories[end.at_directory]
+        end = end._replace(sentence=f"{end.cause} in directory {visible(name)}")
+    step = _step(evidence, end.outcome)
+    measured = _measured(over)
+    if step is JobStep.ENDED:
+        marker = evidence.marker
+        wall = next((it.wall for it in measured if it.wall is not None), None)
+        ended_at = marker.at if marker is not None and marker.at else now
+        # A report has whole seconds: the fence and the run time are more exact.
+        exact = over.fence_at + (wall or 0.0)
+        ended_at = exact if marker is not None and ended_at <= exact < ended_at + 1 else ended_at
+        end = end._replace(ended_at=ended_at, seconds=wall)
+    detail = end_detail(end) if step is JobStep.ENDED else end.sentence
+    ends = directory_ends(job, over.key.id, end, evidence)
+    finished = None
+    if step is JobStep.ENDED:
+        finished = FinishedJob(job, over.key.id, end, measured, over.user, over.submitted_at)
+    return Conclusion(end, step, detail, ReservationRelease(job.token, job.action, ends), finished)
+
+
+def _step(evidence: Evidence, outcome: JobOutcome) -> JobStep:
+    if evidence.step is not JobStep.ACCEPTED:
+        return evidence.step
+    if outcome in (JobOutcome.NOT_REACHED, JobOutcome.NEVER_SENT):
+        return JobStep.ABANDONED
+    if outcome.by_hand and not evidence.began and (evidence.member or evidence.waited):
+        return JobStep.ABANDONED
+    return JobStep.ENDED
+
+
+def _measured(over: OverJob) -> tuple[Measured, ...]:
+    """Return what the job used, by its own report and by the scheduler, and at least how long."""
+    marker, known, found = over.evidence.marker, over.evidence.known, []
+    if marker is not None and marker.measured is not None:
+        found.append(marker.measured)
+    if known is not None:
+        wall = None if over.job.bundle or known.elapsed is None else float(known.elapsed)
+        found.append(Measured(MeasuredBy.SCHEDULER, wall, node=known.nodes))
+    if marker is not None and over.fence_at and all(it.wall is None for it in found):
+        # Of a request that was killed only the two files remain, which it and its bundle made.
+        found.append(Measured(MeasuredBy.SCRIPT, max(0.0, marker.at - over.fence_at)))
+    return tuple(found)
+
+
+def concluded(
+    settled: Iterable[ReconciledJob], look: LookAtProducts, now: float
+) -> tuple[ReconciledJob, ...]:
+    """Return what `settle` found, with the conclusion about each job that is over."""
+    settled = list(settled)
+    over = [it.over for it in settled if it.over is not None]
+    seen = iter(look(over)) if over else iter(())
+    return tuple(
+        it if it.over is None else _with_end(it, it.over, next(seen), now) for it in settled
+    )
+
+
+def _with_end(it: ReconciledJob, over: OverJob, seen: Completion, now: float) -> ReconciledJob:
+    found = conclude(over, seen, now)
+    sentence, name = visible(found.end.sentence), over.job.name
+    message = f"{name}: {sentence}" if sentence else ""
+    if found.step is JobStep.REJECTED:
+        message = f"{name} was refused: {visible(over.evidence.note)}"
+    elif found.end.outcome.by_hand and is_pilot(it.token):
+        message = ""  # the outcome of each of its requests is reported separately
+    return replace(
+        it,
+        step=found.step,
+        detail=found.detail,
+        end=found.end,
+        message=message,
+        release=found.release,
+        ended=found.finished,
+    )
