@@ -36,14 +36,12 @@ def open_project(
     *,
     synchronise: bool = True,
     ask_queue: bool = True,
-    may_send: bool = False,
     errors: bool = True,
 ) -> Project:
     """Open the project of this folder, synchronised with disk and queue; its notices are printed.
 
-    Without `ask_queue` the caller polls the jobs itself. With `may_send` the jobs of an unfinished
-    submission are sent. Without `errors` the caller reports the problems of actions, as part of a
-    plan.
+    Without `ask_queue` the caller polls the jobs itself. Nothing is sent. Without `errors` the
+    caller reports the problems of actions, as part of a plan.
     """
     project = Project.open(cluster=cluster_name(args), io_threads=io_threads(args))
     project.wait, project.person, project.always_ask = run, _person, True
@@ -67,7 +65,7 @@ def open_project(
             progress.close()
         say_set_aside(project, out)
         if ask_queue and project.has_jobs_to_ask_for():
-            run(project.jobs.ask(now=is_typed(args), may_send=may_send))
+            run(project.jobs.ask(now=is_typed(args)))
         is_new = project.network is not None and not len(project.state.directories)
         if is_new and not getattr(args, "command", "").startswith("network"):
             out.warn(

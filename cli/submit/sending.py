@@ -70,6 +70,8 @@ def send_if_confirmed(
     for sentence in plan.warnings:
         out.warn(sentence)
     incomplete = 1 if plan.skipped else 0
+    if not plan.jobs and project.unfinished and not args.dry_run:
+        return _finish(args, project, plan, out) or incomplete
     if not plan.jobs:
         out.warn(words.nothing)
         if args.json:
@@ -122,6 +124,24 @@ def send_if_confirmed(
         out.warn("Nothing was submitted.")
         return 1
     return _submit(args, project, plan, out, transfers) or incomplete
+
+
+def _finish(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> int:
+    """Send the jobs of an unfinished submission again, if the user confirms that."""
+    for why in project.unfinished:
+        out.warn(f"{why}; it must be sent again")
+    jobs = plural(len(project.unfinished), "job")
+    if not args.json:
+        out.print(f"Sending {jobs} of an unfinished submission again.")
+    if not (args.yes or ask("Proceed?", out, as_json=args.json)):
+        out.warn("Nothing was submitted.")
+        return 0
+    run_async(project.jobs.ask(may_send=True))
+    say_notices(project, out)
+    if args.json:
+        print_answers(plan, {}, project, out)
+    project.close()
+    return 0
 
 
 def beyond_budgets(project: Project, plan: Plan) -> tuple[str, ...]:
@@ -205,6 +225,8 @@ def _submit(
     followed = not args.detach and project.cluster.is_this_machine
     if followed:
         send_messages(project, out)
+    if project.unfinished:
+        run_async(project.jobs.ask(may_send=True))
     try:
         answers, failed = run_async(_send(args, project, plan, out, copying))
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from rowtui.cli.project.open import chosen_actions, chosen_positions, open_proje
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Submit; 1 if a job was left out, not submitted or, if followed, did not end well."""
-    project = open_project(args, out, errors=False, may_send=not args.dry_run)
+    project = open_project(args, out, errors=False)
     actions = chosen_actions(args, project, out)
     if not actions:
         if args.json:

@@ -20,7 +20,7 @@ from rowtui.core.clusters.schedulers.base import (
     token_in_queue,
 )
 from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.plan.model import OPEN, JobStep
+from rowtui.core.submission.plan.model import OPEN, JobRecord, JobStep, JournalEntry
 from rowtui.core.submission.sending.journal import SEEN
 from rowtui.core.submission.sending.send import find_requests
 
@@ -37,9 +37,38 @@ async def cancel_jobs(
     """
     if project.network is not None and not for_run:
         await asyncio.to_thread(project.network.cancelling, tokens)
+    # Journalled first: a cancelled job that the scheduler forgets was not lost.
+    await asyncio.to_thread(_note_cancelling, project, frozenset(tokens), JobStep.CANCELLING)
     rest, answers = await _taken_out(project, tokens)
     told = await _tell(project, rest, lambda scheduler, keys: scheduler.cancel(keys))
+    if failed := {answer.label for answer in (*answers, *told) if answer.error}:
+        await asyncio.to_thread(
+            _note_cancelling, project, frozenset(tokens), JobStep.NOT_CANCELLED, failed
+        )
     return (*answers, *told)
+
+
+def _note_cancelling(
+    project: Project, tokens: Collection[str], step: JobStep, labels: Collection[str] | None = None
+) -> None:
+    """Journal that the user cancels these jobs, or does not; `labels`: only those with these."""
+    now, journal = time.time(), project.jobs.journal
+    by_plan: dict[str, list[JobRecord]] = {}
+    for record in project.jobs.records():
+        if record.token in tokens and (labels is None or record.label in labels):
+            by_plan.setdefault(record.plan_id, []).append(record)
+    for plan_id, records in by_plan.items():
+        with journal.hold(plan_id):
+            latest = journal.latest(plan_id)  # a note after its end would open the plan again
+            notes = [
+                JournalEntry(it.token, plan_id, step, now, it.job_id, "", it.cluster, it.task)
+                for it in records
+                if it.token in latest and latest[it.token].step in OPEN
+            ]
+            try:
+                journal.append(notes)
+            except RowtuiError as error:
+                project.notice(f"that jobs are cancelled is not recorded: {error.message}")
 
 
 async def _taken_out(project: Project, tokens: Sequence[str]) -> tuple[list[str], list[JobAnswer]]:
