@@ -24,7 +24,7 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices, send_messages
 from rowtui.cli.submit import service
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.engine.api.json.values import utc
@@ -32,7 +32,7 @@ from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.project import Project
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy
 from rowtui.core.runs.execution.project_run import ProjectRun
-from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.rounds import WAITS, AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
 from rowtui.core.runs.limits.times import cost_text, describe
 from rowtui.core.runs.lock import Holder, RunHeldError
@@ -46,14 +46,24 @@ if TYPE_CHECKING:
     from rowtui.core.workflow.model import Action
 
 INTERRUPTED = 130
+TRY_AGAIN = 75  # sysexits.h: a service that ended so is started again
 TELL_SECONDS = 5.0
+_EXPLAINED = (RunStatus.PAUSED, RunStatus.FAILED, RunStatus.FINISHED)
 _COUNTED = (MessageKind.SENT, MessageKind.HAPPENED)
 FAILURES_IN_A_ROW = 10  # failures that nothing retries: more than chance explains
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Drive the project; 0 only if all directories are complete."""
-    project = open_project(args, out, errors=False, may_send=not (args.rules or args.status))
+    try:
+        return _run(args, out)
+    except NotSavedError as error:
+        out.error(str(error))
+        return TRY_AGAIN
+
+
+def _run(args: argparse.Namespace, out: Output) -> int:
+    project = open_project(args, out, errors=False)
     policy = NO_RETRIES if args.no_retry else load_policy(project.root)
     if args.rules:
         _print_rules(policy, args, out)
@@ -170,7 +180,8 @@ def _stop_or_show(store: RunStore, args: argparse.Namespace, out: Output) -> int
         out.json(_run_json(run, holder, retried))
         return 0
     driven = f"driven by {holder}" if holder is not None else "no process drives it"
-    why = f" ({visible(standing.why)})" if standing.status is RunStatus.PAUSED else ""
+    explained = standing.why and standing.status in _EXPLAINED
+    why = f" ({visible(standing.why)})" if explained else ""
     out.print(f"Run {run.id}: {standing.status.value}{why}, {driven}.")
     spent = cost_text(Cost(standing.cpu_hours, standing.gpu_hours))
     jobs = plural(standing.submitted, "job")
@@ -305,6 +316,8 @@ class _Printer:
             self._count(message)
             if message.kind is MessageKind.PROBLEM:
                 self.out.warn(message.sentence)
+            elif message.kind is MessageKind.WAITING:
+                self.out.warn(f"{message.sentence}{WAITS}")
             elif message.kind is MessageKind.RETRY:
                 self.out.print(f"{clock()}  retry: {message.sentence}")
             elif message.kind is MessageKind.BEGUN:

@@ -176,10 +176,13 @@ class Published(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """The run has nothing left to do."""
+    """The run has nothing left to do. `why`: how many directories are complete, and why others are
+    not; "" in journals of older versions.
+    """
 
     at: float
     success: bool
+    why: str = ""
 
 
 Event = (

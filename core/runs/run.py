@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file, sync_folder, write_all
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import Network, SourceRows
@@ -50,9 +50,9 @@ from rowtui.core.runs.snapshot import read_frozen
 class RunTotals:
     """The sum of the events so far.
 
-    `why`: the reason of the last pause. `at`: the time of the last event. `limits`: None if the
-    journal has none. `submitted`: submitted jobs; `failed`: failed jobs; `failures`: failed jobs
-    since limits were confirmed last. `money` is by currency.
+    `why`: the reason of the last pause, or the result. `at`: the time of the last event. `limits`:
+    None if the journal has none. `submitted`: submitted jobs; `failed`: failed jobs; `failures`:
+    failed jobs since limits were confirmed last. `money` is by currency.
     """
 
     status: RunStatus = RunStatus.NEW
@@ -85,6 +85,7 @@ class RunTotals:
             self.status = RunStatus.STOPPED
         elif isinstance(event, Finished):
             self.status = RunStatus.FINISHED if event.success else RunStatus.FAILED
+            self.why = event.why
 
     def spent(self, jobs_in_queue: int = 0, failures_in_a_row: int = 0) -> Spent:
         """Return what was spent since the run began, and failures since limits were last confirmed.
@@ -230,7 +231,7 @@ class Run:
     def append(self, *events: Event) -> None:
         """Append events to the journal; they are on disk when this returns.
 
-        Raises: RowtuiError if the journal cannot be written: then the actions must not be carried
+        Raises: NotSavedError if the journal cannot be written: then the actions must not be carried
         out.
         """
         self._append(EVENTS_FILE, b"".join(map(line_of, events)))
@@ -300,8 +301,8 @@ class Run:
         except OSError as error:
             raise self._unwritable(error) from None
 
-    def _unwritable(self, error: OSError) -> RowtuiError:
-        return RowtuiError(
+    def _unwritable(self, error: OSError) -> NotSavedError:
+        return NotSavedError(
             f"cannot write the journal of run {self.id} in {visible(str(self.folder))}: "
             f"{error.strerror or error}",
             "the run waits for a writable journal; free some space or correct the permissions, "

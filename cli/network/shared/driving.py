@@ -30,11 +30,10 @@ from rowtui.core.engine.api.json.jobs import planned_job
 from rowtui.core.engine.api.json.values import utc
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
 from rowtui.core.project.retry_policy import RetryPolicy
-from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.rounds import WAITS, AutopilotMessage, MessageKind
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run
-from rowtui.core.submission.sending.fence import without_directory
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import network as to
@@ -191,9 +190,10 @@ class Driving:
                 self._count()
                 self._line(message.sentence if not happened.completed else _without_done(message))
                 self._failures(running, happened.failed)
-        elif message.kind is MessageKind.PROBLEM:
+        elif message.kind in (MessageKind.PROBLEM, MessageKind.WAITING):
             self._count()
-            self.out.warn(message.sentence)
+            waits = message.kind is MessageKind.WAITING
+            self.out.warn(f"{message.sentence}{WAITS * waits}")
         elif message.kind is MessageKind.RETRY:
             self._count()
             self._line(f"retry: {message.sentence}")
@@ -213,7 +213,7 @@ class Driving:
         failed = happened.failed if happened is not None and running is not None else ()
         reasons = tuple(f": {running.graph.reason(job)}" for job in failed) if running else ()
         for notice in self.networks.project.take_notices():
-            if not (reasons and without_directory(notice).endswith(reasons)):
+            if not (reasons and notice.partition(" in directory ")[0].endswith(reasons)):
                 self.out.warn(notice)
 
     def _count(self) -> None:

@@ -12,6 +12,7 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
@@ -34,6 +35,7 @@ from rowtui.core.runs.execution.lists import SeparateJobs
 from rowtui.core.runs.execution.permission import permitted_part
 from rowtui.core.runs.execution.plug_ins import find_execution
 from rowtui.core.runs.execution.rounds import (
+    STOPPED_ELSEWHERE,
     Ask,
     AutopilotMessage,
     MessageKind,
@@ -41,6 +43,7 @@ from rowtui.core.runs.execution.rounds import (
     begun_text,
     happened_text,
     over_text,
+    until_writable,
 )
 from rowtui.core.runs.limits.limits import Fit, Spent, fits
 from rowtui.core.runs.limits.spending import not_sent_events, submitted_events, unsent_of
@@ -113,44 +116,49 @@ class Autopilot:
         listening = asyncio.create_task(self._listen(changes))
         pause = LookPause(running.run, self._changed, self.look_seconds)
         try:
-            while not self._stop.is_set():
-                self._changed.clear()
-                happened = await self._look()
-                if happened:
-                    yield AutopilotMessage(MessageKind.HAPPENED, happened_text(happened), happened)
-                if running.run.status is RunStatus.STOPPED and not self._stop.is_set():
-                    why = "another process stopped the run"
-                    yield AutopilotMessage(MessageKind.PAUSED, why, success=False)
-                    return
-                if happened.stopped:
-                    await cancel_unneeded(running, happened.stopped)
-                self._sent = False
-                async for told in self._retry(happened):
-                    yield told
-                    if told.kind is MessageKind.PAUSED:
-                        return
-                if running.graph.is_over and self.retries.due_at is None:
-                    stale_now = said(await asyncio.to_thread(stale_results, running))
-                    if stale_now not in ("", stale):
-                        yield AutopilotMessage(MessageKind.PROBLEM, stale_now)
-                    yield self._over()
-                    await self._give_back()
-                    return
-                async for told in self._send():
-                    yield told
-                    if told.kind is MessageKind.PAUSED:
-                        return
-                if self._stop.is_set():
-                    return
-                if self._stuck(happened):
-                    why = "; ".join(self._blocked) or "nothing is eligible and nothing runs"
-                    yield self._paused(why)
-                    return
-                await pause.wait(idle=self._is_idle(happened), until=self.retries.due_at)
+            turns = partial(self._turns, pause, stale)
+            async for told in until_writable(turns, self._stop):
+                yield told
         finally:
             changes.close()
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
+
+    async def _turns(self, pause: LookPause, stale: str) -> AsyncGenerator[AutopilotMessage, None]:
+        running = self.running
+        while not self._stop.is_set():
+            self._changed.clear()
+            happened = await self._look()
+            if happened:
+                yield AutopilotMessage(MessageKind.HAPPENED, happened_text(happened), happened)
+            if running.run.status is RunStatus.STOPPED and not self._stop.is_set():
+                yield AutopilotMessage(MessageKind.PAUSED, STOPPED_ELSEWHERE, success=False)
+                return
+            if happened.stopped:
+                await cancel_unneeded(running, happened.stopped)
+            self._sent = False
+            async for told in self._retry(happened):
+                yield told
+                if told.kind is MessageKind.PAUSED:
+                    return
+            if running.graph.is_over and self.retries.due_at is None:
+                stale_now = said(await asyncio.to_thread(stale_results, running))
+                if stale_now not in ("", stale):
+                    yield AutopilotMessage(MessageKind.PROBLEM, stale_now)
+                yield self._over()
+                await self._give_back()
+                return
+            async for told in self._send():
+                yield told
+                if told.kind is MessageKind.PAUSED:
+                    return
+            if self._stop.is_set():
+                return
+            if self._stuck(happened):
+                why = "; ".join(self._blocked) or "nothing is eligible and nothing runs"
+                yield self._paused(why)
+                return
+            await pause.wait(idle=self._is_idle(happened), until=self.retries.due_at)
 
     def _refuse_if_stopped(self, _: int) -> None:
         if self._stop.is_set():

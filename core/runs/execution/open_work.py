@@ -17,8 +17,10 @@ from rowtui.core.project.failed_jobs import ChosenFailures, FailedGroup, failed_
 from rowtui.core.project.next_attempt import NO_CHANGE, AmountChange
 from rowtui.core.project.retry import mapping_rule, plan_again
 from rowtui.core.project.retry_policy import RetryDecision, RetryPolicy
-from rowtui.core.state.model import positions
-from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan
+from rowtui.core.runs.execution.result import Pair
+from rowtui.core.state.model import bit_set, positions
+from rowtui.core.submission.plan.model import JobRecord, Plan
+from rowtui.core.submission.plan.outcome import JobOutcome
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -37,11 +39,15 @@ class DueRetry(NamedTuple):
 
 
 class RetryPlan(NamedTuple):
-    """A plan that retries failed work, and the reasons. `problem`: why there is no plan."""
+    """A plan that retries failed work, and the reasons. `problem`: why there is no plan.
+
+    `pairs`: actions and directories that it is about.
+    """
 
     plan: Plan | None
     whys: tuple[str, ...] = ()
     problem: str = ""
+    pairs: tuple[Pair, ...] = ()
 
 
 class FoundRetries(NamedTuple):
@@ -59,7 +65,8 @@ class FoundRetries(NamedTuple):
 
 class OpenWork(NamedTuple):
     """What a turn found. `fresh`: positions by the action's index; `later`: when the next retry is
-    due, in epoch seconds; `left`: failed directories that nothing retries, with the reasons.
+    due, in epoch seconds; `left`: directories that nothing tries again, with the reasons;
+    `refused` by a scheduler, `ended_well`: see `run_result`.
     """
 
     fresh: dict[int, list[int]]
@@ -68,11 +75,8 @@ class OpenWork(NamedTuple):
     left: dict[str, int]
     problems: tuple[str, ...]
     running: int
-
-    @property
-    def failed(self) -> int:
-        """Return how many directories stay failed."""
-        return sum(self.left.values())
+    refused: dict[Pair, str]
+    ended_well: frozenset[Pair]
 
 
 def open_work(
@@ -83,23 +87,31 @@ def open_work(
     Raises: RowtuiError.
     """
     sends: Counter[tuple[str, str]] = Counter()
-    good: set[tuple[str, str]] = set()
-    for record in records:
+    good: set[Pair] = set()
+    refused: dict[Pair, str] = {}
+    for record in records:  # the newest first
         for name in record.directories:
-            sends[record.action, name] += 1
-            if record.step is JobStep.ENDED and not record.end_reason:
-                good.add((record.action, name))
+            pair = (record.action, name)
+            sends[pair] += 1
+            if record.ended_well:
+                good.add(pair)
+            if record.end is not None and record.end.outcome is JobOutcome.REFUSED:
+                refused.setdefault(pair, record.end.cause)
     fresh: dict[int, list[int]] = {}
     left: Counter[str] = Counter()
     problems = []
     running = 0
     directories = project.state.directories
+    retries = found_retries(project, ChosenFailures(actions), policy)
     for action in actions:
         row = project.status_row(action)
         if row.problem:
             problems.append(f"action {visible(action.name)}: {row.problem}")
         running += row.submitted.bit_count()
-        for at in positions(row.eligible & ~row.ended):
+        # What a job did not reach is sent on its own, unless a retry takes it along.
+        groups = (*(it.failed for it in retries.again), *retries.waiting)
+        taken = bit_set(at for it in groups if it.group.action is action for at in it.group.indices)
+        for at in positions((row.eligible & ~row.ended) | (row.not_reached & ~taken)):
             key = (action.name, directories.name(at))
             if key in good:
                 left[f"{visible(action.name)}: its job ended well, but it is not complete"] += 1
@@ -107,10 +119,12 @@ def open_work(
                 left[f"{visible(action.name)}: submitted {MOST_SENDS} times, and never run"] += 1
             else:
                 fresh.setdefault(action.index, []).append(at)
-    retries = found_retries(project, ChosenFailures(actions), policy)
     left.update(retries.left)
     problems += retries.problems
-    return OpenWork(fresh, retries.again, retries.later, dict(left), tuple(problems), running)
+    return OpenWork(
+        fresh, retries.again, retries.later, dict(left), tuple(problems), running, refused,
+        frozenset(good),
+    )  # fmt: skip
 
 
 def found_retries(project: Project, choice: ChosenFailures, policy: RetryPolicy) -> FoundRetries:
@@ -126,9 +140,11 @@ def found_retries(project: Project, choice: ChosenFailures, policy: RetryPolicy)
     now = time.time()
     for failed in found.groups:
         decided, change = _decide(project, failed, policy)
+        row = project.status_row(failed.group.action)
         if decided.rule is None and decided.why:
             name = visible(failed.group.action.name)
-            left[f"{name}: {visible(failed.cause)}; {decided.why}"] += len(failed.group.indices)
+            count = sum(bool(row.failed >> at & 1) for at in failed.group.indices)
+            left[f"{name}: {visible(failed.cause)}; {decided.why}"] += count
         elif decided.at > now:
             waiting.append(failed)
             later = decided.at if later is None else min(later, decided.at)
@@ -144,13 +160,16 @@ def plan_retries(project: Project, again: Sequence[DueRetry]) -> Iterator[RetryP
         by_change.setdefault((each.change, each.failed.group.action.index), []).append(each)
     for (change, index), its in by_change.items():
         among = sorted({at for each in its for at in each.failed.group.indices})
+        name = project.workflow.actions[index].name
+        pairs = tuple((name, project.state.directories.name(at)) for at in among)
         choice = ChosenFailures((project.workflow.actions[index],), among=among)
         try:
             plan = plan_again(project, choice, change).plan
         except RowtuiError as error:
-            yield RetryPlan(None, problem=str(error))
+            yield RetryPlan(None, problem=str(error), pairs=pairs)
         else:
-            yield RetryPlan(plan, tuple(dict.fromkeys(each.why for each in its)))
+            whys = tuple(dict.fromkeys(each.why for each in its))
+            yield RetryPlan(plan, whys, pairs=pairs)
 
 
 def _decide(

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural
+from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.groups.form import matching_actions
 from rowtui.core.project.planning.pack_terms import prices_of
@@ -26,10 +26,18 @@ from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.retry_policy import RetryPolicy, end_of_log
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
+from rowtui.core.project.views.mapping_trust import untrusted_files
 from rowtui.core.runs.execution.execution import LONGEST_SECONDS, LookPause
 from rowtui.core.runs.execution.open_work import OpenWork, open_work, plan_retries
 from rowtui.core.runs.execution.permission import permitted_part
-from rowtui.core.runs.execution.rounds import Ask, AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.result import NOT_PLACEABLE, Pair, run_result
+from rowtui.core.runs.execution.rounds import (
+    STOPPED_ELSEWHERE,
+    Ask,
+    AutopilotMessage,
+    MessageKind,
+    until_writable,
+)
 from rowtui.core.runs.execution.run_messages import (
     PROJECT_COMMANDS,
     has_budget,
@@ -58,7 +66,8 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.run import Run
 from rowtui.core.state.model import bit_set, positions
 from rowtui.core.submission.plan.charges import charges_of
-from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan
+from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan, RefusedAt
+from rowtui.core.submission.plan.planner import PlanError
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -86,6 +95,7 @@ class ProjectRun:
     _tokens: set[str] = field(default_factory=set)  # of jobs that this run submitted
     _ended: set[str] = field(default_factory=set)  # of these, jobs whose end was counted
     _reported: set[str] = field(default_factory=set)
+    _left_out: dict[Pair, str] = field(default_factory=dict)  # by the last plans, with the reasons
     _rest: float = 0.0  # seconds to wait after a submission that failed
     _rest_until: float = 0.0
     _idle: int = 0
@@ -127,7 +137,7 @@ class ProjectRun:
             changes = Changes(self.project)
             listening = asyncio.create_task(self._listen(changes))
             try:
-                async for message in self._turns():
+                async for message in until_writable(self._turns, self._stop):
                     await asyncio.to_thread(self._report, message)
                     yield message
             finally:
@@ -147,11 +157,15 @@ class ProjectRun:
     def _begin(self) -> str:
         run, now = self.run, time.time()
         is_new = run.status is RunStatus.NEW
-        unsent = never_begun(run.events(), self.project.jobs.journal)
-        run.append(*unsent, RunStarted(now) if is_new else Resumed(now))
+        run.append(RunStarted(now) if is_new else Resumed(now))
         directories = len(self.project.state.directories)
         actions = plural(len({action.name for action in self.actions}), "action")
         return f"{actions} on {plural(directories, 'directory', 'directories')}"
+
+    def _refund(self) -> None:
+        """Record that jobs were not sent which the journal has as about to be sent."""
+        if unsent := never_begun(self.run.events(), self.project.jobs.journal):
+            self.run.append(*unsent)
 
     async def _listen(self, changes: Changes) -> None:
         async for _ in changes.words():
@@ -161,6 +175,7 @@ class ProjectRun:
         resting: object = None  # what the last look saw, if there was nothing to do but to wait
         later: float | None = None
         pause = LookPause(self.run, self._changed, self.look_seconds)
+        await asyncio.to_thread(self._refund)
         while not self._stop.is_set():
             self._changed.clear()
             await self._look()
@@ -172,9 +187,7 @@ class ProjectRun:
             if happened is not None:
                 yield happened
             if self.run.status is RunStatus.STOPPED:
-                yield AutopilotMessage(
-                    MessageKind.PAUSED, "another process stopped the run", success=False
-                )
+                yield AutopilotMessage(MessageKind.PAUSED, STOPPED_ELSEWHERE, success=False)
                 return
             work = await asyncio.to_thread(
                 lambda: open_work(self.project, self.actions, self._records(), self.policy)
@@ -219,13 +232,16 @@ class ProjectRun:
             if record.step is not JobStep.ENDED or record.token in self._ended:
                 continue
             self._ended.add(record.token)
-            if not record.end_reason:
+            if record.ended_well:
                 good += 1
                 self.failures_in_a_row = 0
                 continue
+            if not record.failed:
+                continue
             bad += 1
             log = partial(end_of_log, self.project.root, record)
-            if not self.policy.retries(record.action, record.end_reason, record.attempt, log):
+            cause = record.end.cause if record.end is not None else ""
+            if not self.policy.retries(record.action, cause, record.attempt, log):
                 self.failures_in_a_row += 1
             first = record.directories[0] if record.directories else ""
             self.run.append(
@@ -254,13 +270,22 @@ class ProjectRun:
     async def _send(self, work: OpenWork) -> AsyncGenerator[AutopilotMessage, None]:
         """Submit retries, each change as a plan, then what is eligible."""
         for each in await asyncio.to_thread(lambda: [*plan_retries(self.project, work.again)]):
+            self._left_out |= dict.fromkeys(each.pairs if each.plan is None else (), each.problem)
             for text in self._new_problems((each.problem,) if each.plan is None else ()):
                 yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
             if each.plan is not None:
                 async for message in self._carry_out(each.plan, each.whys):
                     yield message
         for actions, among in self._together(work.fresh):
-            plan = await asyncio.to_thread(plan_submission, self.project, actions, among)
+            try:
+                plan = await asyncio.to_thread(plan_submission, self.project, actions, among)
+            except PlanError as error:  # the other actions go on
+                name = self.project.state.directories.name
+                pairs = [(action.name, name(at)) for action in actions for at in among]
+                self._left_out |= dict.fromkeys(pairs, error.problems[0].message)
+                for text in self._new_problems(str(problem) for problem in error.problems):
+                    yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
+                continue
             async for message in self._carry_out(plan):
                 yield message
 
@@ -285,6 +310,7 @@ class ProjectRun:
     ) -> AsyncGenerator[AutopilotMessage, None]:
         for text in self._new_problems(plan.skipped):
             yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
+        self._note_left_out(plan)
         if not plan.jobs or self._stop.is_set():
             return
         fit = partial(asyncio.to_thread, self._fit, plan)
@@ -304,6 +330,15 @@ class ProjectRun:
             yield AutopilotMessage(MessageKind.SENT, f"sent {plural(number, 'job')}", plan=part)
         for text in dict.fromkeys(errors):
             yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
+
+    def _note_left_out(self, plan: Plan) -> None:
+        for job in plan.jobs:
+            for name in job.directories:
+                self._left_out.pop((job.action, name), None)
+        for refused in plan.refused:
+            if refused.stage not in (RefusedAt.LIMIT, RefusedAt.BUDGET):
+                pairs = ((refused.action, name) for names in refused.jobs for name in names)
+                self._left_out |= dict.fromkeys(pairs, refused.reason)
 
     def _forget_failures(self) -> None:
         self.failures_in_a_row = 0
@@ -348,11 +383,12 @@ class ProjectRun:
         return len(plan.jobs) - len(unsent)
 
     def _over(self, work: OpenWork) -> AutopilotMessage:
-        waiting = sum(self.project.status_row(it).waiting.bit_count() for it in self.actions)
-        good = not work.failed and not waiting
-        self.run.append(Finished(time.time(), success=good))
-        if good:
-            return AutopilotMessage(MessageKind.OVER, "all directories are complete")
-        words = [f"{plural(work.failed, 'directory', 'directories')} failed"] * bool(work.failed)
-        words += [f"{waiting:,} wait for others"] * bool(waiting)
-        return AutopilotMessage(MessageKind.OVER, ", ".join(words), success=False)
+        result = run_result(
+            self.project, self.actions, self._left_out, work.refused, work.ended_well
+        )
+        if NOT_PLACEABLE in result.rest and (files := untrusted_files(self.project)):
+            why = f"{visible(files[0].name)} is not trusted; {result.sentence}"
+            self.run.append(Paused(time.time(), why))
+            return AutopilotMessage(MessageKind.PAUSED, why, success=False)
+        self.run.append(Finished(time.time(), result.success, result.sentence))
+        return AutopilotMessage(MessageKind.OVER, result.sentence, success=result.success)

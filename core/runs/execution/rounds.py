@@ -6,13 +6,16 @@ where the scheduler, or the slot that they share, keeps the order.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import enum
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rowtui.core.base.errors import NotSavedError
 from rowtui.core.base.text import plural
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
@@ -149,6 +152,7 @@ class MessageKind(enum.Enum):
     SENT = "sent"
     RETRY = "retry"  # failed work that a rule retries is about to be submitted
     PROBLEM = "problem"
+    WAITING = "waiting"  # nothing can be saved now: the run goes on by itself
     PAUSED = "paused"
     OVER = "over"
 
@@ -166,6 +170,36 @@ class AutopilotMessage(NamedTuple):
     success: bool = True
     completed: int = 0
     failed: int = 0
+
+
+STOPPED_ELSEWHERE = "another process stopped the run"
+UNWRITABLE_SECONDS = 60.0
+"""The wait before a driver tries again to write, as after a full disk."""
+WAITS = "; the run waits, and tries again each minute"
+
+
+async def until_writable(
+    turns: Callable[[], AsyncGenerator[AutopilotMessage, None]], stop: asyncio.Event
+) -> AsyncGenerator[AutopilotMessage, None]:
+    """Yield the messages of a driver's turns, and begin again while nothing can be saved.
+
+    Nothing is submitted that is not in the journals, so that the driver may wait and go on. The
+    wait is reported once, until something was done again.
+    """
+    reported = False
+    while not stop.is_set():
+        try:
+            async with contextlib.aclosing(turns()) as messages:
+                async for message in messages:
+                    reported = reported and message.kind is MessageKind.PROBLEM
+                    yield message
+            return
+        except NotSavedError as error:
+            if not reported:
+                reported = True
+                yield AutopilotMessage(MessageKind.WAITING, error.message, success=False)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), UNWRITABLE_SECONDS)
 
 
 class PlanAnswer(NamedTuple):

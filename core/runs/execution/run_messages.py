@@ -39,10 +39,17 @@ def report_run(
 ) -> None:
     """Report the end or the pause of a run. `now`: epoch seconds."""
     if told.kind is MessageKind.OVER:
-        result = "all jobs are completed" if told.success else told.sentence
+        result = told.sentence or "all jobs are completed"
         more = () if told.success else (f"See them with: {commands.show}",)
         text = f"run {run.id} is finished: {result}"
         messages.event(StudyEventKind.RUN_FINISHED, text, f"run:{run.id}:over:{now:.0f}", *more)
+    elif told.kind is MessageKind.WAITING:
+        messages.event(
+            StudyEventKind.RUN_PAUSED,
+            f"run {run.id} waits: {told.sentence}",
+            f"run:{run.id}:waits:{now:.0f}",
+            "Submitted jobs continue. The run goes on by itself once it can save its records.",
+        )
     elif told.kind is MessageKind.PAUSED and run.status is not RunStatus.STOPPED:
         report_pause(messages, run, told.sentence, now, commands)
 

@@ -84,7 +84,9 @@ def test_a_failure_without_a_rule_is_left_and_the_rest_goes_on(project: Local) -
     done = project("run", "--yes")
     assert done.code == 1
     assert "one: exit code 3; no rule retries this cause" in done.err
-    assert "The run is over: 1 directory failed, 1 wait for others." in done.err
+    assert (
+        "The run is over: 4 of 6 directories complete in 2 actions; 1 failed (one: exit" in done.err
+    )
     assert runs(project.folder) == {"a": 1, "b": 3, "c": 1}
     assert status(project)["status"] == "failed"
 
@@ -134,7 +136,7 @@ def test_an_action_without_products_is_run_once(
 def test_the_rules_are_shown_before_they_apply(project: Local) -> None:
     assert project("run", "--rules").out.splitlines()[0] == "exit 75: at most 5 attempts"
     rules = project.json("run", "--rules")["rules"]
-    assert [rule["line"] for rule in rules] == [1, None, None, None]
+    assert [rule["line"] for rule in rules] == [1, None, None, None, None]
 
 
 def test_events_are_lines_of_json(project: Local) -> None:
@@ -225,5 +227,5 @@ def test_the_end_of_a_run_and_the_first_failure_are_messages(project: Local) -> 
     )
     assert project("run", "--yes").code == 0
     texts = seen.read_text()
-    assert "is finished: all jobs are completed" in texts
+    assert "is finished: all directories are complete" in texts
     assert "exit code 75" in texts

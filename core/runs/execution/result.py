@@ -1,0 +1,126 @@
+"""How a run of a project stands: how many directories are complete, and why the others are not.
+
+Every pair of a chosen action and a directory counts once, by the project's records; only work that
+no record explains is taken from what the run itself found (`left_out`, `refused`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.base.text import plural, visible
+from rowtui.core.state.model import LastOutcome, positions
+from rowtui.core.submission.plan.outcome import PREEMPTED
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+    from rowtui.core.workflow.model import Action
+
+Pair = tuple[str, str]
+"""The name of an action, and of a directory."""
+
+FAILED, REFUSED, NOT_PLACEABLE = "failed", "refused", "not placeable"
+CANCELLED, NOT_REACHED = "cancelled", "not reached"
+ENDED_WELL, NEVER_SENT, WAITING = "ended well, but not complete", "never sent", "wait for others"
+KINDS = (
+    FAILED, PREEMPTED, REFUSED, NOT_PLACEABLE, CANCELLED, NOT_REACHED, ENDED_WELL, NEVER_SENT,
+    WAITING,
+)  # fmt: skip
+"""Why a directory is not complete, the worst first."""
+
+_MOST_REASONS = 3
+
+
+class RunResult(NamedTuple):
+    """The pairs of a run. `rest`: those that are not complete, by kind and reason.
+
+    `problems`: sentences about actions whose directories cannot be counted.
+    """
+
+    complete: int
+    total: int
+    rest: Mapping[str, Counter[str]]
+    problems: tuple[str, ...] = ()
+    actions: int = 1
+
+    @property
+    def success(self) -> bool:
+        """Whether every directory is complete."""
+        return self.complete == self.total and not self.problems
+
+    @property
+    def sentence(self) -> str:
+        """Return how many directories are complete, and why the others are not."""
+        if self.success:
+            return "all directories are complete"
+        words = [*self.problems]
+        for kind in KINDS:
+            reasons = self.rest.get(kind, Counter())
+            if reasons:
+                words.append(f"{reasons.total():,} {kind}{_reasons(reasons)}")
+        of = plural(self.total, "directory", "directories")
+        where = f" in {self.actions} actions" if self.actions > 1 else ""
+        return "; ".join([f"{self.complete:,} of {of} complete{where}", *words])
+
+
+def _reasons(reasons: Counter[str]) -> str:
+    known = [(reason, count) for reason, count in reasons.most_common() if reason]
+    shown = [
+        reason if len(reasons) == 1 else f"{count:,}: {reason}"
+        for reason, count in known[:_MOST_REASONS]
+    ]
+    if more := len(known) - len(shown):
+        shown.append(f"{more:,} more reasons")
+    return f" ({'; '.join(shown)})" if shown else ""
+
+
+def run_result(
+    project: Project,
+    actions: Sequence[Action],
+    left_out: Mapping[Pair, str],
+    refused: Mapping[Pair, str],
+    ended_well: frozenset[Pair] = frozenset(),
+) -> RunResult:
+    """Return how the directories of these actions stand.
+
+    `left_out`: pairs that no plan could place, `refused`: pairs that a scheduler refused, with the
+    reasons. `ended_well`: pairs whose last job ended well.
+    """
+    complete = total = 0
+    rest: dict[str, Counter[str]] = {}
+    problems = []
+    name = project.state.directories.name
+    for action in actions:
+        row = project.status_row(action)
+        whose = f"{visible(action.name)}: " if len(actions) > 1 else ""
+        if row.problem:
+            problems.append(f"action {visible(action.name)}: {row.problem}")
+        complete += row.completed.bit_count()
+        every = row.completed | row.submitted | row.eligible | row.waiting
+        total += every.bit_count()
+        if row.waiting:
+            rest.setdefault(WAITING, Counter())[""] += row.waiting.bit_count()
+        ends = project.state.ends.get(action.name, {})
+        for at in positions(row.eligible):
+            pair, end = (action.name, name(at)), ends.get(at)
+            outcome = end.outcome if end is not None else None
+            reason = ""
+            if end is not None and outcome is LastOutcome.FAILED:
+                kind = PREEMPTED if end.reason == PREEMPTED else FAILED
+                reason = end.reason if kind is FAILED else ""
+                if pair in left_out:
+                    reason = f"{end.reason}; {left_out[pair]}"
+            elif outcome is LastOutcome.CANCELLED:
+                kind = CANCELLED
+            elif pair in left_out:
+                kind, reason = NOT_PLACEABLE, left_out[pair]
+            elif pair in refused:
+                kind, reason = REFUSED, refused[pair]
+            elif outcome is LastOutcome.NOT_REACHED:
+                kind = NOT_REACHED
+            else:
+                kind = ENDED_WELL if pair in ended_well else NEVER_SENT
+            rest.setdefault(kind, Counter())[f"{whose}{visible(reason)}" if reason else ""] += 1
+    return RunResult(complete, total, rest, tuple(problems), len(actions))
