@@ -24,7 +24,13 @@ from rowtui.core.project.planning.plan_submission import (
 )
 from rowtui.core.project.planning.requests import FirstGroups, choose_groups
 from rowtui.core.state.directories import StoredDirectories
-from rowtui.core.submission.plan.planner import LaunchMethod, PlanError, Planner, PlanRefusal
+from rowtui.core.submission.plan.planner import (
+    LaunchMethod,
+    PlanError,
+    Planner,
+    PlanRefusal,
+    applied_limit,
+)
 from rowtui.core.submission.scripts.parts import NameLines
 
 if TYPE_CHECKING:
@@ -129,7 +135,8 @@ def _checked(
             planner.job_warnings(request, way.choice)
             jobs.append(_Job(request, way, part, number, script))
             count, cost = totals.get(request.action.name, (0, Cost()))
-            totals[request.action.name] = count + 1, cost.plus(request.cost)
+            _, own = applied_limit(way.cluster.kind, request.walltime_seconds, request.cost)
+            totals[request.action.name] = count + 1, cost.plus(own)
     if problems := planner.problems():
         raise PlanError(problems)
     return DryRun(

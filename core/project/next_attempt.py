@@ -279,9 +279,9 @@ def _differences(failed: FailedGroup, place: PlacedRequest) -> list[str]:
     memory = job_memory_mb(request, place.partition if place.cluster.has_partitions else None)
     if memory != had.memory_mb and (memory is None or not _close(memory, had.memory_mb)):
         found.append(f"memory {_memory(had.memory_mb)} -> {_memory(memory)}")
-    seconds = math.ceil((had.walltime_seconds or 0) - 1e-6)
-    if request.walltime_seconds != seconds:
-        words = f"{format_duration(seconds)} -> {format_duration(request.walltime_seconds)}"
+    earlier, later = _limits(had, place)
+    if later != earlier:
+        words = f"{format_duration(earlier)} -> {format_duration(later)}"
         found.append(f"time {words}")
     if request.cpus != round(had.cpus or 0):
         found.append(f"CPUs {had.cpus or 0:g} -> {request.cpus}")
@@ -290,6 +290,13 @@ def _differences(failed: FailedGroup, place: PlacedRequest) -> list[str]:
     if there != str(before.destination):
         found.append(f"{visible(str(before.destination))} -> {visible(there)}")
     return found
+
+
+def _limits(had: Had, place: PlacedRequest) -> tuple[int, int]:
+    """Return the limits of both attempts, in seconds, as the next one's scheduler applies them."""
+    limit = place.cluster.kind.limit
+    earlier = math.ceil((had.walltime_seconds or 0) - 1e-6)
+    return limit(earlier), limit(place.request.walltime_seconds)
 
 
 def _close(now: float, had: float | None) -> bool:
@@ -308,5 +315,6 @@ def has_more(failed: FailedGroup, place: PlacedRequest) -> bool:
         memory = job_memory_mb(place.request, place.partition)
         return memory is not None and had.memory_mb is not None and memory > had.memory_mb + 1
     if failed.cause == TIME_LIMIT and had.walltime_seconds is not None:
-        return place.request.walltime_seconds > had.walltime_seconds + 1e-6
+        earlier, later = _limits(had, place)
+        return later > earlier
     return failed.cause not in (OUT_OF_MEMORY, TIME_LIMIT)

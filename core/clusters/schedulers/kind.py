@@ -191,6 +191,10 @@ class SchedulerKind:
         """Return the line of the header with the job's name, if `names_job`."""
         return ""
 
+    def limit(self, seconds: int) -> int:
+        """Return the time limit that the scheduler applies where a job asks for this one."""
+        return seconds
+
     def traps(self, walltime_seconds: int) -> str:
         """Return lines of bash that handle the scheduler's signals; "" for none."""
         return ""

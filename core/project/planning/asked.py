@@ -21,7 +21,7 @@ from rowtui.core.groups.status import chosen_from
 from rowtui.core.mapping.model.decision import MappingOutcome, outcome_sentence, what_to_do
 from rowtui.core.project.planning.plan_submission import maps
 from rowtui.core.submission.plan.apply_placement import placed
-from rowtui.core.submission.plan.make_plan import job_memory_mb
+from rowtui.core.submission.plan.planner import applied_limit, job_memory_mb
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
@@ -100,7 +100,7 @@ class AmountsOfJobs:
             cluster = self._project.here()
             if cluster and (why := machine_refusal(cluster, request.action.resources, size)):
                 return AskedAmounts(refused=why)
-            return _asked(request, job_memory_mb(request, None))
+            return _asked(request, job_memory_mb(request, None), cluster)
 
         placement = self._mapping.expected(request, self._directories)
         # the job runs later, and its amounts are not known yet
@@ -112,7 +112,8 @@ class AmountsOfJobs:
             place = placed(request, placement, self._mapping.cluster_of(placement))
         except RowtuiError as error:
             return AskedAmounts(refused=error.message + (f"; {error.hint}" if error.hint else ""))
-        return _asked(place.request, job_memory_mb(place.request, place.partition))
+        memory_mb = job_memory_mb(place.request, place.partition)
+        return _asked(place.request, memory_mb, place.cluster)
 
     def cost_of(self, action: Action, cut: GroupCut) -> Cost:
         """Return the cost of the jobs of these groups. Refused jobs cost nothing."""
@@ -210,10 +211,13 @@ def as_asked(request: JobRequest) -> AskedAmounts:
     return _asked(request, job_memory_mb(request, None))
 
 
-def _asked(request: JobRequest, memory_mb: int | None) -> AskedAmounts:
-    return AskedAmounts(
-        request.cpus, memory_mb, request.gpus, request.walltime_seconds, request.cost
-    )
+def _asked(
+    request: JobRequest, memory_mb: int | None, cluster: Cluster | None = None
+) -> AskedAmounts:
+    seconds, cost = request.walltime_seconds, request.cost
+    if cluster is not None:
+        seconds, cost = applied_limit(cluster.kind, seconds, cost)
+    return AskedAmounts(request.cpus, memory_mb, request.gpus, seconds, cost)
 
 
 def _reason(placement: Placement) -> str:

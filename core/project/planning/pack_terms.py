@@ -290,7 +290,7 @@ class PackedThere:
                     node_type=kind,
                     used=ResourceAmounts(layout.cpus, layout.memory_mb or 0, layout.gpus),
                     # As submitted: a job that is alone on its node is an ordinary job.
-                    seconds=layout.longest if first.bundle else first.walltime_seconds,
+                    seconds=first.bundle.seconds if first.bundle else first.walltime_seconds,
                     cost=cost,
                     lanes=lanes,
                 )

@@ -233,6 +233,7 @@ def start_pilot(
         )
     if allocation.cpus < 1:
         raise RowtuiError("a pilot needs a core")
+    allocation = replace(allocation, seconds=cluster.kind.limit(allocation.seconds))
     token = pilot_token(nonce)
     hours = allocation.seconds / 3600
     cost = Cost(0.0 if allocation.gpus else hours * allocation.cpus, hours * allocation.gpus)

@@ -307,7 +307,10 @@ def _header(
         # The memory for starting and watching requests is added to the pilot's.
         own = SCRIPT_MB + WATCH_MB * allocation.cpus
         lines.append(f"--mem={allocation.memory_mb + own}M")
-    lines += [f"--time={-(-allocation.seconds // 60)}", f"--signal=B:USR1@{WARN_SECONDS}"]
+    lines += [
+        f"--time={cluster.kind.limit(allocation.seconds) // 60}",
+        f"--signal=B:USR1@{WARN_SECONDS}",
+    ]
     lines += cluster.submit_options
     if options.account is not None:
         lines.append(f"--account={header_value(options.account)}")

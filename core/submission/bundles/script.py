@@ -199,7 +199,7 @@ _OWN = (
 )  # fmt: skip
 
 
-def bundle_header(jobs: Sequence[PlannedJob], bundle: InBundle) -> list[str]:
+def bundle_header(jobs: Sequence[PlannedJob], bundle: InBundle, kind: SchedulerKind) -> list[str]:
     """Return the lines of the header, each with its `#SBATCH `.
 
     The memory is the sum over the lanes even if the bundle has a whole node, because it selects
@@ -220,7 +220,7 @@ def bundle_header(jobs: Sequence[PlannedJob], bundle: InBundle) -> list[str]:
     ]
     if bundle.whole_node:
         lines.append("--exclusive")
-    lines.append(f"--time={-(-bundle.seconds // 60)}")
+    lines.append(f"--time={kind.limit(bundle.seconds) // 60}")
     lines.append(f"--signal=B:USR1@{WARN_SECONDS}")
     lines += (line for line in shared if not line.startswith("--partition="))
     return [f"#SBATCH {line}" for line in lines]
@@ -275,7 +275,7 @@ def bundle_script(jobs: Sequence[PlannedJob], scheduler: str) -> str:
     all_parts = [_parts(job) for job in jobs]
     head = ["#!/bin/bash"]
     if kind.starts_steps:
-        head += bundle_header(jobs, bundle)
+        head += bundle_header(jobs, bundle, kind)
     # The line numbers of the parts depend on the number of lines before them, not on their content.
     before = [*head, "", *_tables(jobs, bundle, kind, _Places(all_parts, 0).of_jobs)]
     before += [launch_text(kind), DRIVER.strip("\n"), ""]

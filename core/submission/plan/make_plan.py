@@ -28,6 +28,7 @@ from rowtui.core.submission.plan.planner import (
     Planner,
     PlanRefusal,
     Setting,
+    applied_limit,
     job_memory_mb,
 )
 from rowtui.core.submission.scripts.parts import (
@@ -40,6 +41,7 @@ from rowtui.core.submission.scripts.parts import (
 from rowtui.core.workflow.model import Workflow
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.kind import SchedulerKind
     from rowtui.core.submission.plan.apply_placement import PlacedRequest
 
 __all__ = [
@@ -87,10 +89,9 @@ def make_plan(
     refused = (*refused, *planner.refused())
     planned = tuple(job for job in jobs if job is not None)
     packing = PackedJobs(planned) if setting.pack is None else setting.pack(planned)
-    planned = packing.jobs
-    most = {job.destination.cluster: 0 for job in planned}
-    for cluster in (setting.cluster, *(place.cluster for place in places or ())):
-        most[cluster.name] = setting.array_tasks(cluster)
+    clusters = {it.name: it for it in (setting.cluster, *(place.cluster for place in places or ()))}
+    planned = tuple(_limited(job, clusters[job.destination.cluster].kind) for job in packing.jobs)
+    most = {name: setting.array_tasks(cluster) for name, cluster in clusters.items()}
     if any(most.values()):
         planned = with_arrays(planned, most)
     cost = Cost()
@@ -173,6 +174,15 @@ def _planned(
         node_type="" if place is None else place.node_type,
         requires=request.requires,
     )
+
+
+def _limited(job: PlannedJob, kind: SchedulerKind) -> PlannedJob:
+    """Return the job, or its bundle, with the time limit that the scheduler applies."""
+    if (bundle := job.bundle) is not None:
+        return replace(job, bundle=replace(bundle, seconds=kind.limit(bundle.seconds)))
+    seconds, cost = applied_limit(kind, job.walltime_seconds, job.cost)
+    same = seconds == job.walltime_seconds
+    return job if same else replace(job, walltime_seconds=seconds, cost=cost)
 
 
 def _shared(

@@ -35,6 +35,8 @@ from rowtui.core.submission.scripts.script import (
 from rowtui.core.workflow.template import CommandTemplate, parse_command
 
 if TYPE_CHECKING:
+    from rowtui.core.base.text import Cost
+    from rowtui.core.clusters.schedulers.kind import SchedulerKind
     from rowtui.core.groups.model import JobRequest
     from rowtui.core.state.model import LastEnd
     from rowtui.core.submission.plan.apply_placement import PlacedRequest
@@ -353,6 +355,12 @@ class Planner:
             if known.failed:
                 found.append(f"{name}: the last job of {_some(known.failed)} failed")
         return tuple(found)
+
+
+def applied_limit(kind: SchedulerKind, seconds: int, cost: Cost) -> tuple[int, Cost]:
+    """Return the time limit that the scheduler applies to a job, and the job's cost with it."""
+    limit = kind.limit(seconds)
+    return limit, cost if limit == seconds else cost.times(limit / seconds)
 
 
 def job_memory_mb(request: JobRequest, partition: Partition | None) -> int | None:

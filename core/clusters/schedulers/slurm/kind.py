@@ -73,10 +73,10 @@ class SlurmKind(SchedulerKind):
         if nodes is not None:
             lines.append(f"--nodes={nodes}")
         lines += _memory(request, partition)
-        lines.append(f"--time={-(-request.walltime_seconds // 60)}")
+        lines.append(f"--time={self.limit(request.walltime_seconds) // 60}")
         written = [*cluster.submit_options, *options.custom]
         if not any(option.lstrip().startswith("--signal") for option in written):
-            lines.append(time_limit_signal_option(request.walltime_seconds))
+            lines.append(time_limit_signal_option(self.limit(request.walltime_seconds)))
         lines += cluster.submit_options
         if options.account is not None:
             suffix = partition.account_suffix if partition else None
@@ -86,6 +86,9 @@ class SlurmKind(SchedulerKind):
         return [
             f"#SBATCH {line.removeprefix('#SBATCH ')}" for text in lines for line in _lines(text)
         ]
+
+    def limit(self, seconds: int) -> int:
+        return -(-seconds // 60) * 60  # Slurm counts limits in whole minutes
 
     def placement_options(self, params: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         from rowtui.core.clusters.schedulers.slurm.options import placement_options
@@ -159,7 +162,7 @@ def _memory(request: HeaderRequest, partition: Partition | None) -> list[str]:
     return [f"{option}={stated}"] if stated else []
 
 
-def time_limit_signal_option(walltime_seconds: int) -> str:
+def time_limit_signal_option(limit: int) -> str:
     """Return the sbatch option that sends SIGUSR1 to the script alone before its time limit.
 
     The signal is sent a tenth of the limit before it, at least 10 s and at most 60 s. Slurm checks
@@ -167,5 +170,4 @@ def time_limit_signal_option(walltime_seconds: int) -> str:
     The script receives the signal at once only while it waits with `wait` for a command in the
     background. Source: sbatch's manual (--signal).
     """
-    limit = max(60, -(-walltime_seconds // 60) * 60)  # Slurm counts limits in minutes
     return f"--signal=B:USR1@{min(60, max(10, limit // 10))}"
