@@ -1,7 +1,7 @@
 """`rowtui show status`: how many directories of each action have each status.
 
 The columns about the ends of last jobs are rowtui's: each appears only if it has a number. Their
-directories are eligible, and counted there.
+directories are a part of the eligible ones, and stand beside them in parentheses.
 """
 
 from __future__ import annotations
@@ -99,22 +99,21 @@ def status_lines(
         TextColumn("Completed", right=True, style="green bold"),
         TextColumn("Submitted", right=True, style="yellow bold"),
         TextColumn("Eligible", right=True, style="blue"),
-        TextColumn("Waiting", right=True, style="cyan dim"),
         *(
-            TextColumn(name.capitalize().replace("_", " "), right=True, style=ENDED[name])
+            TextColumn(f"({name.replace('_', ' ')})", right=True, style=ENDED[name])
             for name in ended
         ),
+        TextColumn("Waiting", right=True, style="cyan dim"),
         TextColumn("Remaining cost", right=True, style="italic dim"),
     ]
     lines: list[Row] = []
     for row, counts in rows:
-        cells: list[str | TableCell] = [
-            row.action.name,
-            *(count(getattr(counts, name)) for name in STATUSES),
-        ]
+        *done, waiting = (count(getattr(counts, name)) for name in STATUSES)
+        cells: list[str | TableCell] = [row.action.name, *done]
         for name in ended:
             number = getattr(counts, name)
-            cells.append(count(number) if number else TableCell("0", "dim"))
+            cells.append(f"({count(number)})" if number else TableCell("(0)", "dim"))
+        cells.append(waiting)
         if row.remaining_cost:
             cells.append(str(row.remaining_cost))
         lines.append(cells)

@@ -64,6 +64,18 @@ def test_eligible_is_one_number_with_those_that_failed(here: Here) -> None:
     assert counts["failed"] == 1
 
 
+def test_the_numbers_of_an_action_add_up_and_parts_are_in_parentheses(here: Here) -> None:
+    # Given three eligible directories, of which one failed and one was not reached,
+    assert here("submit", "--yes", "-q", "-a", "two").code == 1
+    heading, row = here("show", "status", "-a", "two").out.splitlines()
+    # then each part stands beside the whole,
+    assert heading.split("  ")[0].startswith("Action Completed Submitted Eligible (failed) (not r")
+    cells = row.split()[1:7]
+    assert cells == ["0", "0", "3", "(1)", "(1)", "0"]
+    # and what is in no parentheses adds up to all directories.
+    assert sum(int(cell) for cell in cells if not cell.startswith("(")) == 3
+
+
 def test_doctor_names_a_directory_that_is_set_aside(here: Here) -> None:
     workflow = here.folder / "workflow.toml"
     workflow.write_text('[workspace]\nvalue_file = "v.json"\n' + workflow.read_text())

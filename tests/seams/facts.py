@@ -87,14 +87,17 @@ def show_status_text(project: Commands) -> Iterator[Fact]:
     """The table that `show status` prints. A column of zeros is left out."""
     source = "show status table"
     heading, *lines = project("show", "status", "--all")[1].splitlines() or [""]
-    titles = [name for name in COUNTS if name.replace("_", " ").capitalize() in heading]
+    places = {name: heading.lower().find(name.replace("_", " ")) for name in COUNTS}
+    titles = sorted((name for name in COUNTS if places[name] >= 0), key=places.__getitem__)
     for line in lines:
         name, *numbers = line.split() or [""]
         if name not in project.actions:
             return  # sentences below the table
         shown = dict(zip(titles, numbers, strict=False))
         for title in COUNTS:
-            yield Fact(("action", name), f"count.{title}", int(shown.get(title, 0)), source)
+            yield Fact(
+                ("action", name), f"count.{title}", int(shown.get(title, "0").strip("()")), source
+            )
 
 
 def show_directories(project: Commands, action: str) -> Iterator[Fact]:

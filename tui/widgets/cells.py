@@ -180,15 +180,21 @@ class Dim:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A count: with thousands commas if they fit, otherwise with an SI suffix."""
+    """A count: with thousands commas if they fit, otherwise with an SI suffix.
+
+    `part`: of the count on its left; the number is in parentheses.
+    """
 
     value: int
     style: str = ""
+    part: bool = False
 
     def text(self, width: int) -> str:
         """Return `12,800`, or `13K` if the former does not fit."""
-        exact = count(self.value)
-        return exact if len(exact) <= width else si(self.value)
+        exact, short = count(self.value), si(self.value)
+        if self.part:
+            exact, short = f"({exact})", f"({short})"
+        return exact if len(exact) <= width else short
 
     def at(self, width: int) -> Line:
         """Return the text, in its style."""

@@ -112,7 +112,8 @@ class GroupJson(TypedDict):
 
 
 class ActionStatusJson(TypedDict):
-    """Directories of an action by status. `eligible` includes `failed`, `not_reached`, `cancelled`.
+    """Directories of an action by status. `completed`, `submitted`, `eligible` and `waiting` add up
+    to all of them; `failed`, `not_reached` and `cancelled` are parts of `eligible`.
 
     `problem`: why they cannot be counted.
     """

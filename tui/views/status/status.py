@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COUNTS = ("completed", "submitted", "eligible", "waiting")
 ENDED = ("failed", "not_reached", "cancelled")
-"""The ends of the last job of eligible directories: beside the counts, never added to them."""
+"""The ends of the last job of eligible directories: parts of that count, in parentheses."""
 
 
 def action_columns(
@@ -35,9 +35,10 @@ def action_columns(
     }
 
     def counting(name: str, short: str, priority: int) -> TableColumn:
-        least = min(max(4, widest[name]), 6)
-        title = name.capitalize().replace("_", " ")
-        ideal = max(widest[name], len(name))
+        title, width = name.capitalize(), widest[name]
+        if name in ENDED:
+            title, width = f"({name.replace('_', ' ')})", width + 2
+        least, ideal = min(max(len(short), width), 6), max(width, len(title))
         return TableColumn(
             name, title, least, ideal, "right", priority, short=short, family="counts"
         )
@@ -52,10 +53,10 @@ def action_columns(
         counting("completed", "Done", 0),
         counting("submitted", "Subm", 0),
         counting("eligible", "Elig", 0),
+        counting("failed", "(fail)", 1),
+        *((counting("not_reached", "(notr)", 4),) if is_any("not_reached") else ()),
+        *((counting("cancelled", "(canc)", 4),) if is_any("cancelled") else ()),
         counting("waiting", "Wait", 1),
-        counting("failed", "Fail", 1),
-        *((counting("not_reached", "NotR", 4),) if is_any("not_reached") else ()),
-        *((counting("cancelled", "Canc", 4),) if is_any("cancelled") else ()),
         *((TableColumn("used", "CPU used", 5, 8, "right", 5, short="CPU %"),) if measured else ()),
         TableColumn("cost", "Remaining", 10, 12, "right", 3, short="Left"),
         TableColumn("progress", "Progress", 10, 14, priority=2, grow=1),
@@ -71,7 +72,7 @@ def action_cells(action: ActionSummary, used: UsageRow | None = None) -> dict[st
     for count in (*COUNTS, *ENDED):
         value = getattr(action, count)
         style = count if count in COUNTS or count == "failed" else "warning"
-        cells[count] = Number(value, style if value else "faint")
+        cells[count] = Number(value, style if value else "faint", part=count in ENDED)
     share = None if used is None else used.cpu_share
     cells["used"] = line(("–", "faint") if share is None else f"{share:.0%}")
     cells["cost"] = FirstThatFits(tuple(line(form) for form in cost_forms(action.remaining_cost)))

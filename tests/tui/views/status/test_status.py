@@ -35,6 +35,16 @@ async def test_a_row_has_a_cell_for_every_column() -> None:
     assert all(columns <= set(action_cells(action)) for action in snapshot.actions)
 
 
+async def test_a_part_of_the_eligible_directories_stands_beside_them_in_parentheses() -> None:
+    (action, *_) = (await SampleEngine().refresh()).actions
+    action = replace(action, eligible=3, failed=1, not_reached=1, cancelled=1)
+    titles = [column.title for column in action_columns([action], {})]
+    parts = ["(failed)", "(not reached)", "(cancelled)"]
+    assert titles[3:8] == ["Eligible", *parts, "Waiting"]
+    cells = action_cells(action)
+    assert [plain(cells[name].at(8)) for name in ("eligible", "failed")] == ["3", "(1)"]
+
+
 async def test_only_other_numbers_count_as_changed() -> None:
     engine = SampleEngine()
     old = await engine.refresh()
