@@ -32,6 +32,7 @@ _NAMED = 10  # jobs of one reason that are named below the table
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the table, ids, or JSON."""
     if getattr(args, "watch", None) is not None:
+        args.every = not args.json  # the end of a job is a change of its state
         return watch(args, out, run, reported_jobs)
     project = open_project(args, out, ask_queue=not (args.long or args.json))
     names = given_names(args.directories)
@@ -88,11 +89,15 @@ def _print_long(
     if view.error:
         out.warn(f"States may be out of date: {view.error}")
     wanted = None if names is None else set(names)
+    every = args.long or getattr(args, "every", False)
+    here = None if every else project.jobs.queues.here()
     jobs = [
         job
         for job in view.jobs
         if matches(args.action, job.record.action)
         and (wanted is None or wanted.intersection(job.record.directories))
+        and (every or job.state.may_change)
+        and (here is None or job.record.cluster == here.name)
     ]
 
     known = known_jobs(project, view.jobs)

@@ -97,7 +97,10 @@ def add_show(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     jobs.add_argument("--no-header", action="store_true", help="no table header")
     jobs.add_argument("--short", action="store_true", help="job ids only")
     jobs.add_argument(
-        "-l", "--long", action="store_true", help="with state, time and reason; ended ones too"
+        "-l",
+        "--long",
+        action="store_true",
+        help="with state, time and reason; also ended jobs, and those on other clusters",
     )
     watch_option(jobs)
     json_option(jobs)

@@ -169,7 +169,7 @@ def test_a_controller_that_is_gone_hides_nothing_that_is_known(
 
 
 def _jobs(shell: Shell) -> list[dict[str, object]]:
-    document = json.loads(shell.succeed("show", "jobs", "--json", cluster=None))
+    document = json.loads(shell.succeed("show", "jobs", "--json", "--long", cluster=None))
     assert document["error"] is None
     return list(document["jobs"])
 

@@ -31,6 +31,13 @@ maximum_size = 3
 """
 
 
+WAITING = """
+[[action]]
+name = "three"
+command = "until [ -e go ]; do sleep 0.1; done; true {directories}"
+"""
+
+
 @pytest.fixture
 def here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -43,7 +50,7 @@ def here(
 
 def test_commands_and_views_count_jobs_in_each_state_alike(here: Here) -> None:
     assert here("submit", "--yes", "-q", "-a", "two").code == 1
-    listed = here.json("show", "jobs")["jobs"]
+    listed = here.json("show", "jobs", "--long")["jobs"]
     (queue,) = here.json("queue", "--ended")["clusters"]
     states = {job["token"]: job["state"] for job in listed}
     assert Counter(states.values()) == {"failed": 1}
@@ -52,6 +59,21 @@ def test_commands_and_views_count_jobs_in_each_state_alike(here: Here) -> None:
     table = here("show", "directories", "-a", "two", "--no-header").out
     statuses = [line.split(maxsplit=1)[1].strip() for line in table.splitlines()]
     assert statuses == ["eligible", "failed", "not reached"]
+
+
+def test_show_jobs_lists_the_same_jobs_as_text_and_as_json(here: Here) -> None:
+    # Given a job that ended, and one that runs,
+    assert here("submit", "--yes", "-q", "-a", "two").code == 1
+    workflow = here.folder / "workflow.toml"
+    workflow.write_text(workflow.read_text() + WAITING)
+    assert here("submit", "--yes", "-q", "-a", "three", "--detach").code == 0
+    # then both forms list the one that runs, and both the other one with --long.
+    forms = [
+        (here(*words, "--short").out.split(), [it["id"] for it in here.json(*words)["jobs"]])
+        for words in (("show", "jobs"), ("show", "jobs", "--long"))
+    ]
+    (here.folder / "go").touch()
+    assert forms == [(["2"], ["2"]), (["2", "1"], ["2", "1"])]
 
 
 def test_eligible_is_one_number_with_those_that_failed(here: Here) -> None:

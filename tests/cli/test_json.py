@@ -81,7 +81,7 @@ def test_a_job_asks_for_the_same_in_every_command(here: Here) -> None:
 
 
 def test_the_end_of_a_job_is_the_same_in_every_command(ended: Here) -> None:
-    jobs = {job["directories"][0]: job for job in ended.json("show", "jobs")["jobs"]}
+    jobs = {job["directories"][0]: job for job in ended.json("show", "jobs", "--long")["jobs"]}
     facts = ("state", "exit_code", "signal", "reason")
     assert {name: tuple(shared(job, *facts).values()) for name, job in jobs.items()} == {
         "a": ("completed", 0, None, None),

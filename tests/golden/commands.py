@@ -20,6 +20,7 @@ EVERYWHERE = (
     "show jobs",
     "show jobs --long",
     "show jobs --json",
+    "show jobs --long --json",
     "show cluster",
     "show cluster --json",
     "show launchers",

@@ -131,7 +131,7 @@ def counts_of(subject: Subject, statuses: Mapping[str, int], source: str) -> Ite
 def show_jobs(project: Commands) -> Iterator[Fact]:
     """`show jobs --json`: each job, and how many are in which state."""
     source = "show jobs"
-    jobs = list(project.json("show", "jobs")["jobs"])
+    jobs = list(project.json("show", "jobs", "--long")["jobs"])
     for age, job in enumerate(jobs):
         yield from job_facts(job, source)
         yield Fact(("job", job["token"]), "age", age, source)

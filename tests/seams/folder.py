@@ -132,7 +132,7 @@ class FolderProject:
 
     def states(self) -> list[tuple[str, str]]:
         """Token and state of each job of the project."""
-        jobs = self.json("show", "jobs")["jobs"]
+        jobs = self.json("show", "jobs", "--long")["jobs"]
         return sorted((job["token"], job["state"]) for job in jobs)
 
     def wait_until_ended(self) -> None:

@@ -55,7 +55,10 @@ class JobAnswerJson(TypedDict):
 
 
 class JobsJson(TypedDict):
-    """`show jobs`: newest first. `error`: why states may be out of date."""
+    """`show jobs`: newest first; only with `--long` those that ended or are on other clusters.
+
+    `error`: why states may be out of date.
+    """
 
     version: int
     error: str | None

@@ -108,6 +108,7 @@ _STATES = {
 # Held by a user or administrator, or by Slurm after one or too many failed launches.
 _HELD = re.compile(r"JobHeld|JobHold|job requeued in held state|.* requeued held$")
 _TOLD_BY_STATE = frozenset({"PREEMPTED", "DEADLINE", "CONFIGURING", "BOOT_FAIL"})
+_BEGUN = frozenset({"RUNNING", "RESIZING", "SIGNALING", "COMPLETING", "STAGE_OUT"})
 _NOTHING = frozenset({"", "None", "N/A", "(null)", "Unknown"})
 
 
@@ -172,4 +173,6 @@ def reason_of(word: str, reason: str) -> str:
     """Return why a job waits or how it ended, "" if there is no particular reason."""
     if word in _TOLD_BY_STATE:
         return word.lower().replace("_", " ")
-    return "" if reason in _NOTHING else reason
+    if reason in _NOTHING or (word in _BEGUN and reason != "Prolog"):
+        return ""  # why a job waited is of no interest once it has begun
+    return reason

@@ -260,6 +260,13 @@ def test_an_estimate_that_says_nothing_is_left_out(ahead: int) -> None:
     assert waiting("Resources", start_estimate=int(NOW) + ahead) == waiting("Resources")
 
 
+def test_the_reason_for_waiting_ends_with_the_wait() -> None:
+    shown = [reason_of(word, "Priority") for word in ("PENDING", "RUNNING", "COMPLETING")]
+    assert shown == ["Priority", "", ""]
+    assert reason_of("RUNNING", "Prolog") == "Prolog"  # it has its nodes and is being started
+    assert reason_of("TIMEOUT", "TimeLimit") == "TimeLimit"
+
+
 def test_a_running_job_says_how_long_it_may_still_run() -> None:
     job = Job(7, JobState.RUNNING, elapsed=600, limit=3600, nodes="n[1-2]")
     assert explain(job, NOW).sentence == "It runs on n[1-2]; its time limit is reached in 50 min."
