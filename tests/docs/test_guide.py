@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.cli.parser import build_parser
-from rowtui.tui.commands.command import TITLES
+from rowtui.tui.commands.command import TITLES, VIEWS
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
@@ -89,3 +89,20 @@ def test_each_view_has_a_page_and_each_page_is_in_the_index() -> None:
     assert set(TITLES) <= pages
     index = (folder / "README.md").read_text(encoding="utf-8")
     assert {page for page in pages if f"({page}.md)" not in index} == set()
+
+
+def test_the_readme_lists_each_numbered_view_and_counts_them() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = [int(number) for number in re.findall(r"^- \*\*\[(\d) ", readme, re.MULTILINE)]
+    assert listed == sorted(number for number, _ in VIEWS.values())
+    words = ("eight", "nine", "ten")
+    assert f"{words[len(listed) - 8]} numbered views, opened with the keys 1 to {len(listed)}," in (
+        readme
+    )
+
+
+def test_no_page_denies_that_runs_retry() -> None:
+    pages = {page: page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md")}
+    assert "retries failures that have a known cure" in pages[ROOT / "docs/run.md"]
+    denied = re.compile(r"(nothing|never)\s[^.]{0,40}\bretried\s+automatically", re.IGNORECASE)
+    assert [page.name for page, text in pages.items() if denied.search(text)] == []
