@@ -23,7 +23,7 @@ from rowtui.core.clusters.model import (
 )
 from rowtui.core.clusters.partition import choose_partition, partition_memory_mb
 from rowtui.core.clusters.schedulers.local.machine import Capacity, machine_capacity
-from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
+from rowtui.core.submission.plan.model import RefusedAt, RefusedWork, job_label
 from rowtui.core.submission.scripts.parts import is_one_command, options_for
 from rowtui.core.submission.scripts.script import (
     Recipe,
@@ -309,14 +309,18 @@ class Planner:
         warnings = list(choice.warnings)
         ends = self.ends.get(request.action.name) or {}
         indices = request.group.indices if ends else ()
-        failures = {at: ends[at] for at in indices if at in ends and ends[at].failed}
-        if failures:
-            first = next(iter(failures.values()))
-            names = [self.directories.name(at) for at in failures]
-            known.failed += names
+        causes: dict[str, dict[str, str]] = {}  # by reason: the job of each directory
+        for at in indices:
+            if (end := ends.get(at)) is not None and end.failed:
+                label = job_label(end.job_id, end.token)
+                job = f"{end.cluster}/{label}" if label else ""
+                causes.setdefault(end.reason, {})[self.directories.name(at)] = job
+        for reason, jobs in causes.items():
+            known.failed += jobs
+            labels = list(dict.fromkeys(filter(None, jobs.values())))
             warnings.append(
-                f"the last job of {_some(names)} failed: {visible(first.reason)}"
-                + (f" ({first.cluster}/{first.job_id})" if first.job_id else "")
+                f"the last job of {_some([*jobs])} failed: {visible(reason)}"
+                + (f" ({_some(labels)})" if labels else "")
             )
         for warning in choice.warnings:
             known.warnings[warning] = known.warnings.get(warning, 0) + 1

@@ -18,7 +18,7 @@ from rowtui.core.clusters.model import Cluster, Identify, Launcher, Launchers, P
 from rowtui.core.clusters.schedulers.local.machine import Capacity
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
-from rowtui.core.state.model import LastEnd
+from rowtui.core.state.model import LastEnd, LastOutcome
 from rowtui.core.submission.plan.json import (
     load_plan,
     plan_from_json,
@@ -218,6 +218,22 @@ def test_directories_whose_last_job_failed_are_warned_of() -> None:
     assert made.jobs[0].warnings == ()
     assert made.jobs[1].warnings == ("the last job of d1 failed: time limit (c/17)",)
     assert made.warnings == ("one: the last job of d1 failed",)
+
+
+def test_the_warning_of_a_job_names_each_cause_with_its_directories_and_jobs() -> None:
+    ends = {
+        0: LastEnd("c", 17, "t", "exit code 3"),
+        1: LastEnd("c", 18, "u", "exit code 5"),
+        2: LastEnd("c", 19, "v.4", "exit code 3"),  # a task of an array
+        3: LastEnd("c", 20, "w", "cancelled", LastOutcome.CANCELLED),
+    }
+    made = plan(requests(action(), 4), ends={"one": ends})
+    (job,) = made.jobs
+    assert job.warnings == (
+        "the last job of d0, d2 failed: exit code 3 (c/17, c/19_4)",
+        "the last job of d1 failed: exit code 5 (c/18)",
+    )
+    assert made.warnings == ("one: the last job of d0, d2, d1 failed",)
 
 
 def test_a_saved_plan_is_the_plan(tmp_path: Path) -> None:
