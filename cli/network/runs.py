@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rowtui.cli.network.jobs import chosen_run, run_of
 from rowtui.cli.network.shared.json import charged_json, limits_json
@@ -28,6 +28,7 @@ from rowtui.core.runs.store import BadRun, Run
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import network as to
+    from rowtui.core.runs.networks import Networks
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -35,7 +36,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
     networks = open_network(args, out)
     runs = list(reversed(networks.runs()))
     if args.json:
-        document: to.RunsJson = {"version": VERSION, "runs": [_listed(it) for it in runs]}
+        document: to.RunsJson = {
+            "version": VERSION,
+            "runs": [_listed(networks, it) for it in runs],
+        }
         out.json(document)
         return 0
     if not runs:
@@ -84,13 +88,15 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _listed(run: Run | BadRun) -> to.ListedRunJson:
-    """Return the data of a run's journal, without its network."""
+def _listed(networks: Networks, run: Run | BadRun) -> to.ListedRunJson:
+    """Return the data of a run without its network; an open run has its numbers of now."""
     if isinstance(run, BadRun):
         return {"id": run.id, "status": "bad", "why": run.why, "hint": run.hint or None}
     standing = run.standing
     holder = run.holder()
-    found: to.ListedRunJson = {
+    running = None if standing.status.is_over else networks.running(run.id)
+    spent = standing.spent() if running is None else running.spent()
+    found = {
         "id": run.id,
         "status": standing.status.value,
         "name": run.about.name,
@@ -103,14 +109,9 @@ def _listed(run: Run | BadRun) -> to.ListedRunJson:
         "submitted": standing.submitted,
         "failed": standing.failed,
         "limits": limits_json(standing.limits or run.about.limits),
+        **charged_json(spent),
     }
-    charges = charged_json(standing.spent())
-    found["charged"] = charges["charged"]
-    found["prices"] = charges["prices"]
-    found["jobs_in_queue"] = charges["jobs_in_queue"]
-    found["failures"] = charges["failures"]
-    found["failures_in_a_row"] = charges["failures_in_a_row"]
-    return found
+    return cast("to.ListedRunJson", found)
 
 
 def limits(args: argparse.Namespace, out: Output) -> int:

@@ -21,6 +21,8 @@ from tests.cli.small_network import small_network, study
 from tests.cli.terminal import on_a_terminal
 from tests.core.runs.driving import of_one_size
 
+CHARGES = ("charged", "prices", "jobs_in_queue", "failures", "failures_in_a_row")
+
 
 @pytest.fixture
 def small(here: OnClusters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -164,6 +166,18 @@ def test_options_of_the_simulation_are_refused_without_it(here: OnClusters, smal
         assert "belongs to --simulate" in done.err
     assert here("network", "run", "--simulate").code == 0
     assert RunStore(small).ids() == []
+
+
+def test_the_list_of_runs_has_the_numbers_of_the_run(here: OnClusters, small: Path) -> None:
+    # Given a run that paused at a limit, with jobs in the queue,
+    (small / "wait").touch()
+    assert here("network", "run", "--yes", "--max-cpu-hours", "0.034").code == 1
+    # then the list and the view of the run state the same charges and numbers of jobs.
+    run = run_json(here)
+    [listed] = json.loads(here("network", "runs", "--json").out)["runs"]
+    (small / "wait").unlink()
+    assert listed["jobs_in_queue"] == 2
+    assert {name: listed[name] for name in CHARGES} == {name: run[name] for name in CHARGES}
 
 
 def test_beyond_its_limits_it_pauses_and_says_how_to_go_on(here: OnClusters, small: Path) -> None:
