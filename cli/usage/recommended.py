@@ -18,6 +18,7 @@ from rowtui.core.usage.recommend import (
     ActionSize,
     Recommended,
     SizeLine,
+    not_recommended,
     right_sizes,
     rounded,
 )
@@ -37,10 +38,12 @@ def sizes_of(project: Project, columns: UsageColumns, risk: float | None) -> lis
     return list(right_sizes(columns, values, risk=risk or RISK))
 
 
-def print_recommended(sizes: Sequence[ActionSize], out: Output) -> None:
-    """Print a table of recommendations."""
+def print_recommended(sizes: Sequence[ActionSize], columns: UsageColumns, out: Output) -> None:
+    """Print a table of recommendations, and why there is none for other resources."""
+    lacking = [f"{visible(action)}: {why}." for action, why in not_recommended(columns)]
     if not sizes:
         out.print(f"Recommendations need at least {LEAST} jobs of an action that ended well.")
+        out.lines(lacking)
         return
     headings = [TextColumn("Action", style="bold"), TextColumn("What")]
     headings += [TextColumn(name, right=True) for name in ("Requested", "Recommended", "Risk")]
@@ -48,6 +51,7 @@ def print_recommended(sizes: Sequence[ActionSize], out: Output) -> None:
     out.lines(table_lines(headings, [_size_cells(size) for size in sizes], out))
     out.print()
     out.print("Risk: the share of jobs that would use more, if they are like these jobs.")
+    out.lines(lacking)
     out.note("'rowtui usage --recommend --write' writes them to workflow.toml, after a question.")
 
 

@@ -111,7 +111,7 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         for number, lines in enumerate(texts):
             out.lines([""] * bool(number) + list(lines))
     elif args.recommend:
-        print_recommended(sizes, out)
+        print_recommended(sizes, columns, out)
     elif not len(columns):
         nothing = "No job was measured." if older else "No job has ended yet."
         out.print("No job matches." if len(everything) else nothing)

@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.usage.model import UsageKind
 from rowtui.core.usage.store import UsageColumns
@@ -239,6 +240,16 @@ def of_one_action(columns: UsageColumns, action: str) -> UsageColumns:
     return columns.chosen(_mask(columns, action))
 
 
+def not_recommended(columns: UsageColumns) -> Iterator[tuple[str, str]]:
+    """Yield actions, and a sentence on the resources that lack measurements."""
+    for action in sorted({columns.kind(line).action for line in columns.lines("kind")}):
+        amounts = amounts_of(of_one_action(columns, action))
+        lacking = [it for it in amounts if recommend(it.used, it.killed) is None]
+        for why in dict.fromkeys(it.lacking for it in lacking):
+            names = " and ".join(it.resource for it in lacking if it.lacking == why)
+            yield action, f"nothing is recommended for {names}: {why}"
+
+
 def _mask(columns: UsageColumns, action: str) -> NDArray[Any]:
     return of_kind(columns, partial(_is_of, action)).astype(bool)
 
@@ -251,13 +262,25 @@ class UsedAmounts(NamedTuple):
     """What each job used of one resource: columns of equal length.
 
     `used`: NaN if unknown, the limit for a job that was killed at it; `killed`; `requested`: NaN if
-    not stated.
+    not stated. `unmeasured`: how many jobs ended well and have no value. If most of them have none,
+    the values of the others are no evidence, and are NaN too.
     """
 
     resource: str
     used: NDArray[Any]
     killed: NDArray[Any]
     requested: NDArray[Any]
+    unmeasured: int
+
+    @property
+    def lacking(self) -> str:
+        """Why there is no recommendation, if there is none."""
+        if self.unmeasured:
+            return (
+                f"not measured in {plural(self.unmeasured, 'job')} that ended well (what srun, ssh "
+                "or containers start needs a scheduler's accounts or control groups)"
+            )
+        return f"fewer than {LEAST} measured jobs ended well"
 
 
 def amounts_of(columns: UsageColumns) -> Iterator[UsedAmounts]:
@@ -272,15 +295,17 @@ def amounts_of(columns: UsageColumns) -> Iterator[UsedAmounts]:
     with np.errstate(divide="ignore", invalid="ignore"):
         busy = np.ceil(np.where(wall >= 1, cpu / wall, np.nan) - 0.1)
     good = ended_well(columns)
-    for resource, used, asked in (
-        (MEMORY, memory, wanted.memory),
-        (WALLTIME, wall, wanted.walltime),
-        (CPUS, np.maximum(busy, 1), wanted.cpus),
+    for resource, measured, used, asked in (
+        (MEMORY, memory, memory, wanted.memory),
+        (WALLTIME, wall, wall, wanted.walltime),
+        (CPUS, cpu, np.maximum(busy, 1), wanted.cpus),
     ):
+        unmeasured = int((good & np.isnan(measured)).sum())
+        counts = good & (2 * unmeasured <= good.sum())
         killed = of_outcome(columns, (_KILLED[resource],).__contains__)
         # It hit its limit, so it needed at least that, whatever was sampled before.
-        values = np.where(killed, np.fmax(used, asked), np.where(good, used, np.nan))
-        yield UsedAmounts(resource, values, killed, asked)
+        values = np.where(killed, np.fmax(used, asked), np.where(counts, used, np.nan))
+        yield UsedAmounts(resource, values, killed, asked, unmeasured)
 
 
 def directories_of(columns: UsageColumns) -> NDArray[Any]:
@@ -302,7 +327,7 @@ def _of_action(
             sizes.append((pointer, total))
         else:
             sizes += [(f"sum of {pointer}", total), (f"largest {pointer}", most)]
-    for resource, used, killed, asked in amounts_of(columns):
+    for resource, used, killed, asked, _ in amounts_of(columns):
         found = recommend(used, killed, sizes if resource != CPUS else (), risk=risk)
         if found is not None:
             stated = asked[np.isfinite(asked)]

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.usage.recommend import (
     CPUS,
     DIRECTORIES,
-    LEAST,
     MEMORY,
     RISK,
     WALLTIME,
@@ -120,9 +119,7 @@ class _Work:
     def _found(self, used: UsedAmounts, per: NDArray[Any]) -> Recommended | None:
         found = recommend(used.used / per, used.killed, risk=self.risk)
         if found is None:
-            self.kept.append(
-                f"{used.resource} is unchanged: fewer than {LEAST} measured jobs ended well"
-            )
+            self.kept.append(f"{used.resource} is unchanged: {used.lacking}")
         return found
 
     def _take(

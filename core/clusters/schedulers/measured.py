@@ -1,9 +1,13 @@
 """What an ended job used, as one source measured it, and how the sources are combined.
 
 Every source may miss something, and none invents anything: accounting samples memory every half
-minute, a job's script does not see processes that srun starts, and a killed script reports nothing.
-Therefore the largest value counts, for CPU time and memory. Only the peak memory of a control group
-is the other way round, because it includes the cache of files: it counts if nothing else is known.
+minute, and a killed script reports nothing. Therefore the largest value counts, for CPU time and
+memory. A job's script sees only the processes below it. If work ran elsewhere (in steps of srun, on
+other nodes, in a container's daemon), what the script saw is no measurement.
+
+The peak memory of a control group includes cached files. So it counts only if the scheduler's
+accounts have no value, and only if the processes below the script are not known or explain less
+than half of what the group held without the files that are still cached at the end.
 A script measures wall time to a hundredth of a second, and accounts in whole seconds.
 """
 
@@ -48,8 +52,8 @@ class Measured(NamedTuple):
     """What a job used. None: unknown.
 
     `wall`, `cpu`, `gpu`: seconds (of all its CPUs, GPUs); `memory`, `gpu_memory`: peaks in KiB;
-    `group_memory`: the peak of its control group in KiB; `node`: where it ran; `steps`: its parts,
-    which are not stored.
+    `group_memory`: the peak of its control group in KiB, where it may count; `node`: where it ran;
+    `steps`: its parts, which are not stored.
     """
 
     by: MeasuredBy = MeasuredBy.UNKNOWN
@@ -84,9 +88,10 @@ def combined(measurements: Iterable[Measured]) -> Used:
     walls = [(it.wall, it.by) for it in ordered if it.wall is not None]
     cpu, cpu_by = _largest((it.cpu, it.by) for it in ordered)
     memory, memory_by = _largest((it.memory, it.by) for it in ordered)
-    if not memory:
-        memory, _ = _largest((it.group_memory, it.by) for it in ordered)
-        memory_by = MeasuredBy.GROUP if memory else MeasuredBy.UNKNOWN
+    group, _ = _largest((it.group_memory, it.by) for it in ordered)
+    accounted = any(it.memory for it in ordered if it.by is MeasuredBy.SCHEDULER)
+    if group and not accounted and group > (memory or 0):
+        memory, memory_by = group, MeasuredBy.GROUP
     gpu, gpu_by = _largest((it.gpu, it.by) for it in ordered)
     gpu_memory, gpu_memory_by = _largest((it.gpu_memory, it.by) for it in ordered)
     wall, wall_by = walls[0] if walls else (None, MeasuredBy.UNKNOWN)
@@ -129,9 +134,10 @@ def read_script_words(lines: Iterable[str]) -> Measured | None:
     """Return what the last lines of an end marker say; None if the job measured nothing.
 
     The words are those of `fixed_part.py`: `began`, `ended` (seconds since the machine started),
-    `user`, `system` (`0m1.5s`), `sampled`, `children` (KiB), `group_memory` (bytes), `group_cpu`
-    (nanoseconds), `gpu_memory` (MiB), `gpu` (seconds) and `node`. Words that cannot be read count
-    as unknown.
+    `user`, `system` (`0m1.5s`), `sampled`, `children` (KiB), `group_memory`, `group_file` (bytes),
+    `group_cpu` (nanoseconds), `outside` (`tree`: processes were not below the script; `group`: nor
+    in its control group), `gpu_memory` (MiB), `gpu` (seconds) and `node`. Words that cannot be read
+    count as unknown.
     """
     words: dict[str, str] = {}
     for line in lines:
@@ -139,25 +145,34 @@ def read_script_words(lines: Iterable[str]) -> Measured | None:
     if not words:
         return None
     began, ended = _number(words.get("began")), _number(words.get("ended"))
+    outside = words.get("outside", "")
+    if outside == "group":
+        words = {name: word for name, word in words.items() if not name.startswith("group_")}
     times = [_minutes(words.get(name, "")) for name in ("user", "system")]
-    cpu = None if None in times else sum(filter(None, times))
+    cpu = None if None in times or outside else sum(filter(None, times))
     group_cpu = _number(words.get("group_cpu"))
     if group_cpu is not None:
         cpu = max(cpu or 0.0, group_cpu / 1e9)
-    peaks = [_number(words.get(name)) for name in ("sampled", "children")]
+    # One exact number for the largest process, and one for all processes, but not always.
+    peaks = [_number(words.get(name)) or 0.0 for name in ("sampled", "children")]
+    memory = 0 if outside else int(max(peaks))
     group, gpu_memory = _number(words.get("group_memory")), _number(words.get("gpu_memory"))
+    cached = _number(words.get("group_file")) or 0.0
+    if group is not None and memory and (group - cached) / 1024 <= 2 * memory + _OVERHEAD:
+        group = None
     return Measured(
         MeasuredBy.SCRIPT,
         None if began is None or ended is None or ended < began else ended - began,
         cpu,
-        # One exact number for the largest process, and one for all processes, but not always.
-        int(max(peak for peak in peaks if peak is not None)) if any(peaks) else None,
+        memory or None,
         None if group is None else int(group / 1024),
         _number(words.get("gpu")),
         None if gpu_memory is None else int(gpu_memory * 1024),
         words.get("node", ""),
     )
 
+
+_OVERHEAD = 64 << 10  # KiB that a group holds besides processes and files: slurmstepd, the kernel
 
 _NUMBER = re.compile(r"[0-9]{1,19}(?:\.[0-9]{1,9})?", re.ASCII)
 _MINUTES = re.compile(r"([0-9]{1,12})m([0-9]{1,2}(?:\.[0-9]{1,9})?)s", re.ASCII)

@@ -20,6 +20,7 @@ from rowtui.core.clusters.model import (
     Partition,
     PartitionChoice,
     launcher_prefix,
+    starts_processes,
 )
 from rowtui.core.clusters.partition import choose_partition, partition_memory_mb
 from rowtui.core.clusters.schedulers.local.machine import Capacity, machine_capacity
@@ -120,7 +121,7 @@ class _OfAction:
     def __init__(self, action: Action) -> None:
         self.action = action
         self.command: CommandTemplate | None = None
-        self.recipes: dict[str, Recipe] = {}
+        self.recipes: dict[tuple[str, bool], Recipe] = {}
         self.ways: dict[int, LaunchMethod | PlanRefusal | None] = {}  # by the size of the group
         self.planned = 0
         self.refused: dict[PlanRefusal, list[tuple[int, ...]]] = {}  # directories of each job
@@ -282,10 +283,14 @@ class Planner:
             if known.command is None:
                 known.command = parse_command(action.command)
             prefix = launcher_prefix(action, self.setting.launchers, cluster.name, count)
-            recipe = known.recipes.get(prefix)
+            launched = not cluster.kind.runs_here and starts_processes(
+                action, self.setting.launchers, cluster.name
+            )
+            recipe = known.recipes.get((prefix, launched))
             if recipe is None:
-                recipe = write_recipe(known.command, self.workflow.workspace_path, prefix)
-                known.recipes[prefix] = recipe
+                path = self.workflow.workspace_path
+                recipe = write_recipe(known.command, path, prefix, launched=launched)
+                known.recipes[prefix, launched] = recipe
         except RowtuiError as error:
             known.problems[error.message, error.hint] = None
             return None

@@ -46,6 +46,10 @@ STOP_SECONDS = 3
 HEAR_SECONDS = 1
 # The exit code of a job that did nothing because products of other jobs are missing.
 NOT_READY = 4
+# Programs whose work is no child of theirs: in the job's control group on this node (steps, new
+# sessions), or in no group of the job. `rowtui_outside` is `tree` or `group` where one was seen.
+OUTSIDE_TREE = ("srun", "setsid")
+OUTSIDE_GROUP = ("ssh", "rsh", "qrsh", "docker", "podman", "nerdctl", "systemd-run")
 
 PRELUDE = (
     r"""
@@ -192,19 +196,25 @@ rowtui_hear() {
 
 # The memory that all processes of the command have now, in pages; the most of it is kept.
 rowtui_sample() {
-    local pages children sum=0 at IFS=' '
+    local pages name children sum=0 at IFS=' '
     local -a kin=("$rowtui_pid")
     if [ "$rowtui_skip" -gt 0 ]; then
         rowtui_skip=$((rowtui_skip - 1))
         return
     fi
     for ((at = 0; at < ${#kin[@]} && at < 256; at++)); do
-        pages=0 children=''
+        pages=0 name='' children=''
         {
             read -r _ pages _ <"/proc/${kin[at]}/statm"
+            read -r name <"/proc/${kin[at]}/comm"
             read -r children <"/proc/${kin[at]}/task/${kin[at]}/children"
         } 2>/dev/null || : # it ends without a newline
         sum=$((sum + pages))
+        case $name in
+        scp | sftp | rsync | git*) continue ;; # the ssh that they start only copies
+        ROWTUI_OUTSIDE_TREE) rowtui_outside=${rowtui_outside:-tree} ;;
+        ROWTUI_OUTSIDE_GROUP) rowtui_outside=group ;;
+        esac
         kin+=($children)
     done
     rowtui_skip=$((at / 8))
@@ -350,6 +360,13 @@ rowtui_measure() {
         rowtui_used+=" sampled=$((rowtui_pages * page))"
     fi
     rowtui_measure_gpus
+    if [ -n "${rowtui_outside-}" ]; then
+        # What a bundle or another node runs for this job is in other control groups.
+        case $rowtui_token=${SLURM_JOB_NUM_NODES:-1} in
+        *'~'* | *=[!1] | *=??*) rowtui_outside=group ;;
+        esac
+        rowtui_used+=" outside=$rowtui_outside"
+    fi
     # Only a group that a scheduler made for this job, or this step of a bundle, holds nothing else.
     while IFS=: read -r _ group path; do
         case $path in
@@ -364,7 +381,8 @@ rowtui_measure() {
     done </proc/self/cgroup
 } 2>/dev/null
 
-# Peak memory in bytes and CPU time of a control group: of version 2 (no controllers), or 1.
+# Peak memory in bytes and CPU time of a control group: of version 2 (no controllers), or 1; and the
+# cached files that it still holds.
 rowtui_group() {
     local name value root=/sys/fs/cgroup
     case ,$1, in
@@ -373,10 +391,16 @@ rowtui_group() {
         while read -r name value; do
             [ "$name" != usage_usec ] || rowtui_used+=" group_cpu=${value}000"
         done <"$root$2/cpu.stat"
+        while read -r name value; do
+            [ "$name" != file ] || rowtui_used+=" group_file=$value"
+        done <"$root$2/memory.stat"
         ;;
     *,memory,*)
         read -r value <"$root/memory$2/memory.max_usage_in_bytes" &&
             rowtui_used+=" group_memory=$value"
+        while read -r name value; do
+            [ "$name" != total_cache ] || rowtui_used+=" group_file=$value"
+        done <"$root/memory$2/memory.stat"
         ;;
     *,cpuacct,*)
         read -r value <"$root/cpuacct$2/cpuacct.usage" && rowtui_used+=" group_cpu=$value"
@@ -443,4 +467,6 @@ rowtui_begin
     .replace("ROWTUI_HEAR_SECONDS", str(HEAR_SECONDS))
     .replace("ROWTUI_NOT_READY", str(NOT_READY))
     .replace("ROWTUI_GPU_PART", GPU_PART)
+    .replace("ROWTUI_OUTSIDE_TREE", " | ".join(OUTSIDE_TREE))
+    .replace("ROWTUI_OUTSIDE_GROUP", " | ".join(OUTSIDE_GROUP))
 )

@@ -9,7 +9,8 @@ and id of the job; `rowtui_run`, the number of earlier starts, or nothing; `rowt
 beginning of a staged file (one action, its name), and `rowtui_action`, as formats for printf;
 `rowtui_products`, `rowtui_workspace`, `rowtui_directories`; `rowtui_not_utf8`, an array with an
 entry at the index of each name that is not UTF-8; `rowtui_requires`, if the job needs products of
-other jobs: paths in the workspace; `rowtui_gpus`, how many GPUs the job requested, if any. Exit
+other jobs: paths in the workspace; `rowtui_gpus`, how many GPUs the job requested, if any;
+`rowtui_outside`, if processes of the command are no children of it. Exit
 codes: 1 setup or a `{directories}` command failed, 2 a `{directory}` command failed, 3 the report
 failed, 4 a required path is missing, 128 + n stopped by signal n (138: by the time limit).
 
@@ -18,6 +19,7 @@ The format follows the output of Row 1.1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -33,7 +35,7 @@ from rowtui.core.submission.scripts.fill import (
     refuse_arithmetic,
     value_variable,
 )
-from rowtui.core.submission.scripts.fixed_part import PRELUDE
+from rowtui.core.submission.scripts.fixed_part import OUTSIDE_TREE, PRELUDE
 from rowtui.core.submission.scripts.parts import (
     NameLines,
     QuotingError,
@@ -51,18 +53,28 @@ class Recipe(NamedTuple):
     """The common data of an action's jobs on one cluster: the command with its templates filled.
 
     `each`: the command runs once for each directory, else once for all. `workspace_path` is as
-    written in workflow.toml.
+    written in workflow.toml. `outside`: processes of the command are no children of it.
     """
 
     filled: FilledCommand
     each: bool
     workspace_path: str
+    outside: bool = False
 
 
-def write_recipe(command: CommandTemplate, workspace_path: str, prefix: str = "") -> Recipe:
-    """Fill a command; `prefix` is that of the launchers. Raises: RowtuiError."""
+_OUTSIDE = re.compile(rf"(?:^|[\s;&|(`])(?:/\S*/)?(?:{'|'.join(OUTSIDE_TREE)})(?=\s)")
+
+
+def write_recipe(
+    command: CommandTemplate, workspace_path: str, prefix: str = "", *, launched: bool = False
+) -> Recipe:
+    """Fill a command; `prefix` is that of the launchers. Raises: RowtuiError.
+
+    `launched`: a launcher may start the processes as steps or on other nodes.
+    """
     filled = fill_command(command, workspace_path, prefix)
-    return Recipe(filled, command.kind is PartKind.DIRECTORY, workspace_path)
+    outside = launched or _OUTSIDE.search(filled.text) is not None
+    return Recipe(filled, command.kind is PartKind.DIRECTORY, workspace_path, outside)
 
 
 class ScriptFrame(NamedTuple):
@@ -97,6 +109,8 @@ def script_frame(
     identity = [*_identity(kind), *_products(request.action, recipe.workspace_path)]
     if request.gpus:
         identity.append(f"rowtui_gpus={request.gpus}")
+    if recipe.outside:
+        identity.append("rowtui_outside=tree")
     return ScriptFrame(
         recipe,
         kind,

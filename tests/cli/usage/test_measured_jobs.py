@@ -299,3 +299,29 @@ def test_what_a_running_job_uses_on_grid_engine(
     [job] = eventually(look, within=60, every=2, what="the running job")
     assert job["wall_seconds"] is not None
     empty_folder.succeed("cancel", "--yes", listed["id"], cluster=None)
+
+
+@pytest.mark.slurm
+def test_what_srun_starts_is_not_measured_without_accounts_and_nothing_is_recommended(
+    empty_folder: Shell, slurm: SlurmCluster
+) -> None:
+    shell = empty_folder
+    shell.environment["SLURM_CONF"] = str(slurm.conf)
+    project(shell, "abcde", 'launchers = ["mpi"]\nresources.memory_per_cpu_mb = 300\n')
+    file = shell.folder / "workflow.toml"
+    file.write_text(file.read_text().replace(f"{MB} {SECONDS}", "50 0.1"))
+    shell.succeed("submit", "--yes", cluster=None)
+    eventually(lambda: ended(shell, None), within=50, what="the end of the jobs")
+
+    jobs = usage_of(shell, None)
+    for job in jobs:
+        assert (job["reason"], job["cpu_seconds"], job["memory_kib"]) == ("", "", "")
+        assert job["wall_seconds"]
+    text = shell.succeed("usage", jobs[0]["id"], cluster=None)
+    assert "CPU      not measured" in text
+    assert "memory   not measured" in text
+    for options in (["--recommend"], ["--recommend", "--write", "--yes"]):
+        text = shell.succeed("usage", *options, cluster=None)
+        assert "not measured in 5 jobs that ended well" in text
+    assert "memory_per_cpu_mb = 300\n" in file.read_text()
+    assert "threads_per_process" not in file.read_text()

@@ -20,7 +20,7 @@ from rowtui.core.clusters.schedulers.slurm import usage as slurm
 from rowtui.core.clusters.schedulers.slurm.parse import SlurmFormatError
 from rowtui.core.clusters.schedulers.slurm.usage import UsageForm, cpu_seconds, kibibytes
 
-SCRIPT = Measured(MeasuredBy.SCRIPT, 10.25, 20.5, 4096, 9000, node="n1")
+SCRIPT = Measured(MeasuredBy.SCRIPT, 10.25, 20.5, 4096, node="n1")
 
 
 def test_the_words_of_a_script() -> None:
@@ -63,7 +63,35 @@ def test_the_largest_value_counts_in_every_order() -> None:
     assert with_more(combined([SCRIPT]), account) == expected
 
 
-def test_a_control_group_counts_files_too_and_only_if_nothing_else_is_known() -> None:
+@pytest.mark.parametrize(
+    ("words", "memory", "cpu", "by"),
+    [
+        ("sampled=11436", 12_988, 1.5, MeasuredBy.SCRIPT),
+        # The group held more than the processes below the script.
+        ("sampled=11436 group_memory=634880000", 620_000, 1.5, MeasuredBy.GROUP),
+        # What it held more are files, the system, or the stepds.
+        ("group_memory=634880000 group_file=600000000", 12_988, 1.5, MeasuredBy.SCRIPT),
+        ("group_memory=60000000", 12_988, 1.5, MeasuredBy.SCRIPT),
+        # The work was not below the script; only the group may have seen it.
+        ("sampled=11436 outside=tree", None, None, MeasuredBy.UNKNOWN),
+        ("outside=tree group_memory=60000000 group_cpu=9000000000", 58_593, 9.0, MeasuredBy.GROUP),
+        ("outside=group group_memory=60000000 group_cpu=9000000", None, None, MeasuredBy.UNKNOWN),
+    ],
+)
+def test_what_did_not_contain_the_work_is_no_measurement(
+    words: str, memory: int | None, cpu: float | None, by: MeasuredBy
+) -> None:
+    lines = [f"used began=1 ended=2 user=0m1.0s system=0m0.5s {words}", "children=12988"]
+    script = read_script_words(lines)
+    assert script is not None
+    used = combined([script])
+    assert (used.wall, used.memory, used.cpu, used.memory_by) == (1.0, memory, cpu, by)
+    # Accounts saw everything, and no files.
+    used = with_more(used, Measured(MeasuredBy.SCHEDULER, cpu=20.0, memory=300_000))
+    assert (used.memory, used.cpu) == (300_000, 20.0)
+
+
+def test_a_control_group_counts_files_too_and_only_without_accounts() -> None:
     only = Measured(MeasuredBy.SCRIPT, 1.0, 1.0, None, 9000)
     found = combined([only])
     assert (found.memory, found.memory_by) == (9000, MeasuredBy.GROUP)

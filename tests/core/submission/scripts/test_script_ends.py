@@ -100,3 +100,32 @@ def test_a_command_that_kills_itself_has_failed(project: SmallProject) -> None:
     assert project.run(project.script("exec bash -c 'kill -TERM $$' # {directory}"))[0] == 2
     assert project.ended()[:2] == ["2", "exit"]
     assert project.ended()[4] == "143"
+
+
+@pytest.mark.parametrize(
+    ("program", "command", "outside"),
+    [
+        ("srun", "PROGRAM", "tree"),
+        ("ssh", "PROGRAM", "group"),
+        ("scp", "PROGRAM; true", ""),
+        ("sim", "PROGRAM", ""),
+        ("sim", "setsid -f PROGRAM", "tree"),  # too short to be seen
+        ("sim", "echo srunner; echo /x/srun.log; PROGRAM", ""),
+    ],
+)
+def test_a_script_reports_that_work_was_not_below_it(
+    project: SmallProject, program: str, command: str, outside: str
+) -> None:
+    project.add("a")
+    tool = project.root / program
+    # Like scp, which starts ssh.
+    ssh = "cp /bin/sleep ssh; ./ssh 0.2\nrm ssh" if program == "scp" else "sleep 0.2"
+    tool.write_text(f"#!/bin/bash\n{ssh}\n")
+    tool.chmod(0o755)
+    command = command.replace("PROGRAM", f"./{program}")
+
+    code, _, errors = project.run(project.script(f"{command} # {{directory}}", products=()))
+
+    assert (code, errors) == (0, "")
+    words = dict(word.partition("=")[::2] for word in project.ended()[6].split())
+    assert words.get("outside", "") == outside
