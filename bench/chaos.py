@@ -1,38 +1,49 @@
-"""Prove that jobs run exactly once, whatever breaks: `python -m bench.chaos [--crashes]`.
+"""Prove that jobs run exactly once, whatever breaks: `python -m bench.chaos [--everything]`.
 
 On a real Slurm behind a real sshd, jobs that count their own runs are submitted over SSH by one
 rowtui while another one keeps asking what became of them, and at random moments of each seed
 connections are cut, the login node stops listening, the controller freezes, or both; with
-`--crashes` the controller is also killed and started again on the state that it had saved. With
-`--bundles` most plans are packed: up to 8 requests share a scheduler job, others go alone. With
-`--damage` files below .row/rowtui are deleted, Row's files and the usage of jobs are damaged, and
-the clock is set; squeue shows only some of the jobs (odd seeds), or journals of unfinished
-submissions are deleted too (even seeds). `--cluster` also takes `local` and `grid_engine`; with
-`--submitters 2` two submit at the same time. Who sends gives up now and then and begins again with
-what is left.
-Printed is a line for each seed; the exit code is 1 if any directory was lost or ran twice, or
-anything stayed held or reserved.
+`--crashes` the controller is also killed and started again on the state that it had saved.
+`--cluster` also takes `local` and `grid_engine`; with `--submitters 2` two submit at the same time.
+Who sends gives up now and then and begins again with what is left. With `--bundles` most plans are
+packed: up to 8 requests share a scheduler job, others go alone.
+
+- `--damage`: files below .row/rowtui are deleted, Row's files and the usage of jobs are damaged,
+  random bytes are put into Row's completions just before two new processes read them, and the clock
+  is set; squeue shows only some of the jobs (odd seeds of Slurm), or journals of unfinished
+  submissions are deleted too (the other seeds).
+- `--disk`: the project has a small file system, which is full or read-only for a while. Needs root.
+- `--journal`: the whole journal is removed once while jobs are queued (not where squeue lies).
+- `--preempt`: jobs of another partition preempt all others (Slurm: PreemptMode=CANCEL in odd seeds,
+  REQUEUE in even seeds).
+- `--everything`: all of these and `--crashes`, as far as the cluster has them.
+
+Three seeds of 100 jobs over SSH: `python -m bench.chaos --everything --seeds 3 --jobs 100`, and on
+this machine with `--cluster local`.
+
+Printed is a line for each seed; the exit code is 1 if any directory was lost or ran twice (as two
+jobs: a requeued job runs again), a completed directory ceased to be one, a person had to delete a
+file, an exception was no message, or anything stayed held or reserved. Only a seed whose journal
+was removed may stop before its end, with a message that describes what the user can do.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import logging
 import random
 import sys
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Self
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.schedulers.base import Job, JobSpec, SubmitResult
-from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project
@@ -40,244 +51,29 @@ from rowtui.core.state.row.export import clean_row_files
 from rowtui.core.submission.plan.model import JobStep
 
 from bench.__main__ import machine
+from bench.chaos_faults import Chaos, Counting, Outcome, Projects, own_namespace, small_disk
 from bench.remote import (
-    ProjectsHere,
-    RemoteProjects,
     engine_projects,
     local_projects,
     remote_projects,
     runs_of,
 )
 
-Projects = RemoteProjects | ProjectsHere
-CLUSTERS = {
-    "slurm": remote_projects,
-    "local": local_projects,
-    "grid_engine": engine_projects,
-}
-
 RECONCILED = 0.4  # seconds between two looks
 ADMINISTERED = 3.0
-BETWEEN_FAULTS = (0.2, 1.5)  # seconds of peace, at least and at most
-FROZEN = (0.3, 3.5)  # seconds; clients give up after 2 (MessageTimeout)
-DEAF = (0.1, 1.0)  # seconds without a listener
-DEAD = (0.0, 1.0)  # seconds without a controller
 PORTION = (3, 25)  # jobs of one plan, so that there is sending for as long as there are faults
 PACKED = PackChoice(budget=0.0)
 RESTED = (0.0, 1.5)  # seconds between two plans
-LOST_SHARE = 0.1  # of rowtui's files, each time
 FAULTS = 25  # for 200 jobs, at most
 PATIENCE = 300.0  # seconds after which a seed that does not come to its end has lost something
+STOPPED = 60.0  # seconds after the removal of a journal in which a seed may stay refused
 
 
-@dataclass
-class Outcome:
-    """What became of the directories of one seed, and what was done to them."""
-
-    seed: int
-    arrays: bool
-    crashes: bool
-    jobs: int
-    packs: bool = False
-    cluster: str = "slurm"
-    damage: bool = False
-    submitters: int = 1
-    bundles: int = 0  # that were planned
-    packed: int = 0  # requests in them
-    faults: dict[str, int] = field(default_factory=dict)
-    once: int = 0
-    lost: list[str] = field(default_factory=list)
-    twice: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)  # what stayed held, waiting or reserved
-    sent_again: int = 0  # submissions of a job or array after its first
-    planned_again: int = 0  # jobs given back or failed, and planned anew
-    plans: int = 0
-    seconds: float = 0.0
-
-    @property
-    def well(self) -> bool:
-        """Whether every directory ran exactly once and nothing is left over."""
-        return self.once == self.jobs and not (self.lost or self.twice or self.left)
-
-
-class Clock:
-    """The clock of this process, which may be wrong."""
-
-    def __init__(self) -> None:
-        self.offset = 0.0
-        self._right = time.time
-        time.time = self  # type: ignore[assignment]
-
-    def __call__(self) -> float:
-        return self._right() + self.offset
-
-
-CLOCK = Clock()
-
-
-class Chaos:
-    """Faults at random moments, in a thread, until there were enough or all is done."""
-
-    def __init__(self, here: Projects, folder: Path, outcome: Outcome, faults: int) -> None:
-        self.here = here
-        self.folder = folder
-        seed, crashes = outcome.seed, outcome.crashes
-        self.chance = random.Random(seed)
-        self.left = faults
-        self.done = threading.Event()
-        self.happened: Counter[str] = Counter()
-        self.error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run)
-        self.kinds: list[Callable[[], None]] = []
-        # The journal of an unfinished submission and the queue are the two witnesses of what was
-        # sent. A seed takes one of them away, never both.
-        self.contradicts = isinstance(here, RemoteProjects) and seed % 2 == 1
-        if isinstance(here, RemoteProjects):
-            self.kinds += [self.cut, self.deafen, self.freeze, self.both]
-            self.kinds += [self.crash] * crashes
-        if outcome.damage:
-            self.kinds += [self.lose, self.damage_rows, self.damage_usage, self.set_clock]
-            self.kinds += [self.contradict] * self.contradicts
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.done.set()
-        self._thread.join()
-        CLOCK.offset = 0.0
-        if isinstance(self.here, RemoteProjects):
-            self.here.login.clean()
-            if self.here.cluster.controller.alive:
-                self.here.cluster.continue_controller()
-        if self.error is not None:
-            raise self.error
-
-    def _run(self) -> None:
-        try:
-            while self.left and not self.done.wait(self.chance.uniform(*BETWEEN_FAULTS)):
-                fault = self.chance.choice(self.kinds)
-                self.happened[fault.__name__] += 1
-                self.left -= 1
-                fault()
-        except BaseException as error:
-            self.error = error
-
-    @property
-    def remote(self) -> RemoteProjects:
-        assert isinstance(self.here, RemoteProjects)
-        return self.here
-
-    def cut(self) -> None:
-        self.remote.login.cut()
-
-    def deafen(self) -> None:
-        self.remote.login.kill()
-        if self.chance.random() < 0.5:
-            self.remote.login.cut()
-        time.sleep(self.chance.uniform(*DEAF))
-        self.remote.login.restart()
-
-    def freeze(self, *, cut: bool = False) -> None:
-        controller = self.remote.cluster.controller
-        seconds = self.chance.uniform(*FROZEN)
-        controller.stop()
-        if cut:
-            time.sleep(seconds * self.chance.random())
-            self.remote.login.cut()
-        time.sleep(seconds)
-        controller.go_on()
-
-    def both(self) -> None:
-        self.freeze(cut=True)
-
-    def crash(self) -> None:
-        cluster = self.remote.cluster
-        cluster.kill_controller()
-        time.sleep(self.chance.uniform(*DEAD))
-        cluster._start_controller(fresh=False)  # the nodes go on meanwhile
-
-    def lose(self) -> None:
-        """Delete some of rowtui's own files.
-
-        Open journals only where squeue is right: without both nothing shows what was sent.
-        """
-        ours = self.folder / ".row/rowtui"
-        for path in sorted(path for path in ours.rglob("*") if not path.is_dir()):
-            if self.contradicts and path.parent == ours / "journal":
-                continue
-            if self.chance.random() < LOST_SHARE:
-                path.unlink(missing_ok=True)
-
-    def damage_rows(self) -> None:
-        """Cut one of Row's files, empty it, or put other bytes or a folder in its place."""
-        name = self.chance.choice(["completed.postcard", "submitted.postcard", "directories.json"])
-        path = self.folder / ".row" / name
-        try:
-            data = path.read_bytes()
-            how = self.chance.randrange(4)
-            if how == 3:
-                path.unlink()
-                path.mkdir()
-            else:
-                path.write_bytes((data[: len(data) // 2], b"", self.chance.randbytes(50))[how])
-        except OSError:
-            pass  # it is not there right now
-
-    def damage_usage(self) -> None:
-        """Cut a file of what jobs used, empty it, put other bytes in it, or remove them all."""
-        for path in sorted((self.folder / ".row/rowtui/usage").glob("*")):
-            try:
-                data = path.read_bytes()
-                how = self.chance.randrange(4)
-                if how == 3:
-                    path.unlink()
-                else:
-                    path.write_bytes((data[: len(data) // 2], b"", self.chance.randbytes(80))[how])
-            except OSError:
-                pass  # it is not there right now
-
-    def set_clock(self) -> None:
-        """Set this machine's clock, as rowtui sees it."""
-        CLOCK.offset = self.chance.choice([0.0, -86400.0, -120.0, 30.0, 3600.0, 30 * 86400.0])
-
-    def contradict(self) -> None:
-        """For a while squeue shows only some of the jobs, and says that these are all."""
-        original = SlurmScheduler._jobs
-
-        async def some(scheduler: SlurmScheduler, *options: str) -> tuple[list[Job], str]:
-            jobs, complaints = await original(scheduler, *options)
-            return [job for job in jobs if self.chance.random() < 0.5], complaints
-
-        SlurmScheduler._jobs = some  # type: ignore[method-assign]
-        time.sleep(self.chance.uniform(*FROZEN))
-        SlurmScheduler._jobs = original  # type: ignore[method-assign]
-
-
-class Counting:
-    """Counts how often each job or array was handed to Slurm."""
-
-    def __init__(self) -> None:
-        self.sent: Counter[str] = Counter()
-        original = SlurmScheduler.submit
-
-        async def submit(scheduler: SlurmScheduler, job: JobSpec) -> SubmitResult:
-            self.sent[job.token] += 1
-            return await original(scheduler, job)
-
-        self._restore = lambda: setattr(SlurmScheduler, "submit", original)
-        SlurmScheduler.submit = submit  # type: ignore[method-assign]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._restore()
-
-    @property
-    def again(self) -> int:
-        return sum(count - 1 for count in self.sent.values())
+def projects(cluster: str, preempt: str) -> AbstractContextManager[Projects]:
+    """A cluster of this kind, and projects on it, while the block lasts."""
+    if cluster == "local":
+        return local_projects()
+    return engine_projects() if cluster == "grid_engine" else remote_projects(preempt=preempt)
 
 
 class Seed:
@@ -288,12 +84,20 @@ class Seed:
         self.outcome = outcome
         self.talk = talk
         self.folder = here.make(
-            f"seed-{outcome.seed}", outcome.jobs, arrays=outcome.arrays, bundles=outcome.packs
+            seed_name(outcome),
+            outcome.jobs,
+            arrays=outcome.arrays,
+            bundles=outcome.packs,
+            preempted=bool(outcome.preempt),
         )
         self.senders = [here.open(self.folder) for _ in range(outcome.submitters)]
         self.watcher = here.open(self.folder)
         self.chance = random.Random(-outcome.seed - 1)
         self.names: set[str] = set()
+        self.completed = 0  # the set of directories that were seen to be completed
+        self.chaos: Chaos | None = None
+        self.refusal = ""  # the message for which nothing was sent the last time
+        self.worked_at = time.monotonic()  # when there was none
 
     async def run(self) -> None:
         """Send everything, and look after it, until it is complete."""
@@ -309,42 +113,83 @@ class Seed:
         except TimeoutError:
             self.talk("gave up: not everything is complete")
 
+    @contextlib.contextmanager
+    def contained(self, what: str) -> Iterator[None]:
+        """Take a message as what a user would see, and any other exception as a defect."""
+        try:
+            yield
+        except RowtuiError as error:
+            self.talk(f"{what}: {error}")
+            self.refusal = str(error) if error.hint else self.refusal
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            text = f"{what}: {error!r} at {place.filename}:{place.lineno}"
+            self.talk(text)
+            if text not in self.outcome.errors:
+                self.outcome.errors.append(text)
+
+    def look(self, project: Project, before: int) -> None:
+        """Check that what was completed `before` the project was read still is.
+
+        What the watcher finds in the store then has to stay completed, for every process.
+        """
+        now = project.status_row(project.workflow.actions[0]).completed
+        if gone := (before & ~now).bit_count():
+            text = f"{gone} of {before.bit_count()} completed directories are not any more"
+            self.talk(text)
+            self.outcome.forgotten.append(text)
+            self.completed = now
+        if project is self.watcher:
+            self.completed |= now
+
+    def known(self) -> int:
+        """How many directories were seen to be completed."""
+        return self.completed.bit_count()
+
     async def send(self, project: Project) -> None:
         """Plan what can be submitted, and submit it, again and again."""
         while True:
-            # What ran is complete, even where the job could not say so before it was killed.
-            try:
-                await asyncio.to_thread(project.synchronise, full=True)
-            except RowtuiError as error:
-                self.talk(f"not read: {error}")
-                await asyncio.sleep(RECONCILED)
-                continue
-            for notice in project.take_notices():
-                self.talk(notice)
-            row = project.status_row(project.workflow.actions[0])
-            if row.completed.bit_count() == self.outcome.jobs:
+            over = False
+            with self.contained("not sent"):
+                over = await self.send_portion(project)
+                self.refusal = ""
+            if over:
                 return
-            if not row.eligible:
-                await asyncio.sleep(RECONCILED)
-                continue
-            project.packing = PACKED if self.packs_now() else False
-            plan = plan_submission(
-                project, project.workflow.actions, limit=self.chance.randint(*PORTION)
-            )
-            self.outcome.plans += 1
-            bundles = [job.bundle.token for job in plan.jobs if job.bundle is not None]
-            self.outcome.bundles += len(set(bundles))
-            self.outcome.packed += len(bundles)
-            for job in plan.jobs:
-                self.outcome.planned_again += job.directories[0] in self.names
-                self.names.update(job.directories)
-            try:
-                async for step in project.jobs.submit(plan):
-                    if step.error:
-                        self.talk(step.error)
-            except RowtuiError as error:
-                self.talk(f"not sent: {error}")
+            removed = self.chaos is not None and self.chaos.journal_removed
+            if not self.refusal:
+                self.worked_at = time.monotonic()
+            if removed and time.monotonic() - self.worked_at > STOPPED:
+                self.outcome.stopped = self.refusal
+                return
             await asyncio.sleep(self.chance.uniform(*RESTED))
+
+    async def send_portion(self, project: Project) -> bool:
+        """Submit some of what can be submitted; True if everything is complete."""
+        before = self.completed
+        await asyncio.to_thread(project.synchronise)
+        self.look(project, before)
+        for notice in project.take_notices():
+            self.talk(notice)
+        row = project.status_row(project.workflow.actions[0])
+        if row.completed.bit_count() == self.outcome.jobs:
+            return True
+        if not row.eligible:
+            return False
+        project.packing = PACKED if self.packs_now() else False
+        plan = plan_submission(
+            project, project.workflow.actions, limit=self.chance.randint(*PORTION)
+        )
+        self.outcome.plans += 1
+        bundles = [job.bundle.token for job in plan.jobs if job.bundle is not None]
+        self.outcome.bundles += len(set(bundles))
+        self.outcome.packed += len(bundles)
+        for job in plan.jobs:
+            self.outcome.planned_again += job.directories[0] in self.names
+            self.names.update(job.directories)
+        async for step in project.jobs.submit(plan):
+            if step.error:
+                self.talk(step.error)
+        return False
 
     def packs_now(self) -> bool:
         """Whether the next plan is packed: of one in ten each job goes alone."""
@@ -353,10 +198,12 @@ class Seed:
     async def look_after(self) -> None:
         """Ask what became of the jobs, and enter it."""
         while True:
-            try:
+            with self.contained("not asked"):
                 await self.ask()
-            except RowtuiError as error:  # records were lost while they were used
-                self.talk(f"not asked: {error}")
+                before = self.completed
+                await asyncio.to_thread(self.watcher.synchronise)
+                self.watcher.jobs._use_latest()  # not what could not be saved
+                self.look(self.watcher, before)
             await asyncio.sleep(RECONCILED)
 
     async def administer(self) -> None:
@@ -365,10 +212,15 @@ class Seed:
             await asyncio.sleep(ADMINISTERED)
             for node in await asyncio.to_thread(self.here.mend):
                 self.talk(f"{node} was drained")
-            stored = self.watcher.store.load().stored
-            if stored is not None and stored.row.jobs_unread and not await self.is_busy():
-                self.talk("a person deletes the damaged record of jobs")
-                clean_row_files(self.folder, directories=False, submitted=True, completed=False)
+            with self.contained("not administered"):
+                stored = self.watcher.store.load().stored
+                if stored is not None and stored.row.jobs_unread and not await self.is_busy():
+                    self.talk("a person deletes the damaged record of jobs")
+                    self.outcome.by_hand += 1
+                    with contextlib.suppress(OSError):  # no disk now: the next time
+                        clean_row_files(
+                            self.folder, directories=False, submitted=True, completed=False
+                        )
 
     async def is_busy(self) -> bool:
         """Whether any job is in the queue, or that cannot be asked."""
@@ -390,13 +242,13 @@ class Seed:
         while time.monotonic() < end:
             await self.ask()
             outcome.left = self.left_over()
-            if not outcome.left:
+            if not outcome.left or outcome.stopped:
                 break
             await asyncio.sleep(RECONCILED)
         for name, runs in runs_of(self.folder).items():
             if not runs:
                 outcome.lost.append(name)
-            elif len(runs) > 1:
+            elif len(runs) > 1 and not (outcome.preempt and len(set(runs)) == 1):
                 outcome.twice.append(f"{name}: {', '.join(runs)}")
             else:
                 outcome.once += 1
@@ -421,13 +273,19 @@ class Seed:
         return left
 
 
+def seed_name(outcome: Outcome) -> str:
+    """The name of the folder of a seed's project."""
+    return f"seed-{outcome.seed}"
+
+
 def endure(here: Projects, outcome: Outcome, *, faults: int, talk: Callable[[str], None]) -> None:
     """One seed, from its first fault to the count of its runs."""
     began = time.monotonic()
     seed = Seed(here, outcome, talk)
 
     async def all_of_it() -> None:
-        with Chaos(here, seed.folder, outcome, faults) as chaos, Counting() as counting:
+        chaos = Chaos(here, seed.folder, outcome, faults, seed.known, talk)
+        with chaos as seed.chaos, Counting() as counting:
             await seed.run()
             outcome.faults = dict(chaos.happened)
             outcome.sent_again = counting.again
@@ -438,25 +296,25 @@ def endure(here: Projects, outcome: Outcome, *, faults: int, talk: Callable[[str
 
 
 HEAD = (
-    "| seed | faults | cut | deaf | frozen | both | killed | files lost | Row's damaged "
-    "| usage damaged | clock set | contradicted | arrays | once | lost | twice | left "
-    "| sent again | planned again | seconds |\n" + "|--:" * 20 + "|"
+    "| seed | faults | arrays | once | lost | twice | forgotten | left | errors | by hand "
+    "| stopped | sent again | planned again | seconds |\n" + "|--:" * 14 + "|"
 )
 
 
 def line(outcome: Outcome) -> str:
     """One row of the table."""
-    kinds = ("cut", "deafen", "freeze", "both", "crash")
-    kinds += ("lose", "damage_rows", "damage_usage", "set_clock", "contradict")
     figures: Sequence[object] = (
         outcome.seed,
-        sum(outcome.faults.values()),
-        *(outcome.faults.get(kind, 0) for kind in kinds),
+        ", ".join(f"{kind} {count}" for kind, count in sorted(outcome.faults.items()) if count),
         f"{outcome.packed} in {outcome.bundles}" if outcome.packs else "yes" * outcome.arrays,
         outcome.once,
         len(outcome.lost),
         len(outcome.twice),
+        len(outcome.forgotten),
         len(outcome.left),
+        len(outcome.errors),
+        outcome.by_hand,
+        "yes" * bool(outcome.stopped),
         outcome.sent_again,
         outcome.planned_again,
         f"{outcome.seconds:.0f}",
@@ -472,18 +330,26 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--crashes", action="store_true", help="kill the controller, too")
     parser.add_argument("--bundles", action="store_true", help="most plans are packed")
-    parser.add_argument("--cluster", choices=CLUSTERS, default="slurm")
+    parser.add_argument("--cluster", choices=("slurm", "local", "grid_engine"), default="slurm")
     parser.add_argument(
         "--damage",
         action="store_true",
         help="delete rowtui's files, damage Row's, set the clock, contradict (slurm)",
     )
+    parser.add_argument("--disk", action="store_true", help="full or read-only (as root)")
+    parser.add_argument("--journal", action="store_true", help="remove it once")
+    parser.add_argument("--preempt", action="store_true", help="preempt jobs (slurm)")
+    parser.add_argument("--everything", action="store_true", help="all of these faults")
     parser.add_argument("--submitters", type=int, default=1, help="at the same time")
     parser.add_argument("--both", action="store_true", help="all seeds without crashes, then with")
     parser.add_argument("--json", type=Path, help="a file for the figures")
     parser.add_argument("--save", help="the name of a file in bench/results")
     parser.add_argument("--verbose", action="store_true", help="print what is said meanwhile")
     given = parser.parse_args()
+    if given.everything:
+        given.damage = given.disk = given.journal = given.preempt = given.crashes = True
+    if given.disk:
+        own_namespace()
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     outcomes: list[Outcome] = []
     lines: list[str] = []
@@ -498,6 +364,7 @@ def main() -> int:
             print(f"{time.monotonic() - began:8.2f} {text}", file=sys.stderr, flush=True)
 
     put(f"# {machine()}")
+    slurm = given.cluster == "slurm"
     for crashes in (False, True) if given.both else (given.crashes,):
         head = HEAD.replace("arrays", "packed") if given.bundles else HEAD
         put(f"\n### {'With' if crashes else 'Without'} crashes of the controller\n\n{head}")
@@ -510,13 +377,20 @@ def main() -> int:
                 packs=given.bundles,
                 cluster=given.cluster,
                 damage=given.damage,
+                disk=given.disk,
+                journal=given.journal,
+                preempt=("REQUEUE", "CANCEL")[seed % 2] * (given.preempt and slurm),
                 submitters=given.submitters,
             )
-            with CLUSTERS[given.cluster]() as here:
+            with projects(given.cluster, outcome.preempt) as here, contextlib.ExitStack() as disk:
+                if outcome.disk:
+                    disk.enter_context(small_disk(here.work / seed_name(outcome)))
                 endure(here, outcome, faults=max(1, FAULTS * given.jobs // 200), talk=talk)
             put(line(outcome))
-            for what in (*outcome.lost, *outcome.twice, *outcome.left):
-                print(f"  {what}", file=sys.stderr, flush=True)
+            notes = (*outcome.lost, *outcome.twice, *outcome.forgotten, *outcome.left)
+            for what in (*notes, *outcome.errors, outcome.stopped):
+                if what:
+                    print(f"  {what}", file=sys.stderr, flush=True)
             outcomes.append(outcome)
     jobs, once = sum(it.jobs for it in outcomes), sum(it.once for it in outcomes)
     lost, twice = (sum(len(names) for names in kind) for kind in (

@@ -62,11 +62,15 @@ poll = 1
 [[cluster.partition]]
 name = "all.q"
 """
-# What a run leaves behind is the product too: whatever ran is complete, and nothing else.
+URGENT = "urgent"  # the partition whose jobs preempt others
+# What a run leaves behind is the product too: whatever ran is complete, and nothing else. A link is
+# there in one step or not at all, and needs no room on a disk that is full.
 WORKFLOW = """\
 [[action]]
 name = "{action}"
-command = 'echo "$SLURM_JOB_ID$JOB_ID$ROWTUI_JOB_ID" >> workspace/{{directory}}/runs{after}'
+command = '''{before}id="$SLURM_JOB_ID$JOB_ID$ROWTUI_JOB_ID"
+ln -sT "$id" workspace/{{directory}}/runs ||
+ln -sT "$id" "workspace/{{directory}}/again.$RANDOM$RANDOM"{after}'''
 products = ["runs"]
 group.maximum_size = 1
 resources.walltime.per_submission = "00:01:00"
@@ -78,18 +82,31 @@ class RemoteProjects:
 
     def __init__(self, keeper: Keeper, cluster: SlurmCluster) -> None:
         self.cluster = cluster
+        self.name = NAME
+        self.work = cluster.work
         self.login = LoginNode(keeper, cluster, name=NAME)
 
     def make(
-        self, name: str, directories: int, *, arrays: bool = False, bundles: bool = False
+        self,
+        name: str,
+        directories: int,
+        *,
+        arrays: bool = False,
+        bundles: bool = False,
+        preempted: bool = False,
     ) -> Path:
-        """A new project; its folder. `bundles`: its jobs are packed, and take a little longer."""
-        folder = self.cluster.work / name
+        """A new project; its folder. `bundles`: its jobs are packed, and take a little longer.
+
+        `preempted`: jobs take a moment before they have any result.
+        """
+        folder = self.work / name
         for number in range(directories):
             (folder / "workspace" / f"d{number:05}").mkdir(parents=True)
         # Of a bundle some are to have ended, some to run and some to wait whatever happens to it.
-        after = "; sleep 0.5" if bundles else ""
-        (folder / "workflow.toml").write_text(WORKFLOW.format(action=ACTION, after=after))
+        after = " && sleep 0.5" if bundles else ""
+        before = "sleep 0.3\n" if preempted else ""
+        text = WORKFLOW.format(action=ACTION, before=before, after=after)
+        (folder / "workflow.toml").write_text(text)
         config = folder / "config" / "rowtui"
         config.mkdir(parents=True)
         text = CLUSTERS.format(
@@ -137,13 +154,20 @@ class ProjectsHere:
         self.work = keeper.folder / "work" if engine is None else engine.work
 
     def make(
-        self, name: str, directories: int, *, arrays: bool = False, bundles: bool = False
+        self,
+        name: str,
+        directories: int,
+        *,
+        arrays: bool = False,
+        bundles: bool = False,
+        preempted: bool = False,
     ) -> Path:
         """A new project; its folder."""
         folder = self.work / name
         for number in range(directories):
             (folder / "workspace" / f"d{number:05}").mkdir(parents=True)
-        (folder / "workflow.toml").write_text(WORKFLOW.format(action=ACTION, after="; sleep 0.1"))
+        text = WORKFLOW.format(action=ACTION, before="", after=" && sleep 0.1")
+        (folder / "workflow.toml").write_text(text)
         config = folder / "config" / "rowtui"
         config.mkdir(parents=True)
         if self.engine is not None:
@@ -210,10 +234,16 @@ def engine_projects() -> Iterator[ProjectsHere]:
 
 
 @contextmanager
-def remote_projects(**settings: object) -> Iterator[RemoteProjects]:
-    """A cluster of two nodes with 64 cores between them, while the block lasts."""
+def remote_projects(*, preempt: str = "", **settings: object) -> Iterator[RemoteProjects]:
+    """A cluster of two nodes with 64 cores between them, while the block lasts.
+
+    `preempt`: what Slurm does with jobs that jobs of the partition `URGENT` preempt.
+    """
     nodes = (Node("c1", 32, 64000), Node("c2", 32, 64000))
-    partitions = (f"PartitionName={PARTITION} Nodes=c[1-2] Default=YES DefaultTime=10",)
+    partitions = [f"PartitionName={PARTITION} Nodes=c[1-2] Default=YES DefaultTime=10"]
+    if preempt:
+        settings = {"PreemptType": "preempt/partition_prio", "PreemptMode": preempt} | settings
+        partitions.append(f"PartitionName={URGENT} Nodes=c[1-2] PriorityTier=9 PreemptMode=OFF")
     keeper = Keeper()
     try:
         munge = Munge(keeper)
@@ -231,9 +261,8 @@ def remote_projects(**settings: object) -> Iterator[RemoteProjects]:
 
 
 def runs_of(folder: Path) -> dict[str, list[str]]:
-    """The ids of the jobs that ran in each directory, a line for each run."""
-    found = {}
-    for directory in sorted((folder / "workspace").iterdir()):
-        runs = directory / "runs"
-        found[directory.name] = runs.read_text().splitlines() if runs.exists() else []
-    return found
+    """The ids of the jobs that ran in each directory, one for each run."""
+    return {
+        directory.name: [os.readlink(run) for run in sorted(directory.iterdir(), reverse=True)]
+        for directory in sorted((folder / "workspace").iterdir())
+    }
