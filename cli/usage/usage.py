@@ -92,14 +92,15 @@ def usage(args: argparse.Namespace, out: Output) -> int:
             continue
         lacking = True
         out.warn(f"job {visible(text)} does not run, or nothing is known of what it used")
+    known = project.usage.evidence(columns) if args.write or args.recommend else columns
     if args.write:
         from rowtui.cli.usage.right_size import write_recommended  # loads the mapper
 
-        code, written = write_recommended(args, project, columns, out)
+        code, written = write_recommended(args, project, known, out)
         if args.json:
             out.json(usage_json(args, columns, costs, shown._replace(written=written)))
         return code
-    sizes = sizes_of(project, columns, args.risk) if args.recommend else []
+    sizes = sizes_of(project, known, args.risk) if args.recommend else []
     if args.json:
         out.json(usage_json(args, columns, costs, shown._replace(sizes=sizes)))
     elif names:
@@ -111,7 +112,7 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         for number, lines in enumerate(texts):
             out.lines([""] * bool(number) + list(lines))
     elif args.recommend:
-        print_recommended(sizes, columns, out)
+        print_recommended(sizes, known, out)
     elif not len(columns):
         nothing = "No job was measured." if older else "No job has ended yet."
         out.print("No job matches." if len(everything) else nothing)

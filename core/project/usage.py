@@ -166,6 +166,13 @@ class ProjectUsage:
         await asyncio.to_thread(self._save, lacking)
         return await asyncio.to_thread(self.store.columns)
 
+    def evidence(self, columns: UsageColumns) -> UsageColumns:
+        """Return the jobs that show what future jobs need. Waits for the disk."""
+        from rowtui.core.usage.recommend import evidence  # not needed to record the ends of jobs
+
+        works = {it.token: (it.action, it.directories) for it in self.project.jobs.records()}
+        return evidence(columns, lambda token: works.get(token, token))
+
     def costs(self, columns: UsageColumns) -> JobCosts:
         """Return what these jobs cost, by the prices and energy factors of clusters.toml."""
         # Costs are not needed to record the ends of jobs.

@@ -16,13 +16,14 @@ of the variance of jobs that it was not fitted to, its slope is positive, and th
 jobs of 3 different sizes; 20 jobs for a number in values, because many numbers are tried there.
 
 Only jobs that ended well count, and those that were killed for the resource in question: a job that
-failed for another reason may have used little only because it ended early.
+failed for another reason may have used little only because it ended early. A killed job does not
+count if a later attempt at its work shows the need, which would count twice (`evidence`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -197,6 +198,24 @@ def _fitted(
 
 MEMORY, WALLTIME, CPUS = "memory", "walltime", "cpus"
 _KILLED = {MEMORY: JobOutcome.OUT_OF_MEMORY, WALLTIME: JobOutcome.TIME_LIMIT, CPUS: None}
+
+
+def evidence(columns: UsageColumns, work_of: Callable[[str], object]) -> UsageColumns:
+    """Return the jobs without the killed ones whose need a later attempt shows.
+
+    That attempt is on the same work, and ended well or was killed for the same reason. `work_of`:
+    the work of a job, by its token.
+    """
+    import numpy as np
+
+    keep = np.ones(len(columns), bool)
+    later: dict[object, set[JobOutcome]] = {}  # how attempts ended, by work
+    for at, job in reversed(list(enumerate(columns.jobs()))):
+        outcomes, its = later.setdefault(work_of(job.token), set()), job.end.outcome
+        explained = not outcomes.isdisjoint((JobOutcome.COMPLETED, its))
+        keep[at] = its not in _KILLED.values() or not explained
+        outcomes.add(its)
+    return columns.chosen(keep)
 
 
 class ActionSize(NamedTuple):

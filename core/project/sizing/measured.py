@@ -57,7 +57,7 @@ class MeasuredNeeds:
         stamp = store.stamp()
         if self._columns is None or stamp != self._stamp:
             try:
-                self._columns = store.columns()
+                self._columns = self._project.usage.evidence(store.columns())
             except RowtuiError:  # `rowtui usage` reports the reason
                 return MeasuredNeed()
             self._stamp = stamp

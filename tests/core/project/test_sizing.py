@@ -21,6 +21,7 @@ from rowtui.core.project.sizing.write_sizes import edit_for_sizes
 from rowtui.core.project.views.views import EditRequest
 from rowtui.core.project.workflow_edit import edit_back, last_written
 from rowtui.core.runs.limits.run_times import RunTimeSource, measured_times
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 
@@ -151,6 +152,33 @@ def test_a_what_if_asks_what_measured_jobs_need_until_it_is_requested(root: Path
     project.reload_workflow_if_changed()
     [action] = project.workflow.named("relax")
     assert needs.of(action, 2) == MeasuredNeed(None, 20)
+
+
+def test_attempts_at_the_same_directories_are_one_work(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROWTUI_LOCAL_CORES", "8")
+    monkeypatch.setenv("ROWTUI_LOCAL_MEMORY_MB", "65536")
+    project = opened(root)
+    [action] = project.workflow.named("relax")
+    jobs = []
+    for reason in ("out of memory", ""):
+        plan = plan_submission(project, [action])
+        project.jobs._plans[plan.id] = plan
+        project.jobs.journal.append(
+            JournalEntry(job.token, plan.id, JobStep.PLANNED, 0.0) for job in plan.jobs
+        )
+        jobs += [(job.token, reason) for job in plan.jobs]
+    kind = UsageKind("relax", "local", "", "me", 1, 4, 0, 16_000, 36_000)
+    project.usage.store.append(
+        JobUsage(token, kind, at, 2, read_old_end(0, reason, at), 1.0, Used(1200.0), True)
+        for at, (token, reason) in enumerate([*jobs, ("unknown-1", "out of memory")])
+    )
+
+    counted = project.usage.evidence(project.usage.store.columns())
+
+    assert len(jobs) == 4
+    assert [job.job_id for job in counted.jobs()] == [2, 3, 4]
 
 
 def test_times_of_five_measured_jobs_are_used_for_estimates_and_costs(

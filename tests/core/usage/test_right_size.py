@@ -9,6 +9,7 @@ import pytest
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.recommend import evidence, right_sizes
 from rowtui.core.usage.right_size import right_sized
 from rowtui.core.usage.store import UsageColumns, UsageStore
 from rowtui.core.workflow.model import Processes, Resources, Walltime
@@ -115,3 +116,48 @@ def test_the_promised_share_of_jobs_exceeds_a_setting(tmp_path: Path, risk: floa
     # Amounts are rounded up by at most 5 %, so that fewer jobs than promised exceed them.
     assert np.mean(exceeded) <= np.mean(promised) + 3 * np.std(exceeded) / np.sqrt(40)
     assert np.mean(exceeded) >= 0.4 * np.mean(promised)
+
+
+def test_a_killed_attempt_counts_with_the_need_that_a_later_attempt_shows(tmp_path: Path) -> None:
+    # given: 2,000 works; the 5 % that need more than their limit are tried again with more
+    random = np.random.default_rng(4)
+    needs = random.lognormal(13, 0.5, 2001)[:-1].astype(int)
+    limit = int(np.quantile(needs, 0.95))
+    jobs = [
+        job(at, kib=min(need, limit), reason="out of memory" if need > limit else "")
+        for at, need in enumerate(map(int, needs))
+    ]
+    late = np.flatnonzero(needs > limit)
+    jobs += [job(10_000 + int(at), kib=int(needs[at])) for at in late]
+    columns = stored(tmp_path, jobs)
+
+    # when
+    counted = evidence(columns, lambda token: int(token.removeprefix("p-")) % 10_000)
+    [found] = [it.recommended for it in right_sizes(counted) if it.resource == "memory"]
+
+    # then: each work counts once, and the promise is that of its needs
+    assert (found.jobs, found.censored, len(counted)) == (2000, 0, 2000)
+    assert found.risk == pytest.approx(0.01, rel=0.01)
+    assert (random.lognormal(13, 0.5, 200_000) > found.amount).mean() == pytest.approx(
+        0.01, abs=0.005
+    )
+
+
+@pytest.mark.parametrize(
+    ("ends", "kept"),
+    [
+        (["out of memory", ""], [1]),
+        (["out of memory", "out of memory"], [1]),
+        (["out of memory", "time limit", ""], [2]),
+        (["out of memory", "time limit"], [0, 1]),
+        (["out of memory", "exit code 1"], [0, 1]),
+        (["", "out of memory"], [0, 1]),
+        (["exit code 1", ""], [0, 1]),
+    ],
+)
+def test_only_an_attempt_that_shows_the_need_stands_for_an_earlier_one(
+    tmp_path: Path, ends: list[str], kept: list[int]
+) -> None:
+    columns = stored(tmp_path, [job(at, kib=100, reason=end) for at, end in enumerate(ends)])
+    assert [it.job_id for it in evidence(columns, lambda _: "the same").jobs()] == kept
+    assert len(evidence(columns, lambda token: token)) == len(ends)
