@@ -168,13 +168,14 @@ def write_summary(
 ) -> None:
     """Store the conditions under which these records are valid, and texts made from them.
 
-    Nothing is stored while the listing is racy, or when the records were not saved.
+    Nothing is stored while the listing is racy, or completions are in doubt, or when the records
+    were not saved.
     """
     from rowtui.core.base.files import configuration_files
 
     directories = stored.directories
     count = len(directories)
-    if stored.racy or not directories.file:
+    if stored.racy or stored.doubtful or not directories.file:
         return
     looked_at = list(range(count) if count <= MOST_STAMPS else directories.bad)
     if stored.value_file is None or len(looked_at) > MOST_STAMPS:

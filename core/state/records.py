@@ -48,7 +48,7 @@ def forget(store: Store, *, directories: bool, submitted: bool, completed: bool)
             nothing = dict.fromkeys(state.completed, 0)
             state = state._replace(completed=nothing)
             row = row._replace(completed=nothing, completed_identity=None)
-            stored = stored._replace(aside={})
+            stored = stored._replace(aside={}, doubtful={})
         if directories:
             row = row._replace(directories_identity=None, directories="")
             stored = stored._replace(reread=True)
@@ -120,6 +120,7 @@ def moved(stored: Stored, directories: StoredDirectories, mapping: Remap) -> Sto
             ends=jobs(state.ends),
         ),
         aside=sets(stored.aside),
+        doubtful=sets(stored.doubtful),
         row=row,
     )
 

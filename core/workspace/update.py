@@ -15,7 +15,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.state.container import CorruptCacheError
 from rowtui.core.state.directories import Stamp
 from rowtui.core.state.merge import merge_directories
-from rowtui.core.state.model import State
+from rowtui.core.state.model import State, positions
 from rowtui.core.state.records import (
     moved,
     with_actions,
@@ -239,6 +239,9 @@ class RecordsUpdate:
         changes = self._changes(stored)
         listing = changes.listing
         found, scans = self._scanned(stored, changes, known_actions)
+        if stored.doubtful:
+            scans += self._doubtful(stored)
+            stored = stored._replace(doubtful={})
         stored, scans = self._merged(stored, changes.vanished, found, scans)
         if listing and (stored.workspace_mtime_ns, stored.racy) != (
             listing.mtime_ns,
@@ -295,6 +298,16 @@ class RecordsUpdate:
                 reading = self._read(ReadRequest(there, None, actions))
                 scans.append((there, reading, replacing, None))
         return found, scans
+
+    def _doubtful(self, stored: Stored) -> list[_Scan]:
+        """Look for the products of completions that are in doubt."""
+        scans: list[_Scan] = []
+        for action, members in stored.doubtful.items():
+            names = [stored.directories.table[at] for at in positions(members)]
+            if names and action in self._products:
+                reading = self._read(ReadRequest(names, None, (action,)))
+                scans.append((names, reading, True, None))
+        return scans
 
     def _merged(
         self, stored: Stored, vanished: list[bytes], found: Gathered, scans: list[_Scan]

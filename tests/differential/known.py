@@ -398,20 +398,16 @@ def _first_look(difference: Difference, context: Context) -> bool:
 
 @rule(
     "cleaned-by-row",
-    "Completions that rowtui's `scan` found, and that Row's files do not have yet, outlive Row's "
-    "`clean --completed`.",
+    "Completions whose products exist outlive Row's `clean --completed`.",
     ends=True,
 )
 def _cleaned_by_row(difference: Difference, context: Context) -> bool:
     if not context.case.turns or difference.kind not in ("record completed", "stdout", "effects"):
         return False
-    scanned = False
-    for step in context.past:
-        if isinstance(step, Command) and step.argv[0] == "scan":
-            scanned = scanned or step.turn
-        if scanned and isinstance(step, Command) and step.argv[0] == "clean" and not step.turn:
-            return True
-    return False
+    return any(
+        isinstance(step, Command) and step.argv[0] == "clean" and not step.turn
+        for step in context.past
+    )
 
 
 @rule(

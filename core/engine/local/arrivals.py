@@ -104,6 +104,7 @@ class Arrivals:
             _is_same(base.state, known)
             and not base.racy
             and not base.reread
+            and not base.doubtful
             and len(directories) > STAMPS_UP_TO
             and not directories.bad_set
             and base.value_file == workflow.value_file

@@ -27,7 +27,7 @@ from rowtui.core.state.row.postcard import (
     encode_names,
     encode_submitted,
 )
-from rowtui.core.state.row.row_files import TRAILER, Paths, import_row_files
+from rowtui.core.state.row.row_files import TRAILER, DamagedFile, Paths, import_row_files
 from rowtui.core.state.row.staging import discard_staged, list_staged
 from rowtui.core.state.store.store import Store, not_saved
 from rowtui.core.state.store.stored import (
@@ -35,6 +35,7 @@ from rowtui.core.state.store.stored import (
     RowFiles,
     Stored,
     exported_jobs,
+    identity_by,
     identity_of,
 )
 
@@ -201,9 +202,12 @@ def with_written(stored: Stored, written: WrittenRowFiles, what: Due) -> Stored:
     If the directories changed in between, the sets in `written` refer to other positions; the files
     then look changed, their trailer shows that rowtui wrote them, and they are read again.
     """
+    row, new = stored.row, written.row
+    if new.aside.items() - row.aside.items():
+        row = row._replace(aside=row.aside | new.aside)
+        stored = stored._replace(row=row)
     if stored.directories.file != written.directories:
         return stored
-    row, new = stored.row, written.row
     if what.completed or what.submitted:
         row = row._replace(names_gone=False)
     if what.completed:
@@ -227,22 +231,41 @@ def clean_row_files(root: Path, *, directories: bool, submitted: bool, completed
             except FileNotFoundError:
                 pass
             except OSError:  # a folder at this path
-                set_aside(path)
+                set_aside(DamagedFile(path, identity_by(os.stat(path))))
 
 
-def set_aside(path: Path) -> None:
-    """Rename a damaged file, or a folder at its path, so that a new one can be written.
+MOST_ASIDE = 10  # damaged files of one name that are kept
 
+
+def set_aside(file: DamagedFile) -> str | None:
+    """Keep a damaged file under a second name, where late writes of Row are found.
+
+    Returns that name ("": not kept), or None if the path has another file by now. A file stays at
+    its path until a new one replaces it, so that no other process finds none; a folder is renamed.
     Raises: OSError.
     """
-    for number in range(100):
+    path, seen = file
+    kept = ""
+    for number in range(MOST_ASIDE):
         aside = path.with_name(f"{path.name}.damaged{number or ''}")
-        # A rename replaces an existing file by a file, and an empty folder by a folder.
-        if os.path.lexists(aside) and (number < 99 and (path.is_dir() or aside.is_dir())):
-            continue
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(path, aside)
-        return
+        if os.path.lexists(aside):
+            if identity_of(aside) != seen:
+                continue
+        elif path.is_dir():
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                os.rename(f"{path}/", aside)  # with the slash, a file is never renamed
+                return aside.name
+            return None
+        else:
+            try:
+                os.link(path, aside)
+            except (FileExistsError, FileNotFoundError):
+                return None  # so that the file is looked at again
+            except OSError:  # a file system without hard links
+                write_synced(aside, path.read_bytes())
+        kept = aside.name
+        break
+    return kept if identity_of(path) == seen else None
 
 
 def _replace(path: Path, data: bytes) -> Identity:
@@ -291,9 +314,16 @@ def export_row_files(store: Store) -> ExportedRecords:
             if imported.stored is not stored:
                 store.publish(view, imported.stored)
                 continue
-            for path in imported.damaged:
-                set_aside(path)
-            what = due(stored)
+            if imported.busy:
+                return ExportedRecords(stored, tuple(dict.fromkeys(notices)))
+            kept = {set_aside(file): file for file in imported.damaged}
+            if None in kept:
+                continue  # another process has replaced the file
+            aside = {name: file.identity for name, file in kept.items() if name}
+            stored = stored._replace(row=stored.row._replace(aside=stored.row.aside | aside))
+            bad = {file.path for file in imported.damaged}
+            late = zip(due(stored), Paths.of(store.root), strict=True)
+            what = Due(*(is_due or path in bad for is_due, path in late))
             if not any(what):
                 break
             stored = _write(store, stored, what)

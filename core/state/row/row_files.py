@@ -31,9 +31,10 @@ from rowtui.core.state.store.stored import (
     identity_of,
 )
 
-# Row writes its files in place: a file that cannot be parsed is read again until this time has
-# passed.
+# Row writes its files in place: a file that cannot be parsed is read again until it has not changed
+# for this time, or has changed for the longest time.
 SETTLED_SECONDS = 0.5
+LONGEST_SECONDS = 5.0
 PAUSE_SECONDS = 0.05
 SET_ASIDE = "{} is set aside and replaced by a new file"
 JOBS_UNREAD = (
@@ -65,12 +66,23 @@ class Paths(NamedTuple):
         )
 
 
+class DamagedFile(NamedTuple):
+    """A file that cannot be parsed, and the version of it that was read."""
+
+    path: Path
+    identity: Identity
+
+
 class Imported(NamedTuple):
-    """The records with Row's changes. `damaged`: files to set aside before writing."""
+    """The records with Row's changes.
+
+    `damaged`: files to set aside before writing; `busy`: a file is being written right now.
+    """
 
     stored: Stored
     notices: tuple[str, ...] = ()
-    damaged: tuple[Path, ...] = ()
+    damaged: tuple[DamagedFile, ...] = ()
+    busy: bool = False
 
 
 def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Imported:
@@ -82,8 +94,10 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
     """
     paths = Paths.of(root)
     notices: list[str] = []
-    damaged: list[Path] = []
+    damaged: list[DamagedFile] = []
     before = stored
+    for file, seen in stored.row.aside.items():
+        stored = _with_late_write(stored, paths.completed.with_name(file), seen)
     row = stored.row
     read = _Reading(paths.completed, decode_completed, row.completed_identity, stored, again)
     if read.news:
@@ -116,8 +130,10 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
             row=stored.row._replace(directories_identity=identity),
             reread=stored.reread or (cleaned and not read_values.damaged),
         )
-    notices += [SET_ASIDE.format(visible(str(path))) for path in damaged]
-    return Imported(stored if stored != before else before, tuple(notices), tuple(damaged))
+    notices += [SET_ASIDE.format(visible(str(file.path))) for file in damaged]
+    busy = read.is_busy or read_jobs.is_busy
+    after = stored if stored != before else before
+    return Imported(after, tuple(notices), tuple(damaged), busy)
 
 
 class _Reading:
@@ -138,8 +154,9 @@ class _Reading:
         self.records: dict[str, Any] | None = {}
         self.ours = False
         self.is_newer = False  # rowtui's records were newer when the file was written
+        self.is_busy = False  # the file changes all the time
         self.notices: list[str] = []
-        self.damaged: list[Path] = []
+        self.damaged: list[DamagedFile] = []
         self.news = self.identity != known or (again and self.identity is not None)
         if not self.news or self.identity is None:
             return
@@ -151,10 +168,15 @@ class _Reading:
         except PermissionError as error:
             self._leave(f"{visible(str(path))} cannot be read: {error.strerror}")
             return
+        except _BusyError as error:
+            self.is_busy = True
+            self._leave(f"{visible(str(path))} cannot be read yet: {error}")
+            return
         except (PostcardError, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             self.records = None
-            self.damaged.append(path)
+            seen = error.identity if isinstance(error, _UnreadableError) else self.identity
+            self.damaged.append(DamagedFile(path, seen))
             self.notices.append(f"{visible(str(path))} is damaged ({why})")
             return
         if len(data) >= TRAILER.size:
@@ -168,26 +190,42 @@ class _Reading:
         self.notices.append(notice)
 
 
+class _BusyError(Exception):
+    """A file changes for so long that it cannot be read."""
+
+
+class _UnreadableError(PostcardError):
+    """A file cannot be parsed. `identity`: the version that was read."""
+
+    def __init__(self, message: str, identity: Identity) -> None:
+        super().__init__(message)
+        self.identity = identity
+
+
 def _read_settled(
     path: Path, decode: Callable[[bytes], dict[str, Any]]
 ) -> tuple[bytes, Identity, dict[str, Any]]:
     """Return the content of a file that did not change during the read (Row writes in place).
 
-    Raises: OSError; PostcardError if the file cannot be parsed for `SETTLED_SECONDS`.
+    Raises: OSError; _UnreadableError if the file cannot be parsed and has not changed for
+    `SETTLED_SECONDS`; _BusyError if it still changes after `LONGEST_SECONDS`.
     """
-    deadline = time.monotonic() + SETTLED_SECONDS
+    begun = changed = time.monotonic()
+    last = identity_of(path)
     while True:
         before = identity_of(path)
         data = path.read_bytes()
-        is_over = time.monotonic() >= deadline
-        try:
-            if before is not None and before == identity_of(path) and len(data) == before.size:
+        now = time.monotonic()
+        if before is not None and before == identity_of(path) and len(data) == before.size:
+            try:
                 return data, before, decode(data)
-            if is_over:
-                raise PostcardError("it changes while it is read")
-        except PostcardError:
-            if is_over:
-                raise
+            except PostcardError as error:
+                if before == last and now - changed >= SETTLED_SECONDS:
+                    raise _UnreadableError(str(error), before) from None
+        if before != last:
+            last, changed = before, now
+        if now - begun >= LONGEST_SECONDS:
+            raise _BusyError("it changes all the time")
         time.sleep(PAUSE_SECONDS)
 
 
@@ -207,24 +245,75 @@ def _check_values(data: bytes) -> dict[str, Any]:
 
 
 def _with_completed(stored: Stored, read: _Reading) -> Stored:
-    """Return records after the three-way merge of completions."""
+    """Return records after the three-way merge of completions.
+
+    A completion that the file lacks is only in doubt: the file may have been deleted, or Row may
+    have read it before rowtui added to it. The products decide. A file of rowtui's that rowtui did
+    not put there is older than the records, or was restored from a backup: it only adds.
+    """
     if read.records is None:
         row = stored.row._replace(completed_identity=None) if read.damaged else stored.row
         return stored._replace(row=row)
+    before = stored.row
     table = stored.directories.table
     theirs = {action: table.find(names)[0] for action, names in read.records.items()}
-    row = stored.row._replace(completed_identity=read.identity, completed=theirs)
+    stored = stored._replace(
+        row=before._replace(completed_identity=read.identity, completed=theirs)
+    )
     if read.ours:
-        return stored._replace(row=row)
-    completed = {}
+        return stored if read.identity == before.completed_identity else _with_more(stored, theirs)
+    completed, doubtful = {}, dict(stored.doubtful)
     for action, ours in stored.state.completed.items():
-        base = 0 if stored.reread else stored.row.completed.get(action, 0)
-        completed[action] = (theirs.get(action, 0) | (ours & ~base)) & ~(base & ~ours)
+        base = 0 if stored.reread else before.completed.get(action, 0)
+        new = theirs.get(action, 0)
+        completed[action] = ours | (new & ~base)
+        if gone := ours & base & ~new:
+            if stored.products.get(action):
+                doubtful[action] = doubtful.get(action, 0) | gone
+            else:  # no product can decide
+                completed[action] &= ~gone
     aside = dict(stored.aside)
     for action, members in theirs.items():
         if action not in completed and members:
             aside[action] = aside.get(action, 0) | members
-    return stored._replace(state=stored.state._replace(completed=completed), aside=aside, row=row)
+    state = stored.state._replace(completed=completed)
+    return stored._replace(state=state, aside=aside, doubtful=doubtful)
+
+
+def _with_more(stored: Stored, theirs: Mapping[str, int]) -> Stored:
+    """Return records with more completions, which are in doubt until the products were seen."""
+    completed, doubtful = dict(stored.state.completed), dict(stored.doubtful)
+    for action, ours in stored.state.completed.items():
+        if more := theirs.get(action, 0) & ~ours:
+            completed[action] = ours | more
+            doubtful[action] = doubtful.get(action, 0) | more
+    state = stored.state._replace(completed=completed)
+    return stored._replace(state=state, doubtful=doubtful)
+
+
+def _with_late_write(stored: Stored, path: Path, seen: Identity) -> Stored:
+    """Return records with what Row wrote to a damaged file after it was set aside."""
+    now = identity_of(path)
+    if now == seen:
+        return stored
+    table, state = stored.directories.table, stored.state
+    try:
+        data = b"" if now is None else path.read_bytes()
+        if path.name.startswith("submitted"):
+            submitted = {action: dict(jobs) for action, jobs in state.submitted.items()}
+            for action, jobs in (decode_submitted(data) if data else {}).items():
+                found = zip(table.positions(list(jobs)), jobs.values(), strict=True)
+                new = {at: Submitted(*job) for at, job in found if at is not None}
+                submitted[action] = {**new, **submitted.get(action, {})}
+            state = state._replace(submitted=without_empty(submitted))
+            stored = stored._replace(state=state)
+        elif data:
+            theirs = decode_completed(data).items()
+            stored = _with_more(stored, {it: table.find(names)[0] for it, names in theirs})
+    except (PostcardError, OSError):
+        return stored  # Row still writes to it
+    aside = {file: it for file, it in stored.row.aside.items() if file != path.name}
+    return stored._replace(row=stored.row._replace(aside=aside))
 
 
 def _with_submitted(stored: Stored, read: _Reading) -> Stored:

@@ -64,6 +64,7 @@ def pack_stored(stored: Stored, generation: int, known: PackedSets | None = None
         "products": stored.products,
         "completed": sets.add_all(state.completed),
         "aside": sets.add_all(stored.aside),
+        "doubtful": sets.add_all(stored.doubtful),
         "consumed": stored.consumed,
         "retired": stored.retired,
         "row": {
@@ -74,6 +75,7 @@ def pack_stored(stored: Stored, generation: int, known: PackedSets | None = None
             "submitted_due": row.submitted_due,
             "names_gone": row.names_gone,
             "jobs_unread": row.jobs_unread,
+            "aside": row.aside,
             "completed": sets.add_all(row.completed),
         },
         "workflow_identity": stored.workflow_identity,

@@ -53,6 +53,8 @@ class RowFiles(NamedTuple):
     directories.json was last written. `names_gone`: the files name directories that vanished since;
     if such a directory is created again, Row would use its old records. `jobs_unread`:
     submitted.postcard could not be read when these records began, so that its jobs are unknown.
+    `aside`: damaged files that were set aside, as they were then; Row may still have written to
+    them.
     """
 
     completed_identity: Identity | None = None
@@ -64,18 +66,20 @@ class RowFiles(NamedTuple):
     directories: str = ""
     names_gone: bool = False
     jobs_unread: bool = False
+    aside: dict[str, Identity] = {}
 
 
 class Stored(NamedTuple):
     """A `State` and its bookkeeping. Its directories are always `StoredDirectories`.
 
     `products`, `value_file`: the settings with which the records were made. `aside`: completed
-    records of actions that are no longer in workflow.toml. `consumed`: staged files whose
-    completions are in `state`, and `retired`: cache files that are no longer needed, each with the
-    (generation, epoch seconds) since when. `reread`: everything must be read again. `lineage` is a
-    random value from the beginning of a store, which distinguishes its generations from those of
-    another store. `uncertain`: records were lost, so that the queue must be searched for jobs of
-    this project before a job is sent.
+    records of actions that are no longer in workflow.toml. `doubtful`: completions for which Row's
+    files are weak evidence; the next synchronisation looks for the products. `consumed`: staged
+    files whose completions are in `state`, and `retired`: cache files that are no longer needed,
+    each with the (generation, epoch seconds) since when. `reread`: everything must be read again.
+    `lineage` is a random value from the beginning of a store, which distinguishes its generations
+    from those of another store. `uncertain`: records were lost, so that the queue must be searched
+    for jobs of this project before a job is sent.
     """
 
     state: State
@@ -85,6 +89,7 @@ class Stored(NamedTuple):
     value_file: str | None = None
     products: Mapping[str, tuple[str, ...]] = {}
     aside: Mapping[str, DirectorySet] = {}
+    doubtful: Mapping[str, DirectorySet] = {}
     consumed: Mapping[str, tuple[int, int]] = {}
     retired: Mapping[str, tuple[int, int]] = {}
     row: RowFiles = RowFiles()
@@ -228,6 +233,7 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
         value_file=meta["value_file"],
         products={action: tuple(paths) for action, paths in meta["products"].items()},
         aside=sets.get_all(meta["aside"]),
+        doubtful=sets.get_all(meta.get("doubtful", {})),
         consumed={file: (since[0], since[1]) for file, since in meta["consumed"].items()},
         retired={file: (since[0], since[1]) for file, since in meta["retired"].items()},
         row=RowFiles(
@@ -246,6 +252,7 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
             directories=row["directories"],
             names_gone=row.get("names_gone", False),
             jobs_unread=row.get("jobs_unread", False),
+            aside={file: Identity(*it) for file, it in row.get("aside", {}).items()},
         ),
         workflow=bytes(container.section("workflow")) if "workflow" in container else b"",
         workflow_identity=_identity(meta["workflow_identity"]),
