@@ -20,6 +20,7 @@ from rowtui.core.project.next_attempt import AmountChange
 from rowtui.core.project.project import Project
 from rowtui.core.project.retry import Again, RetryCause, plan_again
 from rowtui.core.state.model import LastOutcome
+from rowtui.core.submission.plan.json import named_plan
 from rowtui.core.workflow.model import Action
 
 _SHOWN = 10  # jobs that are listed before the question
@@ -46,7 +47,8 @@ def retry(args: argparse.Namespace, out: Output) -> int:
         why=f" ({_why(again.causes)})" if again.causes else "",
         before=_lines(again),
     )
-    code = send_if_confirmed(args, project, again.plan, out, words)
+    plan = again.plan if named is None or args.dry_run else named_plan(again.plan)
+    code = send_if_confirmed(args, project, plan, out, words)
     return code if again.plan.jobs or not named else 1
 
 

@@ -31,4 +31,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
 
     plan = planned(args, project, actions, among, out)
+    if among is not None and not args.dry_run:
+        from rowtui.core.submission.plan.json import named_plan
+
+        plan = named_plan(plan)
     return send_if_confirmed(args, project, plan, out, PlanMessages())

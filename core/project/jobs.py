@@ -169,7 +169,7 @@ class Jobs:
         tools = Tools(
             access=access,
             journal=self.journal,
-            reservations=StoredReservations(project.store),
+            reservations=StoredReservations(project.store, project.workflow),
             root=project.root,
             # The submission does not wait for clusters that need a login first.
             stop=lambda: any(project.connections.login_needed(name) for name in access),

@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
@@ -28,7 +27,7 @@ from rowtui.core.state.store.sweep import without_outlived
 from rowtui.core.submission.reconcile.conclude import Completion, not_looked
 from rowtui.core.submission.reconcile.ending import OverJob
 from rowtui.core.workflow.model import Workflow
-from rowtui.core.workspace.completion import can_exist
+from rowtui.core.workspace.completion import is_complete
 from rowtui.core.workspace.list import DirectoryListing, list_workspace
 from rowtui.core.workspace.read import WorkspaceReading, read_directories
 from rowtui.core.workspace.sync import synchronise
@@ -291,7 +290,7 @@ def look_at_ended(store: Store, workflow: Workflow, jobs: Sequence[OverJob]) -> 
             index
             for index in lacking
             if index in looked_at
-            and has_products(workflow.workspace / job.directories[index], wanted)
+            and is_complete(os.path.join(workflow.workspace, job.directories[index]), wanted)
         }
         new.setdefault(job.action, []).extend(names[index] for index in sorted(made))
         incomplete = tuple(index for index in lacking if index not in made)
@@ -305,8 +304,3 @@ def look_at_ended(store: Store, workflow: Workflow, jobs: Sequence[OverJob]) -> 
 
         store.commit(edit)
     return found
-
-
-def has_products(directory: Path, products: Sequence[str]) -> bool:
-    """Whether a directory has all of these products, by the rule of a scan."""
-    return all(can_exist(it) and os.path.lexists(directory / it) for it in products)

@@ -92,6 +92,9 @@ class LastOutcome(enum.Enum):
 MISSING_PRODUCTS = "it ended well, but products are missing"
 """The reason of a failure that does not count for an action without products."""
 
+# How the reasons of jobs begin that ended by themselves, or never began.
+_NOT_DIED = ("exit code ", MISSING_PRODUCTS, "it did not start", "not begun", "lost")
+
 
 class LastEnd(NamedTuple):
     """The end of the last job of an (action, directory). `reason`: text for the user."""
@@ -106,6 +109,11 @@ class LastEnd(NamedTuple):
     def failed(self) -> bool:
         """Whether the end counts as failed."""
         return self.outcome is LastOutcome.FAILED
+
+    @property
+    def died(self) -> bool:
+        """Whether the job may have been stopped here, so that its products may be half written."""
+        return self.outcome is not LastOutcome.NOT_REACHED and not self.reason.startswith(_NOT_DIED)
 
 
 class State(NamedTuple):

@@ -24,7 +24,7 @@ class Products:
         self._needs: list[tuple[int, int]] = []  # (bits of all products, bit of the action)
         bits: dict[str, int] = {}
         for position, wanted in enumerate(products.values()):
-            if not wanted or not all(map(can_exist, wanted)):
+            if not wanted or not all(map(_can_exist, wanted)):
                 continue
             need = 0
             for product in wanted:
@@ -79,5 +79,13 @@ class Products:
         return sets
 
 
-def can_exist(product: str) -> bool:
+def is_complete(folder: str, products: Sequence[str]) -> bool:
+    """Whether one directory has all products of an action; a stat for each product."""
+    return bool(products) and all(
+        _can_exist(product) and os.path.lexists(os.path.join(folder, product))
+        for product in products
+    )
+
+
+def _can_exist(product: str) -> bool:
     return bool(product) and not product.endswith(("/", "/.")) and "\0" not in product

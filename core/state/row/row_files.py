@@ -9,6 +9,7 @@ older file as a deletion. Source: docs/formats.md.
 
 from __future__ import annotations
 
+import errno
 import json
 import struct
 import time
@@ -161,24 +162,22 @@ class _Reading:
         if not self.news or self.identity is None:
             return
         try:
-            data, self.identity, self.records = _read_settled(path, decode)
+            read = _read_settled(path, decode)
         except FileNotFoundError:
             self.identity = None
             return
-        except PermissionError as error:
+        except (PermissionError, BlockingIOError) as error:
+            self.is_busy = isinstance(error, BlockingIOError)
             self._leave(f"{visible(str(path))} cannot be read: {error.strerror}")
             return
-        except _BusyError as error:
-            self.is_busy = True
-            self._leave(f"{visible(str(path))} cannot be read yet: {error}")
+        except OSError as error:
+            read = b"", self.identity, PostcardError(error.strerror or str(error))
+        data, self.identity, records = read
+        if isinstance(records, PostcardError):
+            self.damaged.append(DamagedFile(path, self.identity))
+            self._leave(f"{visible(str(path))} is damaged ({records})")
             return
-        except (PostcardError, OSError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
-            self.records = None
-            seen = error.identity if isinstance(error, _UnreadableError) else self.identity
-            self.damaged.append(DamagedFile(path, seen))
-            self.notices.append(f"{visible(str(path))} is damaged ({why})")
-            return
+        self.records = records
         if len(data) >= TRAILER.size:
             magic, lineage, generation = TRAILER.unpack_from(data, len(data) - TRAILER.size)
             same = magic == TRAILER_MAGIC and lineage.hex() == stored.lineage
@@ -190,25 +189,13 @@ class _Reading:
         self.notices.append(notice)
 
 
-class _BusyError(Exception):
-    """A file changes for so long that it cannot be read."""
-
-
-class _UnreadableError(PostcardError):
-    """A file cannot be parsed. `identity`: the version that was read."""
-
-    def __init__(self, message: str, identity: Identity) -> None:
-        super().__init__(message)
-        self.identity = identity
-
-
 def _read_settled(
     path: Path, decode: Callable[[bytes], dict[str, Any]]
-) -> tuple[bytes, Identity, dict[str, Any]]:
+) -> tuple[bytes, Identity, dict[str, Any] | PostcardError]:
     """Return the content of a file that did not change during the read (Row writes in place).
 
-    Raises: OSError; _UnreadableError if the file cannot be parsed and has not changed for
-    `SETTLED_SECONDS`; _BusyError if it still changes after `LONGEST_SECONDS`.
+    The records are an error if the file has not changed for `SETTLED_SECONDS` and cannot be parsed.
+    Raises: OSError; BlockingIOError if the file still changes after `LONGEST_SECONDS`.
     """
     begun = changed = time.monotonic()
     last = identity_of(path)
@@ -221,11 +208,11 @@ def _read_settled(
                 return data, before, decode(data)
             except PostcardError as error:
                 if before == last and now - changed >= SETTLED_SECONDS:
-                    raise _UnreadableError(str(error), before) from None
+                    return data, before, error
         if before != last:
             last, changed = before, now
         if now - begun >= LONGEST_SECONDS:
-            raise _BusyError("it changes all the time")
+            raise BlockingIOError(errno.EAGAIN, "it changes all the time")
         time.sleep(PAUSE_SECONDS)
 
 

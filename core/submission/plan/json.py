@@ -35,6 +35,13 @@ def plan_id(plan: Plan) -> str:
     return hashlib.sha256(_canonical(plan).encode("ascii")).hexdigest()
 
 
+def named_plan(plan: Plan) -> Plan:
+    """Return the plan for directories that the user named."""
+    jobs = tuple(dataclasses.replace(job, named=True) for job in plan.jobs)
+    plan = dataclasses.replace(plan, jobs=jobs)
+    return dataclasses.replace(plan, id=plan_id(plan))
+
+
 def plan_to_json(plan: Plan) -> str:
     """Return one line of canonical JSON: sorted keys, no spaces, ASCII."""
     return _canonical(plan, plan.id)
@@ -210,6 +217,7 @@ def _job_fields(job: PlannedJob) -> dict[str, Any]:
         **({"starts_steps": True} if job.starts_steps else {}),
         **({"node_type": job.node_type} if job.node_type else {}),
         **({"requires": job.requires} if job.requires else {}),
+        **({"named": True} if job.named else {}),
     }
 
 
@@ -296,6 +304,7 @@ def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
         starts_steps=bool(fields.get("starts_steps", False)),
         node_type=_text(fields.get("node_type", "")),
         requires=_texts(fields.get("requires", [])),
+        named=bool(fields.get("named", False)),
     )
 
 

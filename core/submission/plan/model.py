@@ -65,7 +65,8 @@ class PlannedJob:
     bundle stand together, and are sent as one scheduler job. `starts_steps`: the job's command
     starts processes through the scheduler itself (a launcher). `node_type`: the only node type that
     the job may be packed on, "" for any. `requires`: inputs from other directories, as paths in the
-    workspace.
+    workspace. `named`: the user named the directories, so that they are processed even if their
+    products exist.
     """
 
     token: str
@@ -93,6 +94,7 @@ class PlannedJob:
     starts_steps: bool = False
     node_type: str = ""
     requires: tuple[str, ...] = ()
+    named: bool = False
 
 
 class RefusedAt(enum.Enum):

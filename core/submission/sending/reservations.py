@@ -9,6 +9,7 @@ share one commit, because a commit writes all records of the project.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from rowtui.core.state.model import (
     State,
     Submitted,
     among,
+    bit_set,
     without_members,
 )
 from rowtui.core.state.records import with_news, without_mended
@@ -31,6 +33,8 @@ from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.core.submission.reconcile.open_jobs import OpenJobs, with_sent
+from rowtui.core.workflow.model import Workflow
+from rowtui.core.workspace.completion import is_complete
 
 T = TypeVar("T")
 
@@ -77,10 +81,11 @@ class Reservations(Protocol):
 
 
 class StoredReservations:
-    """Reservations in a project's store."""
+    """Reservations in a project's store. Without a workflow no products are looked for."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, workflow: Workflow | None = None) -> None:
         self._store = store
+        self._workflow = workflow
         self._open = OpenJobs(store.root)
 
     def tokens(self, cluster: str) -> set[str]:
@@ -102,10 +107,12 @@ class StoredReservations:
     def reserve(self, jobs: Sequence[PlannedJob]) -> dict[str, str]:
         """See `Reservations`. If records were lost, jobs in the journals count as well.
 
+        Directories that have their products are entered as complete, whatever the records say.
         Raises: RowtuiError if the submitted directories cannot be determined.
         """
         refused: dict[str, str] = {}
         own = [job.token for job in jobs]
+        made = self._made(jobs)
         is_behind = False
 
         def edit(stored: Stored) -> Stored:
@@ -121,6 +128,7 @@ class StoredReservations:
                 refused.update(dict.fromkeys(own, reason))
                 return stored
             mended = with_sent(known.state, self._open.lacking(known.state, own))
+            mended = with_made(mended, made)
             state, why = reserved(mended, jobs)
             refused.update(why)
             # News without a reservation are not committed: the next synchronisation reads them.
@@ -135,6 +143,22 @@ class StoredReservations:
             time.sleep(PAUSE)
             self._store.commit(edit)
         return refused
+
+    def _made(self, jobs: Sequence[PlannedJob]) -> dict[str, set[str]]:
+        """Return the directories that have the products of their action, by action.
+
+        Directories that the user named are left out: their products are to be made again.
+        """
+        made: dict[str, set[str]] = {}
+        if self._workflow is None:
+            return made
+        products = {it.name: it.products for it in reversed(self._workflow.actions)}
+        workspace = os.fspath(self._workflow.workspace)
+        for job in jobs:
+            for name in () if job.named else job.directories:
+                if is_complete(os.path.join(workspace, name), products.get(job.action, ())):
+                    made.setdefault(job.action, set()).add(name)
+        return made
 
     def record(self, ids: Mapping[str, int]) -> None:
         """See `Reservations`."""
@@ -190,6 +214,24 @@ def reserved(state: State, jobs: Iterable[PlannedJob]) -> tuple[State, dict[str,
     return (state._replace(submitted=_nonempty(submitted)) if changed else state), refused
 
 
+def with_made(state: State, made: Mapping[str, Collection[str]]) -> State:
+    """Return the state with directories complete whose products were seen.
+
+    The products of a job that may still run, or that died there, may be half written.
+    """
+    completed = dict(state.completed)
+    for action, names in made.items():
+        sent, ends = state.submitted.get(action, {}), state.ends.get(action, {})
+        where = (state.directories.position(name) for name in names)
+        whole = [
+            at
+            for at in where
+            if at is not None and at not in sent and not (at in ends and ends[at].died)
+        ]
+        completed[action] = completed.get(action, 0) | bit_set(whole)
+    return state if completed == state.completed else state._replace(completed=completed)
+
+
 def _positions(directories: Directories, asked: int) -> Callable[[str], int | None]:
     """Return a function from a name to its position, or None, by search or by a full list.
 
@@ -223,7 +265,10 @@ def _refusal(
         if at is None:
             return f"{visible(name)} is no longer in the workspace"
         if at in complete:
-            return f"{visible(name)} is complete already"
+            done, total = sum(at in complete for at in wanted), len(wanted)
+            some = f" ({done} of {total} directories)" if total > 1 else ""
+            rest = "; the next plan has the others" if done < total else ""
+            return f"{visible(name)} is complete already{some}{rest}"
         other = records.get(at)
         if other is not None and other.token != job.token:
             return f"{visible(name)} was submitted meanwhile ({_who(other)})"

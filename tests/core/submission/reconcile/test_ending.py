@@ -16,12 +16,18 @@ from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED
 from rowtui.core.submission.plan.model import NO_ID, JobRecord, JobStep, JournalEntry, called
 from rowtui.core.submission.plan.outcome import (
     CANCELLED,
+    LOST,
     NODE_FAILED,
+    NOT_BEGUN,
+    NOT_REACHED,
+    NOT_REPORTED,
     OUT_OF_MEMORY,
     PREEMPTED,
     TIME_LIMIT,
+    WITHOUT_A_WORD,
     JobOutcome,
     exit_words,
+    killed_by,
     read_end,
 )
 from rowtui.core.submission.reconcile.conclude import Completion, conclude
@@ -428,3 +434,29 @@ def test_a_job_without_an_id_is_never_job_0(token: str) -> None:
     assert end_detail(LastEnd("alpha", 0, token, "not sent")) == "not sent"
     assert called(record(JobStep.ENDED, token="t~2").label) == "job 7.2"
     assert end_detail(LastEnd("alpha", 7, "t~2", "exit code 2")) == "exit code 2 (job 7.2)"
+
+
+@pytest.mark.parametrize(
+    ("reason", "died"),
+    [
+        (TIME_LIMIT, True),
+        (OUT_OF_MEMORY, True),
+        (NODE_FAILED, True),
+        (CANCELLED, True),
+        (WITHOUT_A_WORD, True),
+        ("preempted", True),
+        (exit_words(137), True),
+        (killed_by("TERM"), True),
+        (exit_words(3), False),
+        (NOT_REPORTED, False),
+        (MISSING_PRODUCTS, False),
+        (LOST, False),
+        (f"{NOT_BEGUN}: {CANCELLED}", False),
+    ],
+)
+def test_a_job_that_was_stopped_may_have_left_half_written_products(
+    reason: str, died: bool
+) -> None:
+    assert LastEnd("c", 1, "t", reason).died is died
+    after = LastEnd("c", 1, "t", f"{NOT_REACHED}{reason}", LastOutcome.NOT_REACHED)
+    assert not after.died
