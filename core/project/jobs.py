@@ -203,10 +203,15 @@ class Jobs:
         stored = await asyncio.to_thread(lambda: store.load().stored)
         if stored is None:
             return
-        for name, there in access.items():
+        asked = dict(access)
+        if stored.uncertain:  # lost jobs may be on each cluster of the project
+            for name in self.project.submitted_clusters() - access.keys():
+                if (there := await self.project.connections.access(name)) is not None:
+                    asked[name] = there
+        for name, there in asked.items():
             sent = (job for jobs in stored.state.submitted.values() for job in jobs.values())
             ids = {job.job_id for job in sent if job.cluster == name and not job.token}
-            await refuse_unknown_jobs(there, self.journal, ids)
+            await refuse_unknown_jobs(there, self.journal, ids, lost=stored.uncertain)
         if not stored.uncertain:
             return
         lineage = stored.lineage

@@ -64,3 +64,22 @@ def test_submit_refuses_while_the_jobs_that_row_submitted_cannot_be_read(
     assert here("submit", "--yes").code == 0
     sent = sorted(found.parent.name for found in here.folder.glob("workspace/*/x"))
     assert sent == ["b", "c"]
+
+
+def test_without_rows_list_of_jobs_their_directories_are_not_sent_while_they_are_queued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = prepared(tmp_path, monkeypatch, capsys, WORKFLOW)
+    path = here.folder / ".row/submitted.postcard"
+    path.parent.mkdir()
+    path.write_bytes(encode_submitted({"one": {b"a": ("elsewhere", 7)}}))
+    here("show", "status")
+    path.unlink()
+
+    done = here("submit", "--yes")
+
+    assert done.code == 0
+    assert done.err.count("Row's list of jobs is gone; 1 job that was in it is still queued") == 1
+    sent = sorted(found.parent.name for found in here.folder.glob("workspace/*/x"))
+    assert sent == ["b", "c"]
+    assert "is gone" not in here("show", "status").err

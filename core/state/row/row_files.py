@@ -42,6 +42,7 @@ JOBS_UNREAD = (
     "nothing is submitted, since only this file lists the jobs that Row submitted: restore it, or, "
     "if no job of this project is queued, delete it with 'rowtui clean --submitted'"
 )
+JOBS_GONE = "Row's list of jobs is gone; {:,} {} still queued, as far as is known"
 # Only the ends of a larger directories.json are checked, because parsing it would take seconds.
 PARSED_BELOW = 8 << 20
 
@@ -110,6 +111,9 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
     if read_jobs.news or row.jobs_unread:
         stored = _with_submitted(stored, read_jobs)
         notices += read_jobs.notices
+        if read_jobs.identity is None and (count := _jobs_of_row(stored)):
+            words = "job that was in it is" if count == 1 else "jobs that were in it are"
+            notices.append(JOBS_GONE.format(count, words))
         if stored.row.jobs_unread:  # it may be the only record of these jobs: leave it
             notices += [JOBS_UNREAD]
         else:
@@ -307,7 +311,8 @@ def _with_submitted(stored: Stored, read: _Reading) -> Stored:
     """Return records after the three-way merge of jobs. Jobs of actions unknown to Row are kept.
 
     If the file is damaged, the records keep its last content that was read. Jobs that Row has added
-    since are found in the queue.
+    since are found in the queue. Without the file the records keep its jobs until their schedulers
+    no longer have them.
     """
     row = stored.row
     if read.records is None:
@@ -335,8 +340,7 @@ def _with_submitted(stored: Stored, read: _Reading) -> Stored:
         for at, job in base.items():
             if at in new or action not in state.completed or _key(ours.get(at)) != job:
                 continue
-            # Without the file Row has no jobs. The journal still has those with a token.
-            if read.identity is not None or not ours[at].token:
+            if read.identity is not None:
                 del ours[at]
         for at, (cluster, job_id) in new.items():
             if base.get(at) != (cluster, job_id) and _key(ours.get(at)) != (cluster, job_id):
@@ -344,6 +348,11 @@ def _with_submitted(stored: Stored, read: _Reading) -> Stored:
                 ends.get(action, {}).pop(at, None)
     state = state._replace(submitted=without_empty(submitted), ends=without_empty(ends))
     return stored._replace(state=state, row=row)
+
+
+def _jobs_of_row(stored: Stored) -> int:
+    jobs = (job for jobs in stored.state.submitted.values() for job in jobs.values())
+    return len({job for job in jobs if not job.token})
 
 
 def _key(job: Submitted | None) -> JobKey | None:

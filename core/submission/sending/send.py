@@ -66,11 +66,14 @@ def tokens_by_key(keys: Iterable[tuple[str, JobKey]]) -> dict[JobKey, list[str]]
     return found
 
 
-async def refuse_unknown_jobs(access: Access, journal: Journal, ids: Collection[int]) -> None:
+async def refuse_unknown_jobs(
+    access: Access, journal: Journal, ids: Collection[int], *, lost: bool = False
+) -> None:
     """Refuse active jobs of this project that are not on record, after a loss of records.
 
     `ids`: of the recorded jobs on this cluster. A held job never began and is removed from the
-    queue. Raises: RowtuiError if there are other jobs, or the cluster cannot be asked.
+    queue. `lost`: records certainly were lost, so that an answer without a job's folder proves
+    nothing. Raises: RowtuiError if there are other jobs, or the cluster cannot be asked.
     """
     scheduler = access.scheduler
     if scheduler.immediate:
@@ -91,6 +94,8 @@ async def refuse_unknown_jobs(access: Access, journal: Journal, ids: Collection[
     folders = await scheduler.folders(sorted({job.id for job in active})) if active else {}
     if folders is None:
         raise _not_asked(scheduler, "no answer")
+    if lost and not all(folders.get(job.id, "").startswith("/") for job in active):
+        raise _not_asked(scheduler, "its answer does not name the folders of all jobs")
     ours = [job for job in active if folders.get(job.id) == str(access.site.workdir)]
     held = [job.key for job in ours if job.token and job.state is JobState.HELD]
     if held:
@@ -126,7 +131,8 @@ def _not_asked(scheduler: Scheduler, why: str) -> SilentClusterError:
     return SilentClusterError(
         f"{visible(scheduler.cluster)} cannot be asked for jobs of this project: {visible(why)}",
         "nothing was sent, since records may be lost: before each plan the queue is searched for "
-        "jobs of this project; submit again when the cluster answers",
+        "jobs of this project; submit again when the cluster answers, or, if no job of this "
+        "project is queued there, after 'rowtui clean --submitted'",
     )
 
 

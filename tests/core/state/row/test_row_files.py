@@ -261,10 +261,23 @@ def test_jobs_that_row_dropped_are_dropped_and_our_reservations_stay(tmp_path: P
         "one": {1: Submitted("c", 6, "t"), 2: Submitted("c", 0, "u"), 3: Submitted("c", 8)}
     }
     assert decode_submitted(path.read_bytes()) == kept
-    path.unlink()  # row clean --submitted: the journal still knows the jobs with a token
-    stored = exported(tmp_path)
-    assert stored.state.submitted == {"one": {1: Submitted("c", 6, "t"), 2: Submitted("c", 0, "u")}}
-    assert decode_submitted(path.read_bytes()) == {"one": {b"dir1": ("c", 6)}}
+
+
+def test_without_its_file_the_jobs_of_row_stay_until_their_scheduler_has_ended_them(
+    tmp_path: Path,
+) -> None:
+    begun(tmp_path)
+    path = tmp_path / ".row" / "submitted.postcard"
+    kept = {"one": {b"dir1": ("c", 6), b"dir2": ("c", 6), b"dir3": ("c", 8)}}
+    path.write_bytes(encode_submitted(kept))
+    exported(tmp_path)
+    path.unlink()
+    result = export_row_files(Store(tmp_path))
+    assert result.notices == (
+        "Row's list of jobs is gone; 2 jobs that were in it are still queued, as far as is known",
+    )
+    assert decode_submitted(path.read_bytes()) == kept
+    assert exported(tmp_path).state.submitted["one"].keys() == {1, 2, 3}
 
 
 def test_names_that_are_not_utf8_stay_ours_whatever_row_does(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.fence import ABANDONED, abandon, read_fence
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import StoredReservations
-from rowtui.core.submission.sending.send import refuse_unknown_jobs
+from rowtui.core.submission.sending.send import SilentClusterError, refuse_unknown_jobs
 
 from tests.core.submission.conftest import RealProject
 from tests.core.submission.test_sent_again import Queue
@@ -130,6 +130,20 @@ async def test_after_a_loss_nothing_is_sent_while_unknown_jobs_are_queued(
     queue.jobs = {1: ("gone-0", JobState.HELD)}
     await refuse_unknown_jobs(one.access, one.journal, set())
     assert queue.jobs == {1: ("gone-0", JobState.CANCELLED)}
+
+
+@pytest.mark.parametrize("folder", ["", "(null)", "N/A"])
+async def test_after_a_loss_an_answer_without_folders_is_no_answer(
+    one: RealProject, queue: Queue, folder: str
+) -> None:
+    queue.folder = folder
+    queue.jobs = {1: ("gone-0", JobState.RUNNING)}
+    with pytest.raises(SilentClusterError, match="does not name the folders of all jobs") as error:
+        await refuse_unknown_jobs(one.access, one.journal, set(), lost=True)
+    assert "rowtui clean --submitted" in (error.value.hint or "")
+    await refuse_unknown_jobs(one.access, one.journal, set())  # no record was lost
+    queue.jobs = {}
+    await refuse_unknown_jobs(one.access, one.journal, set(), lost=True)
 
 
 async def test_jobs_that_a_journal_has_are_no_unknown_jobs(one: RealProject, queue: Queue) -> None:
