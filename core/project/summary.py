@@ -168,8 +168,7 @@ def write_summary(
 ) -> None:
     """Store the conditions under which these records are valid, and texts made from them.
 
-    Nothing is stored while the listing is racy, or completions are in doubt, or when the records
-    were not saved.
+    Nothing is stored while the listing is racy or completions are in doubt, or without a save.
     """
     from rowtui.core.base.files import configuration_files
 

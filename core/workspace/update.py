@@ -239,9 +239,8 @@ class RecordsUpdate:
         changes = self._changes(stored)
         listing = changes.listing
         found, scans = self._scanned(stored, changes, known_actions)
-        if stored.doubtful:
-            scans += self._doubtful(stored)
-            stored = stored._replace(doubtful={})
+        scans += self._doubtful(stored)
+        stored = stored._replace(doubtful={}) if stored.doubtful else stored
         stored, scans = self._merged(stored, changes.vanished, found, scans)
         if listing and (stored.workspace_mtime_ns, stored.racy) != (
             listing.mtime_ns,
@@ -302,11 +301,9 @@ class RecordsUpdate:
     def _doubtful(self, stored: Stored) -> list[_Scan]:
         """Look for the products of completions that are in doubt."""
         scans: list[_Scan] = []
-        for action, members in stored.doubtful.items():
-            names = [stored.directories.table[at] for at in positions(members)]
-            if names and action in self._products:
-                reading = self._read(ReadRequest(names, None, (action,)))
-                scans.append((names, reading, True, None))
+        for action in stored.doubtful.keys() & self._products.keys():
+            names = [stored.directories.table[at] for at in positions(stored.doubtful[action])]
+            scans.append((names, self._read(ReadRequest(names, None, (action,))), True, None))
         return scans
 
     def _merged(

@@ -14,6 +14,7 @@ import json
 import struct
 import time
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -111,7 +112,8 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
     if read_jobs.news or row.jobs_unread:
         stored = _with_submitted(stored, read_jobs)
         notices += read_jobs.notices
-        if read_jobs.identity is None and (count := _jobs_of_row(stored)):
+        jobs = chain.from_iterable(it.values() for it in stored.state.submitted.values())
+        if read_jobs.identity is None and (count := len({job for job in jobs if not job.token})):
             words = "job that was in it is" if count == 1 else "jobs that were in it are"
             notices.append(JOBS_GONE.format(count, words))
         if stored.row.jobs_unread:  # it may be the only record of these jobs: leave it
@@ -136,9 +138,8 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
             reread=stored.reread or (cleaned and not read_values.damaged),
         )
     notices += [SET_ASIDE.format(visible(str(file.path))) for file in damaged]
-    busy = read.is_busy or read_jobs.is_busy
-    after = stored if stored != before else before
-    return Imported(after, tuple(notices), tuple(damaged), busy)
+    stored = stored if stored != before else before
+    return Imported(stored, tuple(notices), tuple(damaged), read.is_busy or read_jobs.is_busy)
 
 
 class _Reading:
@@ -348,11 +349,6 @@ def _with_submitted(stored: Stored, read: _Reading) -> Stored:
                 ends.get(action, {}).pop(at, None)
     state = state._replace(submitted=without_empty(submitted), ends=without_empty(ends))
     return stored._replace(state=state, row=row)
-
-
-def _jobs_of_row(stored: Stored) -> int:
-    jobs = (job for jobs in stored.state.submitted.values() for job in jobs.values())
-    return len({job for job in jobs if not job.token})
 
 
 def _key(job: Submitted | None) -> JobKey | None:

@@ -37,8 +37,8 @@ def plan_id(plan: Plan) -> str:
 
 def named_plan(plan: Plan) -> Plan:
     """Return the plan for directories that the user named."""
-    jobs = tuple(dataclasses.replace(job, named=True) for job in plan.jobs)
-    plan = dataclasses.replace(plan, jobs=jobs)
+    jobs = (dataclasses.replace(job, named=True) for job in plan.jobs)
+    plan = dataclasses.replace(plan, jobs=tuple(jobs))
     return dataclasses.replace(plan, id=plan_id(plan))
 
 

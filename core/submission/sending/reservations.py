@@ -222,12 +222,8 @@ def with_made(state: State, made: Mapping[str, Collection[str]]) -> State:
     completed = dict(state.completed)
     for action, names in made.items():
         sent, ends = state.submitted.get(action, {}), state.ends.get(action, {})
-        where = (state.directories.position(name) for name in names)
-        whole = [
-            at
-            for at in where
-            if at is not None and at not in sent and not (at in ends and ends[at].died)
-        ]
+        where = {at for name in names if (at := state.directories.position(name)) is not None}
+        whole = where - sent.keys() - {at for at, end in ends.items() if end.died}
         completed[action] = completed.get(action, 0) | bit_set(whole)
     return state if completed == state.completed else state._replace(completed=completed)
 

@@ -103,7 +103,7 @@ def test_row_taking_a_job_back_meanwhile_frees_its_directory(real: RealProject) 
     submitted.write_bytes(encode_submitted({"one": {b"a": ("anvil", 12)}}))
     real.synchronise()
     assert jobs(real) == {"a": Submitted("anvil", 12)}
-    submitted.unlink()
+    submitted.write_bytes(encode_submitted({}))
 
     assert StoredReservations(real.store).reserve(plan[:1]) == {}
     assert jobs(real) == {"a": Submitted("local", 0, "n-0")}
