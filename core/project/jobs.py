@@ -39,7 +39,7 @@ from rowtui.core.submission.plan.model import (
     Plan,
     PlannedJob,
 )
-from rowtui.core.submission.reconcile.conclude import Completion, concluded
+from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded
 from rowtui.core.submission.reconcile.ending import OverJob, scheduler_cause, state_of
 from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
@@ -129,7 +129,7 @@ class Jobs:
         if answers.any_ended and project.messages is not None:
             project.messages.looked()
 
-    def _look_at_ended(self, jobs: Sequence[OverJob]) -> list[Completion]:
+    def _look_at_ended(self, jobs: Sequence[OverJob]) -> list[SeenProducts]:
         return look_at_ended(self.project.store, self.project.workflow, jobs)
 
     def _note_ended(self, ended: Collection[FinishedJob]) -> None:

@@ -24,7 +24,7 @@ from rowtui.core.state.row.staging import list_staged, stage_completions
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.state.store.sweep import without_outlived
-from rowtui.core.submission.reconcile.conclude import Completion, not_looked
+from rowtui.core.submission.reconcile.conclude import SeenProducts, not_looked
 from rowtui.core.submission.reconcile.ending import OverJob
 from rowtui.core.workflow.model import Workflow
 from rowtui.core.workspace.completion import is_complete
@@ -263,7 +263,7 @@ def _take_back(
     return lost
 
 
-def look_at_ended(store: Store, workflow: Workflow, jobs: Sequence[OverJob]) -> list[Completion]:
+def look_at_ended(store: Store, workflow: Workflow, jobs: Sequence[OverJob]) -> list[SeenProducts]:
     """Return which directories of jobs that are over are complete, by records and by products.
 
     A product of a job that ended by itself is whole, even if the job could not report it, as after
@@ -274,7 +274,7 @@ def look_at_ended(store: Store, workflow: Workflow, jobs: Sequence[OverJob]) -> 
         return not_looked(jobs)
     stored = with_news(store.root, stored)
     products = {each.name: each.products for each in workflow.actions}
-    table, found = stored.directories.table, list[Completion]()
+    table, found = stored.directories.table, list[SeenProducts]()
     new: dict[str, list[bytes]] = {}
     for over in jobs:
         job, wanted = over.job, products.get(over.job.action, ())
@@ -294,7 +294,7 @@ def look_at_ended(store: Store, workflow: Workflow, jobs: Sequence[OverJob]) -> 
         }
         new.setdefault(job.action, []).extend(names[index] for index in sorted(made))
         incomplete = tuple(index for index in lacking if index not in made)
-        found.append(Completion(bool(wanted and there), incomplete))
+        found.append(SeenProducts(bool(wanted and there), incomplete))
     if any(new.values()):
 
         def edit(current: Stored) -> Stored:

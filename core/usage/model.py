@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.measured import Used
-from rowtui.core.submission.plan.outcome import JobEnd
+from rowtui.core.submission.plan.outcome import JobResult
 
 NO_USAGE = Used()
 
@@ -38,7 +38,7 @@ class JobUsage(NamedTuple):
     kind: UsageKind
     job_id: int
     directories: int
-    end: JobEnd
+    end: JobResult
     submitted_at: float
     used: Used = NO_USAGE
     complete: bool = False

@@ -28,7 +28,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import write_all
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
-from rowtui.core.submission.plan.outcome import JobEnd, JobOutcome, read_end, read_old_end
+from rowtui.core.submission.plan.outcome import JobOutcome, JobResult, read_end, read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ class UsageColumns:
         value = self.text(line)
         return value if isinstance(value, str) else ""
 
-    def end(self, line: int) -> JobEnd:
+    def end(self, line: int) -> JobResult:
         """Return how jobs ended, from a line of the texts; without times and directories."""
         match self.text(line):
             case [str(cause), int() | None as exit_code]:  # of older versions
@@ -328,7 +328,7 @@ class UsageColumns:
             case [str(cause), int() | None as exit_code, str(outcome), str(signal)]:
                 fields = {"outcome": outcome, "signal": signal}
                 return read_end(fields, exit_code, cause) or read_old_end(exit_code, cause)
-        return JobEnd(JobOutcome.NO_REPORT, UNKNOWN, UNKNOWN)
+        return JobResult(JobOutcome.NO_REPORT, UNKNOWN, UNKNOWN)
 
     def tokens(self) -> set[str]:
         """Return the tokens of all jobs."""

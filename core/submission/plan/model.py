@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle
-from rowtui.core.submission.plan.outcome import JobEnd
+from rowtui.core.submission.plan.outcome import JobResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -232,7 +232,7 @@ class JournalEntry(NamedTuple):
     detail: str = ""
     cluster: str = ""
     task: int | None = None
-    end: JobEnd | None = None
+    end: JobResult | None = None
 
     @property
     def key(self) -> JobKey:
@@ -287,7 +287,7 @@ class JobRecord:
     submitted_at: float
     log_path: str
     user: str = ""
-    end: JobEnd | None = None
+    end: JobResult | None = None
     note: str = ""
     task: int | None = None
     attempt: int = 1

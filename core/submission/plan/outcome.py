@@ -1,6 +1,6 @@
 """How a job ended: the one word that all commands, views and sums read, and what belongs to it.
 
-A `JobEnd` is concluded once, in `core/submission/reconcile/conclude.py`, and stored in the journal.
+A `JobResult` is concluded once, in `core/submission/reconcile/conclude.py`, and stored in the journal.
 This module holds the words, their groups and their form in the journal, and reads the ends that
 older versions stored without a word.
 """
@@ -79,7 +79,7 @@ class JobOutcome(enum.Enum):
 _NOT_RUN = frozenset({JobOutcome.NOT_REACHED, JobOutcome.REFUSED, JobOutcome.NEVER_SENT})
 
 
-class JobEnd(NamedTuple):
+class JobResult(NamedTuple):
     """The end of a job. `cause` names no directory; it is "" for a good end.
 
     `sentence`: the cause, and the directory in which the command failed, for the user. `exit_code`:
@@ -108,12 +108,12 @@ class JobEnd(NamedTuple):
         return {**kept, "outcome": self.outcome.value}
 
 
-def read_end(fields: Any, exit_code: int | None, sentence: str) -> JobEnd | None:
+def read_end(fields: Any, exit_code: int | None, sentence: str) -> JobResult | None:
     """Return the end with these fields of `to_json`; None without them, or if they are unknown."""
     try:
         outcome = JobOutcome(fields["outcome"])
         kept = {name: fields[name] for name in _STORED if name in fields}
-        return JobEnd(outcome, sentence, sentence, exit_code)._replace(**kept)
+        return JobResult(outcome, sentence, sentence, exit_code)._replace(**kept)
     except (TypeError, ValueError, KeyError):
         return None
 
@@ -137,7 +137,7 @@ _OLD_END = re.compile(
 )
 
 
-def read_old_end(exit_code: int | None, reason: str, ended_at: float = 0.0) -> JobEnd:
+def read_old_end(exit_code: int | None, reason: str, ended_at: float = 0.0) -> JobResult:
     """Return the end of a job from the text that older versions stored without an outcome."""
     cause = reason.partition(" in directory ")[0]
     signal_, outcome = "", _WORDS.get(reason, JobOutcome.NO_REPORT)
@@ -149,7 +149,7 @@ def read_old_end(exit_code: int | None, reason: str, ended_at: float = 0.0) -> J
     elif reason.startswith((NOT_BEGUN, NOT_REACHED)):
         outcome = JobOutcome.CANCELLED if CANCELLED in reason else JobOutcome.NOT_REACHED
     exit_code = exit_code if outcome in _WITH_CODE else None
-    return JobEnd(outcome, cause, reason, exit_code, signal_, None, ended_at)
+    return JobResult(outcome, cause, reason, exit_code, signal_, None, ended_at)
 
 
 _WITH_CODE = frozenset(

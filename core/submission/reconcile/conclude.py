@@ -15,7 +15,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
 from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.model import JobStep
-from rowtui.core.submission.plan.outcome import JobEnd, JobOutcome
+from rowtui.core.submission.plan.outcome import JobOutcome, JobResult
 from rowtui.core.submission.reconcile.ending import (
     Evidence,
     FinishedJob,
@@ -28,36 +28,36 @@ from rowtui.core.submission.sending.journal import end_detail
 from rowtui.core.submission.sending.reservations import ReservationRelease
 
 
-class Completion(NamedTuple):
+class SeenProducts(NamedTuple):
     """Which directories of a job (indices) are not complete; `has_products`: of its action."""
 
     has_products: bool
     incomplete: tuple[int, ...]
 
 
-LookAtProducts = Callable[[Sequence[OverJob]], Sequence[Completion]]
+LookAtProducts = Callable[[Sequence[OverJob]], Sequence[SeenProducts]]
 """Looks at the records, and at the products of `Evidence.looked_at`, of each job."""
 
 
-NOT_LOOKED = Completion(has_products=False, incomplete=())
+NOT_LOOKED = SeenProducts(has_products=False, incomplete=())
 
 
-def not_looked(jobs: Sequence[OverJob]) -> list[Completion]:
+def not_looked(jobs: Sequence[OverJob]) -> list[SeenProducts]:
     """Return that no products can be seen, so that only the jobs' own reports count."""
-    return [Completion(False, tuple(range(len(each.job.directories)))) for each in jobs]
+    return [SeenProducts(False, tuple(range(len(each.job.directories)))) for each in jobs]
 
 
 class Conclusion(NamedTuple):
     """What is recorded of a job that is over. `finished`: None if it never ran."""
 
-    end: JobEnd
+    end: JobResult
     step: JobStep
     detail: str
     release: ReservationRelease
     finished: FinishedJob | None
 
 
-def conclude(over: OverJob, seen: Completion, now: float) -> Conclusion:
+def conclude(over: OverJob, seen: SeenProducts, now: float) -> Conclusion:
     """Return how a job ended. `now`: epoch seconds, for an end that no report dates."""
     job = over.job
     evidence = over.evidence._replace(
@@ -121,7 +121,7 @@ def concluded(
     )
 
 
-def _with_end(it: ReconciledJob, over: OverJob, seen: Completion, now: float) -> ReconciledJob:
+def _with_end(it: ReconciledJob, over: OverJob, seen: SeenProducts, now: float) -> ReconciledJob:
     found = conclude(over, seen, now)
     sentence, name = visible(found.end.sentence), over.job.name
     message = f"{name}: {sentence}" if sentence else ""

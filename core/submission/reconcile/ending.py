@@ -1,6 +1,6 @@
 """The end of a job from all that is known of it, and its meaning for each of its directories. Pure.
 
-`outcome_of` takes `Evidence` and returns a `JobEnd`; the first row of its table that fits decides,
+`outcome_of` takes `Evidence` and returns a `JobResult`; the first row of its table that fits decides,
 so that the order in which evidence arrived does not matter. `conclude.py` is its only caller.
 `directory_ends` gives the end of each directory: if a job processed its directories one by one, the
 directory at which the job ended failed (or was cancelled by the user), and those after it were not
@@ -30,8 +30,8 @@ from rowtui.core.submission.plan.outcome import (
     TIME_LIMIT,
     UNFINISHED,
     WITHOUT_A_WORD,
-    JobEnd,
     JobOutcome,
+    JobResult,
     killed_by,
     signal_name,
     signal_of,
@@ -144,7 +144,7 @@ class OverJob(NamedTuple):
     submitted_at: float = 0.0
 
 
-def outcome_of(it: Evidence) -> JobEnd:
+def outcome_of(it: Evidence) -> JobResult:
     """Return how a job that is over ended. The first row that fits decides.
 
     *Began*: a marker, or a fence of the job's own. *Died*: exit code 137 or 143, or a signal. Of a
@@ -183,7 +183,7 @@ def outcome_of(it: Evidence) -> JobEnd:
     )
 
 
-def _before_begin(it: Evidence) -> JobEnd:
+def _before_begin(it: Evidence) -> JobResult:
     known = it.known
     if it.step is JobStep.REJECTED:
         if not it.reached:
@@ -205,7 +205,7 @@ def _before_begin(it: Evidence) -> JobEnd:
     return _end(JobOutcome.NOT_STARTED, f"it did not start: {_words_of(known)}", known.exit_code)
 
 
-def _after_begin(it: Evidence) -> JobEnd:
+def _after_begin(it: Evidence) -> JobResult:
     marker, known = it.marker, it.known
     if it.has_products and not it.incomplete:
         return _completed(it)
@@ -230,7 +230,7 @@ def _after_begin(it: Evidence) -> JobEnd:
     return _of_scheduler(known)
 
 
-def _completed(it: Evidence) -> JobEnd:
+def _completed(it: Evidence) -> JobResult:
     """Return a good end, with the exit code or signal that the job had all the same."""
     code = it.known.exit_code if it.known is not None and not it.member else None
     if it.marker is not None:
@@ -239,7 +239,7 @@ def _completed(it: Evidence) -> JobEnd:
     return _end(JobOutcome.COMPLETED, "", None if signal_ else code, signal_)
 
 
-def _of_marker(it: Evidence, marker: Ended) -> JobEnd:
+def _of_marker(it: Evidence, marker: Ended) -> JobResult:
     if marker.cause == "unfinished":
         return _end(JobOutcome.SIGNAL, UNFINISHED)
     if marker.cause != "exit":
@@ -253,7 +253,7 @@ def _of_marker(it: Evidence, marker: Ended) -> JobEnd:
     return _of_code(marker.command_code)._replace(at_directory=it.at_directory)
 
 
-def _of_scheduler(known: Job) -> JobEnd:
+def _of_scheduler(known: Job) -> JobResult:
     if known.exit_signal:
         name = signal_name(known.exit_signal) or str(known.exit_signal)
         return _end(JobOutcome.SIGNAL, killed_by(name), None, name)
@@ -262,7 +262,7 @@ def _of_scheduler(known: Job) -> JobEnd:
     return _end(JobOutcome.NO_REPORT, known.reason or WITHOUT_A_WORD)
 
 
-def _of_code(code: int) -> JobEnd:
+def _of_code(code: int) -> JobResult:
     if name := signal_of(code):
         return _end(JobOutcome.SIGNAL, killed_by(name), None, name)
     return _end(JobOutcome.EXIT, f"exit code {code}", code)
@@ -290,7 +290,7 @@ def _words_of(known: Job) -> str:
     return known.reason or f"the scheduler reports '{known.state.value}'"
 
 
-def _ended_well(it: Evidence) -> JobEnd:
+def _ended_well(it: Evidence) -> JobResult:
     if not (it.has_products and it.incomplete):
         return _end(JobOutcome.COMPLETED, "", 0)
     if it.size == 1:
@@ -301,12 +301,12 @@ def _ended_well(it: Evidence) -> JobEnd:
 
 def _end(
     outcome: JobOutcome, cause: str, exit_code: int | None = None, signal_: str = ""
-) -> JobEnd:
-    return JobEnd(outcome, cause, cause, exit_code, signal_)
+) -> JobResult:
+    return JobResult(outcome, cause, cause, exit_code, signal_)
 
 
 def directory_ends(
-    job: PlannedJob, job_id: int, end: JobEnd, evidence: Evidence
+    job: PlannedJob, job_id: int, end: JobResult, evidence: Evidence
 ) -> dict[str, LastEnd]:
     """Return the end at each directory, for the case that it is not complete."""
     outcome, marker, index = end.outcome, evidence.marker, evidence.at_directory
@@ -339,7 +339,7 @@ class FinishedJob(NamedTuple):
 
     job: PlannedJob
     job_id: int
-    end: JobEnd
+    end: JobResult
     measured: tuple[Measured, ...]
     user: str = ""
     submitted_at: float = 0.0

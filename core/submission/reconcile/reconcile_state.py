@@ -24,7 +24,7 @@ from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED
 from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry, Plan, PlannedJob
-from rowtui.core.submission.plan.outcome import NOT_BEGUN, JobEnd
+from rowtui.core.submission.plan.outcome import NOT_BEGUN, JobResult
 from rowtui.core.submission.reconcile.ending import (
     STOPPED,
     Evidence,
@@ -67,7 +67,7 @@ class ReconciledJob:
     at: float = 0.0
     journal: Journal | None = field(default=None, repr=False, compare=False)
     over: OverJob | None = field(default=None, repr=False)
-    end: JobEnd | None = None
+    end: JobResult | None = None
     ended: FinishedJob | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry, Plan, PlannedJob
-from rowtui.core.submission.plan.outcome import NOT_SENT, JobEnd, JobOutcome, read_old_end
+from rowtui.core.submission.plan.outcome import NOT_SENT, JobOutcome, JobResult, read_old_end
 from rowtui.core.submission.sending.journal import BEGUN, is_later_note, read_end_detail
 
 
@@ -53,7 +53,7 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
     return records
 
 
-def end_of(entry: JournalEntry, job_id: int = 0) -> JobEnd | None:
+def end_of(entry: JournalEntry, job_id: int = 0) -> JobResult | None:
     """Return how a job ended, from its latest entry; None if it may run.
 
     Entries of older versions have no outcome: it is read from their texts. `job_id`: the job's, 0
@@ -73,7 +73,7 @@ def end_of(entry: JournalEntry, job_id: int = 0) -> JobEnd | None:
         outcome = outcome if job_id else JobOutcome.NEVER_SENT
     else:
         return None
-    return JobEnd(outcome, detail, detail)
+    return JobResult(outcome, detail, detail)
 
 
 def log_of(job: PlannedJob, key: JobKey) -> str:

@@ -25,7 +25,7 @@ from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.files import read_bounded, sync_folder, write_all
 from rowtui.core.base.text import visible
 from rowtui.core.submission.plan.model import JobStep, JournalEntry
-from rowtui.core.submission.plan.outcome import JobEnd, read_end
+from rowtui.core.submission.plan.outcome import JobResult, read_end
 
 VERSION = 1
 LIMIT = 1 << 30
@@ -341,7 +341,7 @@ def is_later_note(entry: JournalEntry) -> bool:
     )
 
 
-def end_detail(end: JobEnd) -> str:
+def end_detail(end: JobResult) -> str:
     """Return the detail of an `ended` entry: exit code or `-`, and the reason ("" for success)."""
     return f"{'-' if end.exit_code is None else end.exit_code} {end.sentence}".rstrip()
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
-from rowtui.core.submission.plan.outcome import JobEnd
+from rowtui.core.submission.plan.outcome import JobResult
 from rowtui.core.submission.reconcile.conclude import (
     NOT_LOOKED,
     Conclusion,
@@ -101,7 +101,7 @@ class RunRecords:
             await asyncio.to_thread(self.tools.journal.append, entries)
 
     def _entry(
-        self, job: PlannedJob, step: JobStep, at: float, detail: str, end: JobEnd | None = None
+        self, job: PlannedJob, step: JobStep, at: float, detail: str, end: JobResult | None = None
     ) -> JournalEntry:
         key, cluster = self.keys.get(job.token, JobKey(0)), job.destination.cluster
         return JournalEntry(

@@ -27,7 +27,7 @@ from rowtui.core.state.row.staging import decode_names
 from rowtui.core.state.store.store import Store
 from rowtui.core.submission.plan.make_plan import Setting, make_plan
 from rowtui.core.submission.plan.model import Plan
-from rowtui.core.submission.reconcile.conclude import Completion, concluded
+from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded
 from rowtui.core.submission.reconcile.ending import OverJob
 from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
@@ -261,7 +261,7 @@ class RealProject:
         self.synchronise()
         return self.enter(settled)
 
-    def completions(self, jobs: Sequence[OverJob]) -> list[Completion]:
+    def completions(self, jobs: Sequence[OverJob]) -> list[SeenProducts]:
         """What `Jobs` gives a submission and the conclusions about ended jobs."""
         return look_at_ended(self.store, Workflow(self.root, actions=(self.action,)), jobs)
 

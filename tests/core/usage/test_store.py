@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
-from rowtui.core.submission.plan.outcome import JobEnd, JobOutcome, read_old_end
+from rowtui.core.submission.plan.outcome import JobOutcome, JobResult, read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import SIZE, UsageStore
 
@@ -58,7 +58,7 @@ seconds = some.none() | some.floats(0, 1e9, width=32)
             job_id=whole,
             directories=some.integers(0, (1 << 15) - 1),
             end=some.builds(
-                lambda outcome, cause, code, signal, at: JobEnd(
+                lambda outcome, cause, code, signal, at: JobResult(
                     outcome, cause, cause, code, signal, ended_at=at
                 ),
                 some.sampled_from(JobOutcome), names,

@@ -48,7 +48,7 @@ class Became(enum.Enum):
     SKIPPED = "skipped"
 
 
-class JobOutcome(NamedTuple):
+class SentOutcome(NamedTuple):
     """The answer for a job; `error` is "" if there was no error."""
 
     became: Became
@@ -56,14 +56,14 @@ class JobOutcome(NamedTuple):
     error: str = ""
 
 
-def outcome_of(step: SendingProgress) -> JobOutcome:
+def outcome_of(step: SendingProgress) -> SentOutcome:
     """Return the outcome of a job for one answer of the engine."""
     message, error = step.message, step.error
     if step.became is JobStep.UNKNOWN:
-        return JobOutcome(Became.UNCLEAR, message, error)
+        return SentOutcome(Became.UNCLEAR, message, error)
     if step.became is JobStep.ABANDONED or (not error and message.startswith("skipped ")):
-        return JobOutcome(Became.SKIPPED, message, error)
-    return JobOutcome(Became.REFUSED if error else Became.ACCEPTED, message, error)
+        return SentOutcome(Became.SKIPPED, message, error)
+    return SentOutcome(Became.REFUSED if error else Became.ACCEPTED, message, error)
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class Sending:
     copying: Copying = field(default_factory=Copying)
     copied: str = ""  # The progress of the copies.
     done: int = 0
-    outcomes: dict[str, JobOutcome] = field(default_factory=dict)
+    outcomes: dict[str, SentOutcome] = field(default_factory=dict)
     error: str = ""
     first_error: str = ""  # The first error that concerns a job.
     under_way: str = ""  # The token that was sent and has no answer yet.
@@ -118,7 +118,7 @@ class Sending:
             budgets = [it for one in self.checks.values() for it in one.budgets]
             self.chosen.use_budgets(budgets)
 
-    def note(self, token: str, outcome: JobOutcome) -> None:
+    def note(self, token: str, outcome: SentOutcome) -> None:
         """Record the outcome of a job, and of the jobs that are sent with it."""
         if outcome.error and token and not self.first_error:
             self.first_error = outcome.error
@@ -281,7 +281,7 @@ def not_accepted(job: PlannedJob, sending: Sending) -> Line:
     return outcome_cell(job, sending)
 
 
-_OUTCOMES: dict[Became, Callable[[JobOutcome], Line]] = {
+_OUTCOMES: dict[Became, Callable[[SentOutcome], Line]] = {
     Became.ACCEPTED: lambda it: line(("✓ " + it.message.removeprefix("submitted "), "completed")),
     Became.REFUSED: lambda it: line(("✗ " + it.error, "failed")),
     Became.UNCLEAR: lambda it: line(("▲ unclear: " + it.error, "warning")),

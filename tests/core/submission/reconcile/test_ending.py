@@ -30,7 +30,7 @@ from rowtui.core.submission.plan.outcome import (
     killed_by,
     read_end,
 )
-from rowtui.core.submission.reconcile.conclude import Completion, conclude
+from rowtui.core.submission.reconcile.conclude import SeenProducts, conclude
 from rowtui.core.submission.reconcile.ending import (
     Evidence,
     OverJob,
@@ -132,7 +132,7 @@ def test_each_directory_has_the_end_that_there_is_evidence_for(
     (job,) = now.plan(size=4).jobs
     known = Job(7, STATES.get(word, JobState.FAILED))
     evidence = Evidence(began=True, marker=marker, known=known)
-    seen = Completion(has_products=True, incomplete=(0, 1, 2, 3))
+    seen = SeenProducts(has_products=True, incomplete=(0, 1, 2, 3))
     ending = conclude(OverJob(job, JobKey(7), evidence), seen, 9.0)
     assert ending.end.sentence == reason
     found = ending.release.ends

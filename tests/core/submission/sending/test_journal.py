@@ -21,7 +21,7 @@ from rowtui.core.submission.plan.model import (
     PlannedDestination,
     PlannedJob,
 )
-from rowtui.core.submission.plan.outcome import JobEnd, JobOutcome
+from rowtui.core.submission.plan.outcome import JobOutcome, JobResult
 from rowtui.core.submission.sending.job_records import job_records
 from rowtui.core.submission.sending.journal import (
     Journal,
@@ -58,7 +58,7 @@ ENTRY = st.builds(
     at=st.floats(0, 1e12), job_id=st.integers(0, 10**6),
     detail=st.text(st.characters()), cluster=st.text(max_size=3),
     task=st.none() | st.integers(0, 10**6),
-    end=st.none() | st.builds(JobEnd, st.sampled_from(JobOutcome), st.text(), st.text()),
+    end=st.none() | st.builds(JobResult, st.sampled_from(JobOutcome), st.text(), st.text()),
 )  # fmt: skip
 
 
@@ -214,7 +214,7 @@ def test_records_are_the_plan_with_the_latest_that_is_known() -> None:
 
 @given(st.none() | st.integers(0, 255), st.text().map(str.strip))
 def test_an_end_comes_back(code: int | None, reason: str) -> None:
-    end = JobEnd(JobOutcome.NO_REPORT, reason, reason, code)
+    end = JobResult(JobOutcome.NO_REPORT, reason, reason, code)
     assert read_end_detail(JobStep.ENDED, end_detail(end)) == (code, reason)
 
 
