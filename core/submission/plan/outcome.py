@@ -1,8 +1,8 @@
 """How a job ended: the one word that all commands, views and sums read, and what belongs to it.
 
-A `JobResult` is concluded once, in `core/submission/reconcile/conclude.py`, and stored in the journal.
-This module holds the words, their groups and their form in the journal, and reads the ends that
-older versions stored without a word.
+A `JobResult` is concluded once, in `core/submission/reconcile/conclude.py`, and stored in the
+journal. This module holds the words, their groups and their form in the journal, and reads the ends
+that older versions stored without a word.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The end of a job from all that is known of it, and its meaning for each of its directories. Pure.
 
-`outcome_of` takes `Evidence` and returns a `JobResult`; the first row of its table that fits decides,
-so that the order in which evidence arrived does not matter. `conclude.py` is its only caller.
+`outcome_of` takes `Evidence` and returns a `JobResult`; the first row of its table that fits
+decides, so that the order in which evidence arrived does not matter. `conclude.py` is its only
+caller.
 `directory_ends` gives the end of each directory: if a job processed its directories one by one, the
 directory at which the job ended failed (or was cancelled by the user), and those after it were not
 reached. A directory before it failed only if the action has products and these are missing there;

@@ -13,7 +13,7 @@ from rowtui.tui.views.status.status import (
     action_detail,
     changed_counts,
 )
-from rowtui.tui.views.submit.plan import Became, JobOutcome, Sending
+from rowtui.tui.views.submit.plan import Became, SentOutcome, Sending
 from rowtui.tui.views.submit.plan_checks import says_yes, word_for
 from rowtui.tui.views.submit.plan_sending import sending_line
 from rowtui.tui.widgets.cells import plain
@@ -79,8 +79,8 @@ async def test_the_result_counts_what_was_accepted_refused_and_left() -> None:
     plan = await SampleEngine().plans_make(1, [0, 1, 2], None)
     tokens = [job.token for job in plan.jobs]
     sending = Sending(plan, "stopped", done=2)
-    sending.note(tokens[0], JobOutcome(Became.ACCEPTED, "job 1"))
-    sending.note(tokens[1], JobOutcome(Became.REFUSED, "", "Invalid account"))
+    sending.note(tokens[0], SentOutcome(Became.ACCEPTED, "job 1"))
+    sending.note(tokens[1], SentOutcome(Became.REFUSED, "", "Invalid account"))
     assert (
         plain(sending_line(sending))
         == "▲ 1 of 3 jobs accepted  ✗ 1 refused  · 1 not sent (stopped)"

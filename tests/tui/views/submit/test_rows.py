@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.project.views.views import ListRequest
 from rowtui.core.submission.plan.model import InBundle, Plan
-from rowtui.tui.views.submit.plan import Became, JobOutcome, Sending
+from rowtui.tui.views.submit.plan import Became, SentOutcome, Sending
 from rowtui.tui.views.submit.plan_rows import plan_rows, row_values
 from rowtui.tui.views.submit.table import AT_ONCE, PlanRows
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
@@ -108,7 +108,7 @@ def test_a_long_plan_follows_its_sending_without_looking_all_the_time() -> None:
     assert arrivals == [0]
     assert not todo
 
-    sending.note("t3", JobOutcome(Became.ACCEPTED, "submitted job 1"))
+    sending.note("t3", SentOutcome(Became.ACCEPTED, "submitted job 1"))
     rows.follow()
     assert rows.row_count == 0  # what was there stays until the look is over
     asyncio.run(todo.pop()())
