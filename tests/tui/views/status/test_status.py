@@ -13,7 +13,7 @@ from rowtui.tui.views.status.status import (
     action_detail,
     changed_counts,
 )
-from rowtui.tui.views.submit.plan import Became, SentOutcome, Sending
+from rowtui.tui.views.submit.plan import Became, Sending, SentOutcome
 from rowtui.tui.views.submit.plan_checks import says_yes, word_for
 from rowtui.tui.views.submit.plan_sending import sending_line
 from rowtui.tui.widgets.cells import plain

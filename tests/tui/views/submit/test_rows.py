@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.project.views.views import ListRequest
 from rowtui.core.submission.plan.model import InBundle, Plan
-from rowtui.tui.views.submit.plan import Became, SentOutcome, Sending
+from rowtui.tui.views.submit.plan import Became, Sending, SentOutcome
 from rowtui.tui.views.submit.plan_rows import plan_rows, row_values
 from rowtui.tui.views.submit.table import AT_ONCE, PlanRows
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
