@@ -151,6 +151,8 @@ def _tell_when(project: DemoProject, clock: float) -> None:
                 at = job.ended if entry["step"] == "ended" else max(0.0, job.sent)
                 entry["at"] = round(begin + at, 3)
                 last = max(last, entry["at"])
+                if "ended_at" in entry.get("end", {}):
+                    entry["end"]["ended_at"] = entry["at"]
             lines.append(json.dumps(entry, separators=(",", ":")) + "\n")
         path.write_text("".join(lines))
         os.utime(path, (last, last))

@@ -195,7 +195,7 @@ class Lost:
         gone = list(takewhile(lambda detail: detail.startswith(GONE), reversed(looks)))
         began = [float(it.removeprefix(mine)) for it in gone if it.startswith(mine)]
         if not began or began[-1] > now:
-            it.noted(token, key, f"{mine}{now:.1f}")
+            it.noted(token, key, f"{mine}{now}")
             return True
         return now - began[-1] < ORPHAN_SECONDS
 

@@ -279,7 +279,7 @@ class Settling:
             waited=bool(job.depends_on),
             job_id=self.ids.get(job.token, 0),
             marker=traces.ended,
-            began=traces.began,
+            began=evidence.began or traces.began,
             cancel_asked=evidence.cancel_asked or job.token in self.cancel_asked,
         )
         user = self.plan.user if self.plan is not None else ""
@@ -344,6 +344,9 @@ class Settling:
         taken_out = traces.fence == ABANDONED
         if not taken_out and await self.access.site.abandon(job.token):
             return  # it began just now, maybe in another job: the next poll shows where
+        if job.bundle is None and not taken_out and _ran(known):  # its files were deleted
+            self.over(job, evidence._replace(began=True), key)
+            return
         word = scheduler_cause(known)
         if job.bundle is not None and taken_out:
             failed = bool(job.depends_on)
@@ -371,6 +374,13 @@ class Settling:
         except OSError:
             return ""
         return ended_by_slurm(tail[-TAIL_BYTES:], None if key.task is not None else key.id)
+
+
+def _ran(known: Job | None) -> bool:
+    """Whether a scheduler reports that a job ran, although the job left no fence."""
+    if known is None or known.state in (JobState.CANCELLED, JobState.LOST):
+        return False
+    return known.state is JobState.COMPLETED or bool(known.elapsed and not known.exit_signal)
 
 
 def _left_unbegun(known: Job | None) -> bool:
