@@ -294,7 +294,7 @@ SCENES: dict[str, Scene] = {
         keys("8", "enter", "space", "space"), "2 of 60", BOTH, engine=with_network
     ),
     "network-start": Scene(keys("8", "s"), "Type yes", BOTH, engine=with_network),
-    "network-cancel": Scene(keys("8", "enter", "j", "c"), "Cancel 1 job?", engine=with_network),
+    "network-cancel": Scene(keys("8", "enter", "j", "c"), "Cancel 1 sample?", engine=with_network),
     "past": Scene(keys("9"), "jobs per", (*BOTH, Shot((40, 12))), engine=with_past),
     "past-none": Scene(keys("9"), "No job has ended yet", (Shot(LOW),)),
     "network-none": Scene(keys("8"), "rowtui network init", (Shot(LOW),)),

@@ -94,18 +94,18 @@ def run(args: argparse.Namespace, out: Output) -> int:
             )
     active = sum(trial.graph.state(job) is GraphJobState.SUBMITTED for job in jobs)
     lost = set(trial.graph.cancel(jobs, WHY).cancelled) - set(jobs)
-    out.print(f"{plural(len(jobs), 'job')} of node {visible(args.node)} would be cancelled.")
+    out.print(f"{plural(len(jobs), 'sample')} of node {visible(args.node)} would be cancelled.")
     if lost:
         nodes = Counter(trial.growth.where(job).node for job in lost)
         names = ", ".join(f"{visible(name)} {many:,}" for name, many in nodes.items())
-        out.print(f"{plural(len(lost), 'job')} cannot run without: {names}.")
+        out.print(f"{plural(len(lost), 'sample')} cannot run without: {names}.")
     if not (args.yes or ask("Proceed?", out)):
         out.warn("Nothing was cancelled.")
         return 1
     change = networks.give_up(jobs, WHY, args.run)
     networks.project.close()
     more = len(set(change.cancelled) - set(jobs))
-    said = f"Cancelled {plural(len(jobs), 'job')}"
+    said = f"Cancelled {plural(len(jobs), 'sample')}"
     out.print(f"{said}, and {more:,} that depend on their results." if more else f"{said}.")
     if active:
         out.note("Jobs that a scheduler already has continue; 'rowtui cancel JOB' ends one.")
@@ -133,7 +133,7 @@ def redo(args: argparse.Namespace, out: Output) -> int:
     every = with_what_follows(running, jobs)
     nodes = Counter(running.growth.where(job).node for job in every)
     names = ", ".join(f"{visible(name)} {many:,}" for name, many in nodes.items())
-    out.print(f"{plural(len(every), 'job')} would run again: {names}.")
+    out.print(f"{plural(len(every), 'sample')} would run again: {names}.")
     out.print("Their results go to the trash.")
     if not (args.yes or ask("Proceed?", out)):
         out.warn("Nothing was put away.")
@@ -171,14 +171,14 @@ def retry(args: argparse.Namespace, out: Output) -> int:
             *(it for it in cancelled if graph.reason(it) == BY_HAND),
         ]
     if not jobs:
-        out.print("No job failed.")
+        out.print("No sample failed.")
         return 0
     change = networks.retry(jobs, args.run)
     raise_budget(networks, running.run, out)
     networks.project.close()
     back = len(set(change.back) - set(jobs))
-    more = f", and {plural(back, 'job')} that wait for them" if back else ""
-    out.print(f"{plural(len(jobs), 'job')} will be tried again{more}.")
+    more = f", and {plural(back, 'sample')} that wait for them" if back else ""
+    out.print(f"{plural(len(jobs), 'sample')} will be tried again{more}.")
     out.note("'rowtui network run' continues the run.")
     return 0
 

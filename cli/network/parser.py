@@ -14,10 +14,10 @@ from rowtui.cli.argument_parser import (
     share,
     sub_parser,
 )
-from rowtui.core.network.graph.job_model import OLD_WORDS
+from rowtui.core.network.graph.job_model import OLD_WORDS, GraphJobState
 
 ENTRIES = 1  # assumed length of a list that no job has made yet
-STATES = ("waiting", "eligible", "submitted", "completed", "failed", "cancelled", "skipped")
+STATES = tuple(state.name.lower() for state in GraphJobState)
 
 EXAMPLES = """\
   rowtui network                      the network, and where its run stands
@@ -39,7 +39,7 @@ _VERBS = (
     (
         "show",
         "show the network and its run: samples, progress, links, failures",
-        "  rowtui network show\n  rowtui network show average --state failed,cancelled\n"
+        "  rowtui network show\n  rowtui network show average --state failed,blocked\n"
         "  rowtui network show --now            as network.toml is, without any run\n"
         "  rowtui network show --dot | dot -Tsvg > network.svg",
     ),

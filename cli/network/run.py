@@ -189,9 +189,8 @@ def _say_what(
         out.print(f"{plural(missing, 'directory', 'directories')} will be made in the workspace.")
     cost = cost_text(work.cost)
     more = "; lists that jobs make will add more" if work.grows else ""
-    text = (
-        f"{plural(work.jobs, 'job')} to send, which may cost up to {out.style(cost, 'cyan bold')}"
-    )
+    samples, cost = plural(work.jobs, "sample"), out.style(cost, "cyan bold")
+    text = f"{samples} to send, which may cost up to {cost}"
     nothing = "Nothing can be sent" if work.refused else "Nothing is left to send"
     say(out, f"{text}{more}." if work.jobs else f"{nothing}{more}.")
     for refused in work.refused:

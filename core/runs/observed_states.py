@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # a completed job begins again if its product is gone
 _MAY_BEGIN = (GraphJobState.ELIGIBLE, GraphJobState.WAITING, GraphJobState.COMPLETED)
-_GIVEN_UP = (GraphJobState.CANCELLED, GraphJobState.SKIPPED)
+_GIVEN_UP = (GraphJobState.CANCELLED, GraphJobState.SKIPPED, GraphJobState.BLOCKED)
 
 
 class Failed(NamedTuple):

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.graph.dynamic_graph import Growth
@@ -25,7 +24,6 @@ from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.limits import Spent
 from rowtui.core.runs.limits.spending import UsedHours
 from rowtui.core.runs.model import (
-    BY_HAND,
     Cancelled,
     Event,
     Grew,
@@ -270,19 +268,7 @@ class RunGraph:
         for name in samples:
             job = self.growth.job_in(node, name)
             if job is not None and self.graph.state(job) is GraphJobState.CANCELLED:
-                try:
-                    self.graph.retry(job)
-                except RowtuiError:
-                    continue  # cancelled because of another job, whose retry restores this one
-
-    def cancelled_by_hand(self) -> int:
-        """Return how many jobs the user cancelled while they were submitted."""
-        graph = self.graph
-        states = graph.snapshot().states
-        return sum(
-            state == GraphJobState.CANCELLED and graph.reason(job) == BY_HAND
-            for job, state in enumerate(states)
-        )
+                self.graph.retry(job)
 
     @property
     def is_complete(self) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import JSON
-from rowtui.core.network.graph.job_model import GraphChange, GraphJobState
+from rowtui.core.network.graph.job_model import LOST_STATES, GraphChange, GraphJobState
 from rowtui.core.runs.directories.directories import Made, make_directories
 from rowtui.core.runs.directories.inputs import inputs_of, look_for_lost, write_inputs
 from rowtui.core.runs.directories.readiness import (
@@ -62,7 +62,7 @@ class Happened(NamedTuple):
 
     completed: int = 0
     failed: tuple[int, ...] = ()
-    cancelled: int = 0
+    blocked: int = 0
     new: int = 0
     published: int = 0
     stopped: tuple[int, ...] = ()
@@ -225,7 +225,7 @@ class OpenRun(RunGraph):
         failed = [(it.job, it.failure.reason, it.failure.token) for it in news.failed]
         failed += [(job, why, "") for job, why in broken.items()]
         failed += [(job, why, "") for job, why in self._cannot_complete(news.unsaid)]
-        cancelled: set[int] = set()
+        blocked: set[int] = set()
         stopped: set[int] = set(news.strays)
         if news.complete:
             self.failures_in_a_row = 0
@@ -235,7 +235,7 @@ class OpenRun(RunGraph):
             *(graph.fail(job, why) for job, why, _ in failed),
             (self.cancel if self.drives else graph.cancel)(news.cancelled, BY_HAND),
         ):
-            cancelled.update(change.cancelled)
+            blocked.update(change.cancelled)
             stopped.update(change.stopped)
         if new:
             self._set_priorities()
@@ -245,7 +245,7 @@ class OpenRun(RunGraph):
         return Happened(
             completed=len(news.complete) - len(broken),
             failed=(*(job for job, _, _ in failed), *left_out),
-            cancelled=len(cancelled),
+            blocked=len(blocked),
             new=new,
             published=self._publishing.publish(self.growth) if self.drives else 0,
             stopped=tuple(stopped),
@@ -367,7 +367,6 @@ class OpenRun(RunGraph):
 
     def finish(self) -> int:
         """Record that nothing is left to do; return how many jobs are lost."""
-        counts = self.graph.counts()
-        lost = sum(each[GraphJobState.FAILED] + each[GraphJobState.CANCELLED] for each in counts)
+        lost = sum(sum(each[state] for state in LOST_STATES) for each in self.graph.counts())
         self.run.append(Finished(time.time(), success=not lost))
         return lost

@@ -30,6 +30,7 @@ FIRST: Final = (
     GraphJobState.SUBMITTED,
     GraphJobState.ELIGIBLE,
     GraphJobState.CANCELLED,
+    GraphJobState.BLOCKED,
     GraphJobState.WAITING,
     GraphJobState.SKIPPED,
     GraphJobState.COMPLETED,

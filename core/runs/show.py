@@ -41,6 +41,7 @@ MOST_LOOKED_AT: Final = 100_000  # dependencies of one job that are examined
 _NEAREST: Final = (
     GraphJobState.FAILED,
     GraphJobState.CANCELLED,
+    GraphJobState.BLOCKED,
     GraphJobState.SKIPPED,
     GraphJobState.SUBMITTED,
     GraphJobState.ELIGIBLE,
@@ -95,7 +96,7 @@ def _open(growth: Growth, job: int) -> list[int]:
     """Return the jobs that keep a job from running; none if it runs, may run, or ended itself."""
     graph = growth.graph
     state = graph.state(job)
-    if state in (GraphJobState.CANCELLED, GraphJobState.SKIPPED):
+    if state in (GraphJobState.CANCELLED, GraphJobState.BLOCKED, GraphJobState.SKIPPED):
         return [it for it in graph.root_causes(job) if it != job][:MOST_LOOKED_AT]
     if state is not GraphJobState.WAITING:
         return []

@@ -167,9 +167,9 @@ class RefusedJobs(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        """Return a text such as `simulate: 24 jobs are refused: nowhere to go`."""
-        jobs = plural(self.jobs, "job is", "jobs are")
-        return f"{visible(self.node)}: {jobs} refused: {self.reason}"
+        """Return a text such as `simulate: 24 samples are refused: nowhere to go`."""
+        samples = plural(self.jobs, "sample is", "samples are")
+        return f"{visible(self.node)}: {samples} refused: {self.reason}"
 
 
 class RunView(NamedTuple):

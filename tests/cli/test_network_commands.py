@@ -51,7 +51,7 @@ def test_the_file_to_begin_with_has_a_node_for_each_action_and_can_be_used(
     ]
     done = here("network", "check")
     assert done.code == 0
-    assert done.out.startswith("network.toml can be used: 18 jobs")
+    assert done.out.startswith("network.toml can be used: 18 samples")
 
 
 def test_a_network_that_is_there_is_only_replaced_by_force(here: OnClusters, small: Path) -> None:
@@ -94,7 +94,7 @@ def test_the_proposed_budget_pays_for_what_a_failure_had_not_reached(
     (small / "broken").touch()
     done = here("network", "run", "--yes")
     assert "Paused" not in done.err
-    assert "1 job failed" in done.err
+    assert "1 sample failed" in done.err
     assert (small / "workspace" / "sum" / "sum").exists()
 
 
@@ -107,12 +107,12 @@ def test_jobs_that_are_refused_are_named_with_the_reason_everywhere(
     done = here("network", "run", "--yes")
 
     assert done.code == 1
-    assert "1 job to send" in done.out
-    assert f"one: 3 jobs are refused: {why}" in done.err
+    assert "1 sample to send" in done.out
+    assert f"one: 3 samples are refused: {why}" in done.err
     assert "Paused: one: 3 jobs left out" in done.err
     shown = " ".join(here("network").out.split())
     assert "why: one: 3 jobs left out" in shown
-    assert f"one: 3 jobs are refused: {why}" in shown
+    assert f"one: 3 samples are refused: {why}" in shown
     view = json.loads(here("network", "show", "--json").out)
     assert why in view["run"]["why"]
     assert [(it["node"], it["jobs"]) for it in view["refused"]] == [("one", 3)]
@@ -212,7 +212,7 @@ def test_network_alone_shows_nodes_samples_and_links(here: OnClusters, small: Pa
     done = here("network")
     assert done.code == 0
     assert done.out == here("network", "show").out
-    assert "small: 4 jobs; no run yet." in done.out
+    assert "small: 4 samples; no run yet." in done.out
     assert "3 eligible" in done.out
     assert "from one/one, collapse x" in done.out
 
@@ -401,4 +401,4 @@ def test_the_study_is_shown_in_columns_that_a_narrow_terminal_has(
     monkeypatch.chdir(study(tmp_path / "study"))
     out = here("network").out
     assert "temperature (3) x pressure (2) x size (2) x replica (2)" in out
-    assert "41 jobs" in out
+    assert "41 samples" in out

@@ -42,7 +42,7 @@ T, P, R = Dimension("temperature", 6), Dimension("pressure", 2), Dimension("repl
 FOLD = Dimension("fold", None)
 W, RD, A, C, F, X = (
     GraphJobState.WAITING, GraphJobState.ELIGIBLE, GraphJobState.SUBMITTED, GraphJobState.COMPLETED,
-    GraphJobState.FAILED, GraphJobState.CANCELLED,
+    GraphJobState.FAILED, GraphJobState.BLOCKED,
 )  # fmt: skip
 
 
@@ -60,21 +60,21 @@ NODES = (
     ),
     NodeView(
         "average", "node", "average", "average", (T, P), 12, 0,
-        counts(completed=4, eligible=1, waiting=6, cancelled=1), 2, critical=40.0,
+        counts(completed=4, eligible=1, waiting=6, blocked=1), 2, critical=40.0,
     ),
     NodeView(
         "folds", "node", "folds", "average", (T, P), 12, 8,
-        counts(completed=3, submitted=1, waiting=7, cancelled=1), 3,
+        counts(completed=3, submitted=1, waiting=7, blocked=1), 3,
     ),
     NodeView(
         "train", "node", "analyze", "train", (T, P, FOLD), 15, 8,
         counts(completed=9, submitted=2, eligible=3, failed=1), 4,
     ),
     NodeView(
-        "fit", "node", "fit", "fit", (P,), 2, 0, counts(waiting=1, cancelled=1), 3, critical=90.0
+        "fit", "node", "fit", "fit", (P,), 2, 0, counts(waiting=1, blocked=1), 3, critical=90.0
     ),
     NodeView("check", "node", "check", "state", (T, P, R), 60, 0, (), 2, needed=False),
-    NodeView("plot", "node", "plot", "plot", (), 1, 0, counts(cancelled=1), 5, critical=5.0),
+    NodeView("plot", "node", "plot", "plot", (), 1, 0, counts(blocked=1), 5, critical=5.0),
     NodeView("plot", "sink", "", "plot", (), 1, 0, (), 6),
     NodeView("scores", "sink", "", "train", (), 15, 0, (), 5),
 )  # fmt: skip
@@ -210,7 +210,7 @@ class SampleNetwork:
         for failure in self.failures:
             if failure.node == one.name and state == "failed" and at == 0:
                 reason, job = failure.reason, failure.job
-        if state == "cancelled":
+        if state == "blocked":
             reason = "what it needs failed"
         directory = f"{one.home},{parts}" if parts else one.home
         return SampleView(directory, values, state, reason, job)

@@ -260,7 +260,7 @@ def may_retry_in_network(session: Session) -> str:
     look = session.network
     if look.marked and not {"failed", "cancelled"} & set(look.marked.values()):
         return "no marked job failed"
-    return "" if look.failed or look.marked else "no job failed"
+    return "" if look.failed or look.marked else "no sample failed"
 
 
 def may_cancel_in_network(session: Session) -> str:

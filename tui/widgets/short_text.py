@@ -71,6 +71,7 @@ GRAPH_MARKS = {
     GraphJobState.WAITING: Mark("·", "waiting", "waiting"),
     GraphJobState.FAILED: Mark("✗", "failed", "failed"),
     GraphJobState.CANCELLED: Mark("⊘", "cancelled", "warning"),
+    GraphJobState.BLOCKED: Mark("╳", "blocked", "warning"),
     GraphJobState.SKIPPED: Mark("◌", "skipped", "dim"),
 }
 """The states of the jobs of a network."""

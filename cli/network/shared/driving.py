@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rowtui.cli.network.shared.json import charged_json, failure_json, states_json
 from rowtui.cli.network.shared.limits import TerminalUser, logs_of
@@ -39,12 +39,7 @@ if TYPE_CHECKING:
     from rowtui.core.base.json import network as to
 
 CELLS = 20
-_SAID = (
-    (GraphJobState.SUBMITTED, "submitted"),
-    (GraphJobState.ELIGIBLE, "eligible"),
-    (GraphJobState.FAILED, "failed"),
-    (GraphJobState.CANCELLED, "cancelled"),
-)
+_SAID = ("submitted", "eligible", "failed", "cancelled", "blocked")
 
 
 class ProgressLine:
@@ -81,7 +76,8 @@ def bar_text(counts: Sequence[Sequence[int]], seconds: float) -> str:
     done = all_of[GraphJobState.COMPLETED] + all_of[GraphJobState.SKIPPED]
     share = done / total if total else 0.0
     filled = "█" * int(share * CELLS)
-    said = [f"{all_of[state]:,} {word}" for state, word in _SAID if all_of[state]]
+    numbers = {word: all_of[GraphJobState[word.upper()]] for word in _SAID}
+    said = [f"{number:,} {word}" for word, number in numbers.items() if number]
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     clock = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
@@ -277,7 +273,7 @@ def event_json(message: AutopilotMessage, running: OpenRun | None) -> to.RunEven
     if message.happened is not None:
         happened = message.happened
         found["completed"] = happened.completed
-        found["cancelled"] = happened.cancelled
+        found["blocked"] = happened.blocked
         found["new"] = happened.new
         found["published"] = happened.published
         if running is not None:
@@ -293,10 +289,5 @@ def event_json(message: AutopilotMessage, running: OpenRun | None) -> to.RunEven
         counts = running.graph.counts()
         sums = tuple(sum(each[state] for each in counts) for state in range(STATES))
         found["states"] = states_json(sums)
-        charges = charged_json(running.spent())
-        found["charged"] = charges["charged"]
-        found["prices"] = charges["prices"]
-        found["jobs_in_queue"] = charges["jobs_in_queue"]
-        found["failures"] = charges["failures"]
-        found["failures_in_a_row"] = charges["failures_in_a_row"]
+        return cast("to.RunEventJson", {**found, **charged_json(running.spent())})
     return found

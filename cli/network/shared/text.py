@@ -10,7 +10,7 @@ import json
 import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, TableCell, TextColumn, display_width, table_lines
 from rowtui.cli.pack.text import cut, draws, terminal_width
@@ -37,22 +37,17 @@ BAR_CELLS = 10
 SHOWN_FAILURES = 10
 
 
-class StateWord(NamedTuple):
-    """The name of a state of jobs, and its style."""
-
-    word: str
-    style: str = ""
-
-
-STATES: Mapping[GraphJobState, StateWord] = {
-    GraphJobState.COMPLETED: StateWord("completed", "green"),
-    GraphJobState.SUBMITTED: StateWord("submitted", "yellow"),
-    GraphJobState.ELIGIBLE: StateWord("eligible", "blue"),
-    GraphJobState.WAITING: StateWord("waiting", "cyan"),
-    GraphJobState.FAILED: StateWord("failed", "red bold"),
-    GraphJobState.CANCELLED: StateWord("cancelled", "yellow"),
-    GraphJobState.SKIPPED: StateWord("skipped", "dim"),
+STATE_STYLES: Mapping[str, str] = {
+    "completed": "green",
+    "submitted": "yellow",
+    "eligible": "blue",
+    "waiting": "cyan",
+    "failed": "red bold",
+    "cancelled": "yellow",
+    "blocked": "yellow",
+    "skipped": "dim",
 }
+"""The states of jobs in the order in which they are listed."""
 
 
 def print_network(
@@ -115,9 +110,9 @@ def run_status(run: RunView) -> tuple[str, str]:
 
 
 def count_jobs(view: NetworkView) -> str:
-    """Return `39 jobs, 12 of them completed`."""
+    """Return `39 samples, 12 of them completed`."""
     done = sum(node.counts[GraphJobState.COMPLETED] for node in view.nodes if node.counts)
-    text = plural(view.jobs, "job")
+    text = plural(view.jobs, "sample")
     return f"{text}, {done:,} of them completed" if done else text
 
 
@@ -140,8 +135,8 @@ def used_text(run: RunView) -> str:
 
 def estimate_text(guess: Estimate) -> str:
     """Return when the run is expected to end, and which part takes longest."""
-    jobs = plural(guess.jobs, "job")
-    text = f"{jobs}, {_about(guess.seconds_left)} (till {time_text(guess.done_at)})"
+    samples = plural(guess.jobs, "sample")
+    text = f"{samples}, {_about(guess.seconds_left)} (till {time_text(guess.done_at)})"
     if guess.basis == "walltime limits":
         text += " at the most, by wall time limits"
     if guess.growing:
@@ -198,12 +193,11 @@ def _progress(done: int, total: int) -> str:
 
 def states_text(counts: Sequence[int], out: Output) -> str:
     """Return `20 completed, 3 eligible, 1 failed`: the states that occur, as in `show status`."""
+    numbers = {word: counts[GraphJobState[word.upper()]] for word in STATE_STYLES}
     return ", ".join(
-        out.style(f"{counts[state]:,} {said.word}", said.style)
-        if said.style
-        else f"{counts[state]:,} {said.word}"
-        for state, said in STATES.items()
-        if counts[state]
+        out.style(f"{number:,} {word}", STATE_STYLES[word])
+        for word, number in numbers.items()
+        if number
     )
 
 
@@ -262,10 +256,12 @@ def failure_lines(
 ) -> Iterator[str]:
     """Yield the jobs that failed by themselves, those that block most other jobs first."""
     lost = sum(failure.lost for failure in failures)
-    head = f"{plural(len(failures), 'job')} failed"
+    head = f"{plural(len(failures), 'sample')} failed"
     yield out.style(head + (f" (others need their results: {lost:,})" if lost else ""), "red bold")
     for failure in failures[:shown]:
-        costs = f"; {plural(failure.lost, 'job')} cannot run for that" if failure.lost else ""
+        costs = (
+            f"; {plural(failure.lost, 'other is', 'others are')} blocked" if failure.lost else ""
+        )
         text = f"  {visible(failure.node)} {visible(failure.directory)}: "
         yield from _wrapped(f"{text}{visible(failure.reason)}{costs}", room, "    ")
         if log := logs.get(failure.job):
@@ -311,14 +307,12 @@ def sample_lines(
         *(TextColumn(f"/{name}", right=True) for name in shown),
         *[TextColumn("Why")] * with_reason,
     ]
-    styles = {state.name.lower(): words for state, words in STATES.items()}
     lines: list[list[str | TableCell]] = []
     for directory, state, values, reason in rows:
-        said = styles.get(state, StateWord(state))
         lines.append(
             [
                 directory,
-                *[TableCell(said.word, said.style)] * with_state,
+                *[TableCell(state, STATE_STYLES.get(state, ""))] * with_state,
                 *(_value(values.get(name)) for name in shown),
                 *[reason] * with_reason,
             ]

@@ -215,7 +215,8 @@ class EventFailureJson(TypedDict):
 class RunEventJson(TypedDict):
     """One line of `network run`. The first, `run`, has the `id`; the others have what applies.
 
-    `jobs`: those that are sent. `states`: jobs of the network by state.
+    `jobs`: those that are sent. `blocked`: jobs that cannot run for those in `failed`. `states`:
+    jobs of the network by state.
     """
 
     event: str
@@ -226,7 +227,7 @@ class RunEventJson(TypedDict):
     plan: NotRequired[str]
     jobs: NotRequired[list[JobJson]]
     completed: NotRequired[int]
-    cancelled: NotRequired[int]
+    blocked: NotRequired[int]
     new: NotRequired[int]
     published: NotRequired[int]
     failed: NotRequired[list[EventFailureJson]]

@@ -381,6 +381,7 @@ _MAY_GROW = (
     GraphJobState.FAILED,
     GraphJobState.CANCELLED,
     GraphJobState.SKIPPED,
+    GraphJobState.BLOCKED,
 )
 
 

@@ -169,7 +169,7 @@ class JobGraph:
     def retry(self, jobs: _Jobs) -> GraphChange:
         """Retry jobs that failed, were cancelled or are skipped by themselves.
 
-        Jobs that were cancelled or missing only because of them come back as well. Raises:
+        Jobs that were blocked or missing only because of them come back as well. Raises:
         JobGraphError for a job that is not over, is complete, or was lost only because of others.
         """
         with self.lock:
@@ -308,7 +308,7 @@ class JobGraph:
             )
 
     def root_causes(self, job: int) -> list[int]:
-        """Return the jobs that caused a job to be cancelled or skipped.
+        """Return the jobs that caused a job to be lost or skipped.
 
         The causes are jobs that failed, that the user cancelled, or (for a skipped job) whose data
         is absent. The result is the job itself if it was lost by itself.
@@ -318,7 +318,7 @@ class JobGraph:
             return job_causes.root_causes(self._jobs, job)
 
     def lost_by(self, job: int) -> int:
-        """Return how many jobs are cancelled because this one failed or was cancelled."""
+        """Return how many jobs are blocked because this one failed or was cancelled."""
         with self.lock:
             self._check(job)
             return len(job_causes.lost_by(self._jobs, job))

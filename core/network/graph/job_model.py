@@ -4,7 +4,7 @@ A job's state follows from two things alone: the events of the job itself (it is
 completed, it failed, the user cancelled it, its data is absent) and the states of its dependencies.
 The same events in any order therefore end in the same states. Of the events of a job itself, the
 strongest holds: completed before cancelled before failed before skipped before submitted. A job
-that is skipped, or has skipped dependencies, and also has lost ones is cancelled: failed beats
+that is skipped, or has skipped dependencies, and also has lost ones is blocked: failed beats
 skipped.
 Source: Fastr's states of samples, where the worst state of a sample's parts is the sample's state.
 """
@@ -32,8 +32,9 @@ class GraphJobState(IntEnum):
     SUBMITTED = 2  # to a scheduler
     COMPLETED = 3
     FAILED = 4  # by itself
-    CANCELLED = 5  # a dependency is lost, or the user cancelled the job
+    CANCELLED = 5  # by the user
     SKIPPED = 6  # its input data is known to be absent: a run succeeds without it
+    BLOCKED = 7  # a job that it needs failed, was cancelled, or is blocked itself
 
     # Former names, which recordings of older versions have.
     READY = 1
@@ -53,10 +54,12 @@ OLD_WORDS: Final = {
 
 # The meaning of a job's state for its dependents.
 OPEN, GOOD, LOST, GONE = range(4)
-KIND: Final = bytes((OPEN, OPEN, OPEN, GOOD, LOST, LOST, GONE))  # by state
+KIND: Final = bytes((OPEN, OPEN, OPEN, GOOD, LOST, LOST, GONE, LOST))  # by state
+
+LOST_STATES: Final = tuple(state for state in GraphJobState if KIND[state] == LOST)
 
 # Of two events of one job, the one with the higher number holds.
-STRENGTH: Final = bytes((0, 0, 1, 5, 3, 4, 2))  # by state
+STRENGTH: Final = bytes((0, 0, 1, 5, 3, 4, 2, 0))  # by state
 
 MOST: Final = (1 << 31) - 1  # jobs and dependencies: they are counted in 32 bits
 
@@ -88,8 +91,8 @@ class JobBlock:
 class GraphChange(NamedTuple):
     """The consequences of one event: numbers of jobs, each once, in no particular order.
 
-    `ready` became eligible, `cancelled` were cancelled (also by the user), `skipped` became
-    skipped; `back` were cancelled or skipped and are waiting, eligible or submitted again.
+    `ready` became eligible, `cancelled` were cancelled or are blocked, `skipped` became skipped;
+    `back` were cancelled, blocked or skipped and are waiting, eligible or submitted again.
     `stopped` are the jobs of `cancelled` and `skipped` that were submitted: their scheduler jobs
     have to be cancelled.
     """

@@ -57,7 +57,7 @@ def root_causes(jobs: JobStates, job: int) -> list[int]:
 
 
 def lost_by(jobs: JobStates, job: int) -> set[int]:
-    """Return the jobs that are cancelled because of this lost job, without the job itself."""
+    """Return the jobs that are blocked by this lost job, without the job itself."""
     if KIND[jobs.states[job]] != LOST:
         return set()
     lost: set[int] = set()
@@ -66,8 +66,7 @@ def lost_by(jobs: JobStates, job: int) -> set[int]:
     while todo:
         for other, slot in jobs.edges.forward(todo.pop()):
             decides = slot == NO_SLOT or broken(slot) == LOST
-            follows = jobs.states[other] == CANCELLED != jobs.own[other]
-            if decides and follows and other not in lost:
+            if decides and jobs.states[other] == BLOCKED and other not in lost:
                 lost.add(other)
                 todo.append(other)
     return lost
@@ -81,6 +80,8 @@ COMPLETED = int(GraphJobState.COMPLETED)
 FAILED = int(GraphJobState.FAILED)
 CANCELLED = int(GraphJobState.CANCELLED)
 SKIPPED = int(GraphJobState.SKIPPED)
+BLOCKED = int(GraphJobState.BLOCKED)
+_OVER = (CANCELLED, BLOCKED, SKIPPED)
 
 Was = dict[int, int]  # the jobs that one event changed, with their states before the event
 _Todo = list[tuple[int, int, int]]  # a job, its former kind, its present kind
@@ -120,7 +121,7 @@ class JobStates:
         seen = outlook(jobs, np.frombuffer(self.states, np.uint8))
         states = np.where(seen.unmet == 0, np.uint8(ELIGIBLE), np.uint8(WAITING))
         states[seen.gone > 0] = SKIPPED
-        states[seen.lost > 0] = CANCELLED
+        states[seen.lost > 0] = BLOCKED
         self.edges.append(jobs, seen.slots)
         self.generation += 1
         self.states += states.tobytes()
@@ -137,7 +138,7 @@ class JobStates:
         ready = np.flatnonzero(states == ELIGIBLE).astype(np.int32) + np.int32(first)
         self.queue.add_many(ready)
         todo: _Todo = []
-        for state in (CANCELLED, SKIPPED):
+        for state in (BLOCKED, SKIPPED):
             lost = (np.flatnonzero(states == state) + first).tolist()
             was.update(dict.fromkeys(lost, WAITING))
             todo.extend((job, OPEN, KIND[state]) for job in lost)
@@ -234,13 +235,13 @@ class JobStates:
                 continue
             if new == ELIGIBLE:
                 change.ready.append(job)
-            elif new == CANCELLED:
+            elif new in (CANCELLED, BLOCKED):
                 change.cancelled.append(job)
             elif new == SKIPPED:
                 change.skipped.append(job)
-            if old == SUBMITTED and new in (CANCELLED, SKIPPED):
+            if old == SUBMITTED and new in _OVER:
                 change.stopped.append(job)
-            elif old in (CANCELLED, SKIPPED) and new <= SUBMITTED:
+            elif old in _OVER and new <= SUBMITTED:
                 change.back.append(job)
         return change
 
@@ -258,11 +259,11 @@ class JobStates:
         if new in (WAITING, SUBMITTED):
             if self._lost[job] or self._gone[job]:
                 self.own[job] = WAITING  # if the job comes back, it is not submitted
-                new = CANCELLED if self._lost[job] else SKIPPED
+                new = BLOCKED if self._lost[job] else SKIPPED
             elif new == WAITING and not self.unmet[job]:
                 new = ELIGIBLE
         elif new == SKIPPED and self._lost[job]:
-            new = CANCELLED
+            new = BLOCKED
         if new == old:
             return
         self._put(job, old, new)

@@ -45,7 +45,12 @@ if TYPE_CHECKING:
     from rowtui.core.runs.observed_states import ObservedStates
 
 UNUSABLE = "its directory cannot be used"
-_MAY_BE_REFUSED = (GraphJobState.WAITING, GraphJobState.ELIGIBLE, GraphJobState.CANCELLED)
+_MAY_BE_REFUSED = (
+    GraphJobState.WAITING,
+    GraphJobState.ELIGIBLE,
+    GraphJobState.CANCELLED,
+    GraphJobState.BLOCKED,
+)
 _PLACE = "waiting"  # name of the folder for directories that were moved away
 
 

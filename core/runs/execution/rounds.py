@@ -218,21 +218,21 @@ Ask = Callable[["Plan", tuple[Breach, ...]], Awaitable[PlanAnswer]]
 
 def begun_text(running: OpenRun, made: int) -> str:
     """Return the size of a run that begins. `made`: directories made now."""
-    jobs = plural(len(running.graph), "job")
-    return f"{jobs}, {plural(made, 'new directory', 'new directories')}"
+    samples = plural(len(running.graph), "sample")
+    return f"{samples}, {plural(made, 'new directory', 'new directories')}"
 
 
 def happened_text(happened: Happened) -> str:
     """Return what a poll found."""
     parts = []
     if happened.completed:
-        parts.append(f"{plural(happened.completed, 'job')} completed")
+        parts.append(f"{plural(happened.completed, 'sample')} completed")
     if happened.failed:
-        parts.append(f"{plural(len(happened.failed), 'job')} failed")
-    if happened.cancelled:
-        parts.append(f"{happened.cancelled:,} cannot run for that")
+        parts.append(f"{plural(len(happened.failed), 'sample')} failed")
+    if happened.blocked:
+        parts.append(f"{happened.blocked:,} blocked")
     if happened.new:
-        parts.append(f"{plural(happened.new, 'new job')}")
+        parts.append(f"{plural(happened.new, 'new sample')}")
     if happened.published:
         parts.append(f"{happened.published:,} published")
     return ", ".join(parts)
@@ -242,12 +242,13 @@ def over_text(running: OpenRun, lost: int) -> str:
     """Return how a run ended. `lost`: jobs that are not complete."""
     if not lost:
         return "all is done"
-    failed = sum(each[GraphJobState.FAILED] for each in running.graph.counts())
-    cancelled = running.cancelled_by_hand()
+    counts = running.graph.counts()
+    failed = sum(each[GraphJobState.FAILED] for each in counts)
+    cancelled = sum(each[GraphJobState.CANCELLED] for each in counts)
     more = lost - failed - cancelled
-    what = [f"{plural(failed, 'job')} failed"] if failed or not cancelled else []
+    what = [f"{plural(failed, 'sample')} failed"] if failed or not cancelled else []
     if cancelled:
-        what.append(f"{plural(cancelled, 'job was', 'jobs were')} cancelled")
+        what.append(f"{plural(cancelled, 'sample was', 'samples were')} cancelled")
     return f"nothing is left to do: {', '.join(what)}" + (
         f", and {more:,} that depend on their results cannot run" if more else ""
     )

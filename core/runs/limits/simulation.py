@@ -47,6 +47,7 @@ OVER = (
     GraphJobState.FAILED,
     GraphJobState.CANCELLED,
     GraphJobState.SKIPPED,
+    GraphJobState.BLOCKED,
 )
 DEEPEST = 16  # levels of lists of lists that are assumed
 

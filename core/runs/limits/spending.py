@@ -18,7 +18,7 @@ import numpy as np
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.network.definition.spec import Schedule
-from rowtui.core.network.graph.job_model import STATES, GraphJobState
+from rowtui.core.network.graph.job_model import LOST_STATES, STATES, GraphJobState
 from rowtui.core.runs.model import Event, NotSent, PlanSubmitted
 from rowtui.core.runs.views import RefusedJobs
 from rowtui.core.submission.bundles.bundles import START_SECONDS, STEP_SECONDS
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 _TO_DO = (GraphJobState.WAITING, GraphJobState.ELIGIBLE)
-_LOST = (GraphJobState.FAILED, GraphJobState.CANCELLED)
 
 
 class Sum(NamedTuple):
@@ -80,7 +79,7 @@ def work_left(
     `asked`: the amounts of the graph's jobs. `anew`: for a new run, which tries failed jobs again.
     Jobs that lists will add are not included.
     """
-    to_do = (*_TO_DO, *_LOST) if anew else _TO_DO
+    to_do = (*_TO_DO, *LOST_STATES) if anew else _TO_DO
     states = np.frombuffer(growth.graph.snapshot().states, np.uint8)[: len(asked.kind_of)]
     counted = np.zeros(STATES, bool)
     counted[[int(state) for state in to_do]] = True

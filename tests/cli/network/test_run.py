@@ -57,7 +57,7 @@ def test_the_study_runs_by_itself_to_its_plot(
     monkeypatch.chdir(folder)
     done = here("network", "run", "--yes")
     assert done.code == 0, done.err
-    assert "A new run of network study: 21 jobs." in done.out
+    assert "A new run of network study: 21 samples." in done.out
     assert "12 directories will be made" in done.out
     assert done.out.endswith("Done: all jobs of the network are completed.\n")
     assert "<svg" in (folder / "results" / "slopes.svg").read_text()
@@ -84,7 +84,7 @@ def test_a_failed_job_is_told_with_its_log_and_tried_again_once_mended(
     assert done.err.count("s,x=2: exit code") == 1
     # the one that needs it is lost, the others are done
     out = here("network").out
-    assert "1 job failed (others need their results: 1)" in out
+    assert "1 sample failed (others need their results: 1)" in out
     assert "2 completed, 1 failed" in out
     view = json.loads(here("network", "show", "--json").out)
     assert [(it["directory"], it["lost"]) for it in view["failures"]] == [("s,x=2", 1)]
@@ -98,7 +98,7 @@ def test_a_failed_job_is_told_with_its_log_and_tried_again_once_mended(
     (small / "broken").unlink()
     done = here("network", "retry", "--all")
     assert done.code == 0, done.err
-    assert "1 job will be tried again, and 1 job" in done.out
+    assert "1 sample will be tried again, and 1 sample" in done.out
     done = here("network", "run", "--yes")
     assert done.code == 0, done.err
     assert ran(small) == {"s,x=1": 1, "s,x=2": 2, "s,x=3": 1}
@@ -110,7 +110,7 @@ def test_a_new_run_tries_again_what_failed_in_another(here: OnClusters, small: P
     (small / "broken").unlink()
     done = here("network", "run", "--yes")
     assert done.code == 0, done.err
-    assert "2 jobs to send" in done.out
+    assert "2 samples to send" in done.out
     assert ran(small) == {"s,x=1": 1, "s,x=2": 2, "s,x=3": 1}
 
 
@@ -124,7 +124,7 @@ def test_results_made_from_fewer_samples_than_now_are_made_again(
     assert here("network", "run", "--yes").code == 0
     done = here("network", "redo")
     assert done.code == 1
-    assert "1 job would run again: sum 1." in done.out
+    assert "1 sample would run again: sum 1." in done.out
     assert "--yes" in done.err
     done = here("network", "redo", "--yes")
     assert done.code == 0, done.err
@@ -132,7 +132,7 @@ def test_results_made_from_fewer_samples_than_now_are_made_again(
     members = json.loads((small / "workspace" / "sum" / "sum").read_text())["inputs"]["one"]
     assert [it["sample"]["x"] for it in members] == [1, 2, 3, 4]
     assert set(ran(small).values()) == {1}
-    assert "5 jobs would run again: one 4, sum 1." in here("network", "redo", "one").out
+    assert "5 samples would run again: one 4, sum 1." in here("network", "redo", "one").out
 
 
 def test_a_job_that_is_given_up_takes_with_it_what_needs_it(here: OnClusters, small: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_job_that_is_given_up_takes_with_it_what_needs_it(here: OnClusters, sm
     assert "--yes" in done.err
     done = here("network", "cancel", "one", "s,x=2", "--yes")
     assert done.code == 0, done.err
-    assert "1 job cannot run without: sum 1." in done.out
+    assert "1 sample cannot run without: sum 1." in done.out
     assert here("network", "run", "--yes", "--max-cpu-hours", "1").code == 1
     assert ran(small) == {"s,x=1": 1, "s,x=3": 1}
     done = here("network", "cancel", "one", "s,x=1", "--yes")
@@ -249,11 +249,11 @@ def test_each_event_is_an_object_on_a_line_for_programs(here: OnClusters, small:
     assert kinds[-1] == "over"
     assert not events[-1]["success"]
     assert events[-1]["states"] == dict.fromkeys(
-        ("waiting", "eligible", "submitted", "skipped"), 0
+        ("waiting", "eligible", "submitted", "cancelled", "skipped"), 0
     ) | {
         "completed": 2,
         "failed": 1,
-        "cancelled": 1,
+        "blocked": 1,
     }
     sent = [job["directories"] for it in events for job in it.get("jobs", ())]
     assert sorted(sent) == [["s,x=1"], ["s,x=2"], ["s,x=3"]]
@@ -292,7 +292,7 @@ def test_it_asks_once_and_then_runs(shell: Shell) -> None:
     code, seen = on_a_terminal(shell, "network", "run", typed=b"\n")
     text = seen.decode()
     assert code == 0, text
-    assert "4 jobs to send, which may cost up to " in text
+    assert "4 samples to send, which may cost up to " in text
     assert "at most 0.13 CPU-hours" in text
     assert "stops at 3 failed jobs in a row" in text
     assert text.count("Proceed?") == 1
@@ -395,7 +395,7 @@ def test_a_failure_beyond_the_attempts_of_its_rule_ends_the_run(
     done = here("network", "run", "--yes")
     assert done.code == 1
     assert ran(small)["s,x=2"] == 2
-    assert "1 job failed" in done.err
+    assert "1 sample failed" in done.err
 
 
 def test_a_run_goes_on_with_the_rules_after_a_pause(here: OnClusters, small: Path) -> None:

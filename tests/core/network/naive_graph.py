@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rowtui.core.network.graph.job_model import STRENGTH, GraphJobState
 
-LOST = (GraphJobState.FAILED, GraphJobState.CANCELLED)
+LOST = (GraphJobState.FAILED, GraphJobState.CANCELLED, GraphJobState.BLOCKED)
 OVER = (*LOST, GraphJobState.COMPLETED, GraphJobState.SKIPPED)
 
 
@@ -53,7 +53,7 @@ class NaiveGraph:
         if cancelled or missing:
             if own is GraphJobState.SUBMITTED:
                 self.own[job] = GraphJobState.WAITING
-            return GraphJobState.CANCELLED if cancelled else GraphJobState.SKIPPED
+            return GraphJobState.BLOCKED if cancelled else GraphJobState.SKIPPED
         if own is GraphJobState.SUBMITTED:
             return own
         return GraphJobState.WAITING if waits else GraphJobState.ELIGIBLE

@@ -113,7 +113,7 @@ def fails_and_is_mended(root: Path, cluster: str, limits: RunLimits | None = Non
     """Drive a run in which a simulation fails; then that alone failed. Mend it, and go on."""
     driven = drive(root, cluster=cluster, limits=limits)
     assert driven.told[-1].sentence == (
-        "nothing is left to do: 1 job failed, and 3 that depend on their results cannot run"
+        "nothing is left to do: 1 sample failed, and 3 that depend on their results cannot run"
     ), driven.problems()
     (failed,) = (it for it in driven.run.events() if isinstance(it, JobFailed))
     assert (failed.node, failed.sample) == ("simulate", UNLUCKY)

@@ -328,7 +328,7 @@ def test_what_a_person_cancels_waits_until_it_is_retried(root: Path) -> None:
     last = asyncio.run(driven.to_the_end(cancels))
     assert len(cancelled) == 2
     assert last.sentence == (
-        "nothing is left to do: 2 jobs were cancelled, "
+        "nothing is left to do: 2 samples were cancelled, "
         "and 1 that depend on their results cannot run"
     )
     assert len(driven.sent()) == 2

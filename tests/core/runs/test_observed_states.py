@@ -18,7 +18,7 @@ from rowtui.core.network.definition.spec import (
     Values,
 )
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.network.graph.job_model import LOST_STATES, GraphJobState
 from rowtui.core.network.samples.sample_flow import Flow
 from rowtui.core.network.samples.shape import shape
 from rowtui.core.runs.observed_states import ObservedStates
@@ -113,7 +113,7 @@ def test_the_graph_is_as_the_records_are_and_each_thing_is_told_once(seed: int) 
             what = jobs.get(pair) if pair[1] in there else None
             now = graph.state(job)
             assert (now is GraphJobState.COMPLETED) == (what is True)
-            if isinstance(what, str) and now not in (GraphJobState.FAILED, GraphJobState.CANCELLED):
+            if isinstance(what, str) and now not in LOST_STATES:
                 assert now is GraphJobState.SUBMITTED
             elif now is GraphJobState.SUBMITTED:
                 raise AssertionError(f"{pair} is with no scheduler")

@@ -148,7 +148,7 @@ def test_a_sample_is_found_where_it_stands_and_nothing_else_is(growth: Growth) -
 
 
 def test_a_list_follows_the_graph(growth: Growth) -> None:
-    samples, which = SampleLists(), RequestedSamples("gather", asked=ListRequest("cancelled"))
+    samples, which = SampleLists(), RequestedSamples("gather", asked=ListRequest("blocked"))
     assert samples.page(growth, which, 0, 9).total == 1
     growth.graph.retry([growth.job("work", 4)])
     assert samples.page(growth, which, 0, 9).total == 0
@@ -180,7 +180,7 @@ def test_a_waiting_job_leads_to_what_has_to_happen_first(growth: Growth) -> None
     # and one that was lost
     lost = waits_of(growth, growth.job("gather", 1))
     assert [(step.state, step.reason) for step in lost.steps] == [
-        ("cancelled", ""), ("failed", "out of memory"),
+        ("blocked", ""), ("failed", "out of memory"),
     ]  # fmt: skip
     assert waits_of(growth, growth.job("work", 0)).steps[1:] == ()
     with pytest.raises(RowtuiError):

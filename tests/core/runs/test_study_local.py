@@ -98,7 +98,7 @@ def test_a_job_that_fails_takes_with_it_only_what_needs_it(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, failing_at("state,t=2,r=1"), AVERAGE)
     driven = drive(root)
     assert driven.told[-1].sentence == (
-        "nothing is left to do: 1 job failed, and 1 that depend on their results cannot run"
+        "nothing is left to do: 1 sample failed, and 1 that depend on their results cannot run"
     )
     assert driven.run.status is RunStatus.FAILED
     failed = [it for it in driven.run.events() if isinstance(it, JobFailed)]
@@ -136,7 +136,7 @@ def test_a_failed_sample_is_left_out_where_one_is_enough(here: Path) -> None:
     network = TWO_STEPS.replace('collapse = ["r"]', 'collapse = ["r"]\nrequire = 1')
     root = make(here / "p", network, failing_at("state,t=2,r=1"), AVERAGE)
     driven = drive(root)
-    assert driven.told[-1].sentence == "nothing is left to do: 1 job failed"
+    assert driven.told[-1].sentence == "nothing is left to do: 1 sample failed"
     said = inputs(root, "average,t=2")
     assert [it["path"] for it in said["inputs"]["simulate"]] == ["../state,t=2,r=0/energy"]
     (left,) = said["left_out"]
@@ -150,7 +150,7 @@ def test_directories_after_one_that_failed_in_the_same_job_are_sent_again(here: 
     root = make(here / "p", TWO_STEPS, simulate, AVERAGE)
     driven = drive(root)
     assert driven.told[-1].sentence == (
-        "nothing is left to do: 1 job failed, and 1 that depend on their results cannot run"
+        "nothing is left to do: 1 sample failed, and 1 that depend on their results cannot run"
     )
     assert set(ran(root).values()) == {1}
     assert len(ran(root)) == 6 + 2
@@ -187,7 +187,7 @@ def test_what_a_person_gives_up_takes_its_running_job_with_it(here: Path) -> Non
 
     last = asyncio.run(driven.to_the_end(give_up))
     assert last.kind is MessageKind.OVER
-    assert last.sentence.startswith("nothing is left to do: 0 jobs failed, and 2")
+    assert last.sentence.startswith("nothing is left to do: 1 sample was cancelled, and 1")
 
 
 # Lists
@@ -407,7 +407,7 @@ def test_a_directory_that_cannot_be_used_fails_alone_until_it_can(here: Path) ->
     (taken / "value.json").write_text('{"node": "state", "t": 7}')
     driven = drive(root)
     assert driven.told[-1].sentence == (
-        "nothing is left to do: 1 job failed, and 1 that depend on their results cannot run"
+        "nothing is left to do: 1 sample failed, and 1 that depend on their results cannot run"
     )
     assert json.loads((taken / "value.json").read_text()) == {"node": "state", "t": 7}
     (taken / "value.json").unlink()
@@ -511,7 +511,7 @@ def test_what_lists_would_have_brought_is_left_out_where_that_is_allowed(here: P
     root = make(here / "p", network, SPLIT, TRAIN, REPORT)
     (root / "folds-1.json").write_text('["a"]')
     driven = drive(root)
-    assert driven.told[-1].sentence == "nothing is left to do: 1 job failed"
+    assert driven.told[-1].sentence == "nothing is left to do: 1 sample failed"
     said = inputs(root, "report")
     assert [it["directory"] for it in said["inputs"]["train"]] == ["train,t=1,fold=a"]
     (left,) = said["left_out"]

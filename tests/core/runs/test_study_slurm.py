@@ -154,7 +154,7 @@ def test_the_example_survives_deaths_and_failures_on_two_clusters(
     driven = _drive(root)
     # then all is done but for what failed
     assert driven.told[-1].sentence == (
-        "nothing is left to do: 1 job failed, and 3 that depend on their results cannot run"
+        "nothing is left to do: 1 sample failed, and 3 that depend on their results cannot run"
     ), driven.problems()
     # and when that is tried again, the plot comes
     (root / "mended").touch()
@@ -180,7 +180,7 @@ def test_what_was_made_in_one_copy_is_sent_to_the_other_that_needs_it(
     root = make(two_of('mirror = "{here}/{name}"', "average"), TWO_STEPS, *ACTIONS)
     driven = drive(root, cluster="alpha")
     # then only what failed is missing, and the rest is here
-    assert driven.told[-1].sentence == "nothing is left to do: 1 job failed", driven.problems()
+    assert driven.told[-1].sentence == "nothing is left to do: 1 sample failed", driven.problems()
     (failed,) = (it for it in driven.run.events() if isinstance(it, JobFailed))
     assert failed.sample == "state,t=2,r=1"
     report = (root / "results/report").read_text().split()
@@ -202,7 +202,7 @@ def test_what_is_never_fetched_serves_where_it_was_made(
     root = make(two_of('mirror = "{here}/{name}"'), TWO_STEPS, *ACTIONS)
     (root / "mirror.toml").write_text('exclude = ["energy"]\n')
     driven = drive(root, cluster="alpha")
-    assert driven.told[-1].sentence == "nothing is left to do: 1 job failed", driven.problems()
+    assert driven.told[-1].sentence == "nothing is left to do: 1 sample failed", driven.problems()
     assert not list(root.glob("workspace/*/energy"))
     assert (root / "results/report").read_text().split() == ["ClusterName=alpha"] * 5
 
@@ -225,7 +225,7 @@ def test_what_a_scheduler_refuses_holds_up_nothing_else_and_costs_nothing(
     path = root / "workflow.toml"
     path.write_text(path.read_text().replace(refused, ""))
     again = drive(root, cluster="alpha")
-    assert again.told[-1].sentence == "nothing is left to do: 1 job failed", again.problems()
+    assert again.told[-1].sentence == "nothing is left to do: 1 sample failed", again.problems()
     assert set(ran(root).values()) == {1}
 
 
@@ -256,5 +256,5 @@ def test_a_cluster_that_cannot_be_reached_for_a_while_gets_its_jobs_later(
         return await driving
 
     last = asyncio.run(drive_and_restart())
-    assert last.sentence == "nothing is left to do: 1 job failed", driven.problems()
+    assert last.sentence == "nothing is left to do: 1 sample failed", driven.problems()
     assert set(ran(root).values()) == {1}

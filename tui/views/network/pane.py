@@ -42,7 +42,7 @@ MOST_BOXES = 60
 ROOMY = (18, 15, LEAST)
 """Columns inside a box, from wide to narrow; the first with which the whole graph fits is used."""
 
-LEGEND = "✓ completed ▶ submitted ○ eligible · waiting ✗ failed ⊘ cancelled"
+LEGEND = "✓ completed ▶ submitted ○ eligible · waiting ✗ failed ⊘ cancelled ╳ blocked"
 
 
 class NetworkPane:
@@ -135,7 +135,7 @@ class NetworkPane:
         if network is None:
             return
         nodes = sum(1 for one in network.nodes if one.kind == "node")
-        title = f"{plural(nodes, 'node')} · {plural(network.jobs, 'job')}"
+        title = f"{plural(nodes, 'node')} · {plural(network.jobs, 'sample')}"
         if self.listed:
             below = " · ".join(filter(None, (self._view.nodes.tally, "m graph")))
             set_titles(self._view.nodes, title + self._view.nodes.filter_named, below)

@@ -46,6 +46,7 @@ STATE_FILTERS = (
     StateFilter("eligible", (GraphJobState.ELIGIBLE,)),
     StateFilter("waiting", (GraphJobState.WAITING,)),
     StateFilter("cancelled", (GraphJobState.CANCELLED,)),
+    StateFilter("blocked", (GraphJobState.BLOCKED,)),
     StateFilter("completed", (GraphJobState.COMPLETED,)),
     StateFilter("skipped", (GraphJobState.SKIPPED,)),
 )

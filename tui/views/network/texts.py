@@ -107,7 +107,7 @@ def _left(view: NetworkView) -> list[Line]:
     if not view.jobs:
         return [line(("no jobs yet", "dim"))]
     return [
-        line(plural(view.jobs, "job"), ("  that ask for at most ", "dim"), asked_text(view.left))
+        line(plural(view.jobs, "sample"), ("  that ask for at most ", "dim"), asked_text(view.left))
     ]
 
 
@@ -120,7 +120,7 @@ def _until_done(view: NetworkView, width: int, *, brief: bool) -> list[Line]:
     done: list[tuple[str, str]] = [
         ("done ", "dim"), (f"{about}{moment(guess.done_at, view.at)}", ""),
         (f"  in {duration(round(guess.seconds_left))}", ""),
-        (f"  {plural(guess.jobs, 'job')} left", "dim"),
+        (f"  {plural(guess.jobs, 'sample')} left", "dim"),
     ]  # fmt: skip
     if guess.growing:
         done.append((" and more to come", "dim"))

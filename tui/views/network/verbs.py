@@ -77,7 +77,7 @@ class NetworkVerbs(ScreenView):
         if view is not None and view.run is not None and going_on and view.run.why:
             lines.append(line(("▲ ", "warning"), (view.run.why, "warning")))
         if view is not None and (going_on or view.run is None):
-            what = f"{plural(network.left, 'job')}{' left to send' * going_on}"
+            what = f"{plural(network.left, 'sample')}{' left to send' * going_on}"
             lines.append(line(f"{what}, which ask for at most ", (asked_text(view.left), "title")))
         else:
             lines.append(line("Completed jobs do not run again."))
@@ -127,13 +127,15 @@ class NetworkVerbs(ScreenView):
     def command_retry(self) -> None:
         """Ask, then retry the marked jobs, this failure, or all failed jobs."""
         look = self.session.network
-        chosen = [job for job, was in look.pointed.items() if was in ("failed", "cancelled")]
+        chosen = [
+            job for job, was in look.pointed.items() if was in ("failed", "cancelled", "blocked")
+        ]
         named = bool(chosen) and (bool(look.marked) or look.under == "failures")
         work = partial(self._ask_retry, chosen if named else [])
         start(self.app, work, "retry", exclusive=True)
 
     async def _ask_retry(self, chosen: list[int]) -> None:
-        what = "marked jobs" if chosen else "all jobs that failed"
+        what = "marked samples" if chosen else "all samples that failed"
         try:
             jobs = chosen or await self._all_failed()
         except Exception as error:
@@ -143,16 +145,16 @@ class NetworkVerbs(ScreenView):
             return
 
         def retry() -> None:
-            self.session.note("you", f"retry {plural(len(jobs), 'job')}")
+            self.session.note("you", f"retry {plural(len(jobs), 'sample')}")
             work = partial(self.session.engine.network.retry, jobs)
-            said = f"{plural(len(jobs), 'job')} will be tried again."
+            said = f"{plural(len(jobs), 'sample')} will be tried again."
             self._do("retrying", work, said, marks=True)
 
         lines = [
-            f"{what}: {plural(len(jobs), 'job')}, and all that waits for them",
+            f"{what}: {plural(len(jobs), 'sample')}, and all that waits for them",
             "They run again when the autopilot goes on, or with the next step.",
         ]
-        question = f"Retry {plural(len(jobs), 'failed job')}?"
+        question = f"Retry {plural(len(jobs), 'failed sample')}?"
         confirm(self.app, question, lines, len(jobs), retry, otherwise="Nothing was retried.")
 
     async def _all_failed(self) -> list[int]:
@@ -173,7 +175,9 @@ class NetworkVerbs(ScreenView):
         start(self.app, work, "cancel", exclusive=True)
 
     async def _ask_cancel(self, jobs: dict[int, str]) -> None:
-        chosen = [job for job, state in jobs.items() if state not in ("completed", "cancelled")]
+        chosen = [
+            job for job, state in jobs.items() if state not in ("completed", "cancelled", "blocked")
+        ]
         try:
             depend = await self.session.engine.network.dependents(chosen)
         except Exception as error:
@@ -181,18 +185,17 @@ class NetworkVerbs(ScreenView):
             return
         lines = [jobs_with_states({job: jobs[job] for job in chosen})]
         if depend:
-            it = "it" if len(chosen) == 1 else "them"
-            lines.append(f"{plural(depend, 'further job')} depend{'s' * (depend == 1)} on {it}:"
-                         " the jobs that depend on their results are cancelled, too")  # fmt: skip
+            more = plural(depend, "further sample needs", "further samples need")
+            lines.append(f"{more} the results, and cannot run without")
         else:
-            lines.append("no other job depends on that")
+            lines.append("no other sample depends on that")
 
         def cancel() -> None:
-            self.session.note("you", f"cancel {plural(len(chosen), 'job')}")
+            self.session.note("you", f"cancel {plural(len(chosen), 'sample')}")
             work = partial(self.session.engine.network.cancel, chosen)
-            self._do("cancelling", work, f"{plural(len(chosen), 'job')} cancelled.", marks=True)
+            self._do("cancelling", work, f"{plural(len(chosen), 'sample')} cancelled.", marks=True)
 
-        question = f"Cancel {plural(len(chosen), 'job')}?"
+        question = f"Cancel {plural(len(chosen), 'sample')}?"
         confirm(self.app, question, lines, len(chosen), cancel, otherwise="Nothing was cancelled.")
 
     def command_redo(self) -> None:
@@ -222,7 +225,7 @@ class NetworkVerbs(ScreenView):
 
         def redo() -> None:
             self.session.note("you", f"make {plural(view.jobs, 'result')} again")
-            said = f"{plural(view.jobs, 'job')} will run again; s continues the run."
+            said = f"{plural(view.jobs, 'sample')} will run again; s continues the run."
             self._do("making results again", work, said, marks=True)
 
         question = f"Make {plural(view.jobs, 'result')} again?"

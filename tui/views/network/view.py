@@ -167,8 +167,8 @@ class NetworkScreen(NetworkVerbs):
             stale=self.look.error is not None,
         )
         lost = sum(one.lost for one in failures)
-        more = f", for which {plural(lost, 'job')} cannot run" if lost else ""
-        count = plural(self.look.failed, "job")
+        more = f", {plural(lost, 'other')} blocked" if lost else ""
+        count = plural(self.look.failed, "sample")
         below = " · ".join(filter(None, (table.tally, "R retry  Enter log")))
         title = f"Failed: {count}{more}{table.filter_named}"
         set_titles(table, title if failures else "", below)
@@ -188,7 +188,7 @@ class NetworkScreen(NetworkVerbs):
             set_titles(widget, "")
         elif self.samples.has_focus and sample is not None:
             widget.show_made(partial(sample_lines, sample))
-            waits = sample.state in ("waiting", "cancelled", "skipped")
+            waits = sample.state in ("waiting", "cancelled", "blocked", "skipped")
             set_titles(widget, "Sample", "Enter log" + "  b dependencies" * waits)
         else:
             widget.show_made(partial(node_lines, view, node))

@@ -257,6 +257,7 @@ KINDS = {
     GraphJobState.COMPLETED: GOOD,
     GraphJobState.FAILED: LOST,
     GraphJobState.CANCELLED: LOST,
+    GraphJobState.BLOCKED: LOST,
     GraphJobState.SKIPPED: GONE,
 }
 
@@ -302,8 +303,10 @@ def test_states_follow_from_those_of_the_members(story: Story, order: int) -> No
                 elif not here:
                     kinds |= set(lists)
             state = states[node, directory]
-            if LOST in kinds or world.is_given_up((node, directory)):
+            if world.is_given_up((node, directory)):
                 assert state is GraphJobState.CANCELLED
+            elif LOST in kinds:
+                assert state is GraphJobState.BLOCKED
             elif GONE in kinds:
                 assert state is GraphJobState.SKIPPED
             else:

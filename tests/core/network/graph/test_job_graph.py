@@ -46,7 +46,7 @@ def test_a_completion_makes_ready_what_waited_for_it_alone() -> None:
 
     assert graph.complete(0) == change(ready=[2])
     assert graph.complete(1) == change(ready=[3])
-    assert graph.counts() == ((0, 0, 0, 2, 0, 0, 0), (0, 2, 0, 0, 0, 0, 0))
+    assert graph.counts() == ((0, 0, 0, 2, 0, 0, 0, 0), (0, 2, 0, 0, 0, 0, 0, 0))
 
 
 def test_a_completion_that_is_told_twice_counts_once() -> None:
@@ -85,7 +85,7 @@ def test_new_jobs_are_ready_at_once_if_what_they_need_is_complete() -> None:
     assert grown.change == change(ready=[1, 2])
 
 
-def test_new_jobs_are_cancelled_at_once_through_new_jobs_of_the_same_block() -> None:
+def test_new_jobs_are_blocked_at_once_through_new_jobs_of_the_same_block() -> None:
     graph = chain(1)
     graph.fail(0)
 
@@ -178,7 +178,7 @@ def test_a_retry_brings_back_what_was_lost_only_because_of_it() -> None:
         "ELIGIBLE",
         "FAILED",
         "WAITING",
-        "CANCELLED",
+        "BLOCKED",
     ]
     assert graph.root_causes(3) == [1]
     assert (graph.reason(0), graph.reason(1)) == ("", "out of memory")
@@ -209,7 +209,7 @@ def test_a_job_that_did_not_fail_by_itself_is_not_retried_and_the_error_names_wh
     graph = chain(2)
     graph.fail(0)
 
-    with pytest.raises(JobGraphError, match="job 1 is cancelled") as raised:
+    with pytest.raises(JobGraphError, match="job 1 is blocked") as raised:
         graph.retry(1)
 
     assert raised.value.hint == "retry the failed jobs that it depends on: 0"
@@ -222,7 +222,7 @@ def test_what_a_person_cancelled_stays_so_when_what_it_needs_is_retried() -> Non
 
     assert graph.retry(0) == change(ready=[0])
 
-    assert graph.state(2) is GraphJobState.CANCELLED
+    assert [graph.state(job).name for job in (1, 2)] == ["CANCELLED", "BLOCKED"]
     assert graph.root_causes(2) == [1]
     assert graph.retry(1).back == [1, 2]
 
@@ -281,7 +281,7 @@ def test_a_collapse_waits_for_every_member_even_when_it_has_enough() -> None:
     assert graph.left_out(5) == [LostMember(3, 0, GraphJobState.FAILED)]
 
 
-def test_a_collapse_is_cancelled_as_soon_as_too_many_are_lost() -> None:
+def test_a_collapse_is_blocked_as_soon_as_too_many_are_lost() -> None:
     graph = collect(5, least=3)
 
     assert graph.fail([0, 1]) == change()
@@ -342,11 +342,11 @@ def test_a_collapse_learns_of_more_members_as_lists_appear() -> None:
     assert graph.dependents(made[0]) == [1]
 
 
-def test_a_job_that_was_cancelled_for_too_few_comes_back_when_it_learns_of_more() -> None:
+def test_a_job_that_was_blocked_for_too_few_comes_back_when_it_learns_of_more() -> None:
     graph = JobGraph()
     graph.extend(JobBlock(0, 3), JobBlock(1, 1, [0, 3], [0, 1, 2], [0, 0, -1], [0], [1]))
     graph.fail([0, 1])
-    assert graph.state(3) is GraphJobState.CANCELLED
+    assert graph.state(3) is GraphJobState.BLOCKED
 
     made = graph.extend(JobBlock(0, 1)).jobs[0]
 

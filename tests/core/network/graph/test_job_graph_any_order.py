@@ -97,9 +97,7 @@ def check_books(graph: JobGraph, naive: NaiveGraph) -> None:
         if state in LOST:
             others = [it for it, its in enumerate(states) if it != job and its in LOST]
             lost = sum(
-                naive.own[it] is not GraphJobState.CANCELLED
-                and states[it] is GraphJobState.CANCELLED
-                and explains(naive, states, it, job)
+                states[it] is GraphJobState.BLOCKED and explains(naive, states, it, job)
                 for it in others
             )
             assert graph.lost_by(job) == lost
@@ -227,9 +225,10 @@ def check_change(
     def became(state: GraphJobState) -> list[int]:
         return [job for job, (was, now) in pairs if now is state is not was]
 
-    over = GraphJobState.CANCELLED, GraphJobState.SKIPPED
+    over = GraphJobState.CANCELLED, GraphJobState.BLOCKED, GraphJobState.SKIPPED
     assert sorted(change.ready) == became(GraphJobState.ELIGIBLE)
-    assert sorted(change.cancelled) == became(GraphJobState.CANCELLED)
+    lost = became(GraphJobState.CANCELLED) + became(GraphJobState.BLOCKED)
+    assert sorted(change.cancelled) == sorted(lost)
     assert sorted(change.skipped) == became(GraphJobState.SKIPPED)
     back = [job for job, (was, now) in pairs if was in over and now <= GraphJobState.SUBMITTED]
     assert sorted(change.back) == back

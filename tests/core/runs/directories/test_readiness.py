@@ -177,7 +177,7 @@ def test_an_edited_value_fails_its_job_in_every_view_until_it_is_mended_and_retr
     wanted = path.read_text()
     path.write_text(wanted.replace('"t": 1', '"t": 7'))
     driven = drive(root)
-    assert driven.told[-1].sentence.startswith("nothing is left to do: 1 job failed")
+    assert driven.told[-1].sentence.startswith("nothing is left to do: 1 sample failed")
     networks = Networks(Project.open(root, cluster="local"))
     (failure,) = networks.view().failures
     assert (failure.node, failure.directory) == ("simulate", SOURCES[0])

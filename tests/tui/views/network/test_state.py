@@ -38,8 +38,8 @@ async def test_the_view_shows_run_failures_graph_samples_and_node_and_is_gone_th
         await hand.press("8")
         await hand.sees(
             "▲ paused  run 2026-11-21T0412", "s allows more", "done about 05:17  in 00:27:15",
-            "CPU-hours ████████░░ 96.40 of 120", "Failed: 2 jobs, for which 5 jobs cannot run",
-            "exit code 137", "7 nodes · 102 jobs", "simulate · all", "60 samples",
+            "CPU-hours ████████░░ 96.40 of 120", "Failed: 2 samples, 5 others blocked",
+            "exit code 137", "7 nodes · 102 samples", "simulate · all", "60 samples",
             "✗ 1 failed",
         )  # fmt: skip
 
@@ -189,16 +189,16 @@ async def test_all_that_failed_is_retried_after_the_number_is_typed_or_one_under
         await at_network(hand)
         await hand.press("tab", "tab", "tab")
         await hand.press("j", "R")
-        await hand.sees("Retry 1 failed job?")
+        await hand.sees("Retry 1 failed sample?")
         await hand.press("escape")
         await hand.sees("Nothing was retried.")
         await hand.press("shift+tab", "shift+tab", "shift+tab", "R")
-        await hand.sees("Retry 2 failed jobs?", "all jobs that failed")
+        await hand.sees("Retry 2 failed samples?", "all samples that failed")
         await hand.press("2", "enter")
-        await hand.sees_no("Failed: 2 jobs")
+        await hand.sees_no("Failed: 2 samples")
         assert network_of(hand).calls == ["retry [17, 101]"]
         await hand.press("R")
-        await hand.sees("retry: no job failed")
+        await hand.sees("retry: no sample failed")
 
 
 async def test_only_the_marked_samples_are_retried_and_the_marks_go() -> None:
@@ -207,9 +207,9 @@ async def test_only_the_marked_samples_are_retried_and_the_marks_go() -> None:
         await hand.press("enter", "space", "space")
         await hand.sees("2 of 60 samples marked")
         await hand.press("R")
-        await hand.sees("Retry 1 failed job?", "marked jobs")
+        await hand.sees("Retry 1 failed sample?", "marked samples")
         await hand.press(*"yes", "enter")
-        await hand.sees("1 job will be tried again.")
+        await hand.sees("1 sample will be tried again.")
         await hand.sees_no("marked")
         assert network_of(hand).calls == ["retry [17]"]
 
@@ -220,11 +220,13 @@ async def test_cancelling_says_how_many_jobs_depend_on_it() -> None:
         await hand.press("c")
         await hand.sees("the cursor is not on a job")
         await hand.press("enter", "j", "c")
-        await hand.sees("Cancel 1 job?", "1 job (1 submitted)", "5 further jobs depend on it")
+        await hand.sees(
+            "Cancel 1 sample?", "1 job (1 submitted)", "5 further samples need the results"
+        )
         await hand.press("enter")
         await hand.sees("Nothing was cancelled.")
         await hand.press("c", *"yes", "enter")
-        await hand.sees("1 job cancelled.")
+        await hand.sees("1 sample cancelled.")
         assert network_of(hand).calls == ["cancel [1001]"]
 
 
@@ -288,7 +290,7 @@ async def test_the_list_is_shown_where_it_is_narrow_and_on_demand() -> None:
     async with opened(with_network(), size=(80, 24)) as hand:
         await hand.sees("78 eligible")
         await hand.press("8")
-        await hand.sees("7 nodes · 102 jobs")
+        await hand.sees("7 nodes · 102 samples")
         await hand.rests()
         await hand.sees("›   simulate ◆", "m graph", "51%")
         await hand.press("m")
@@ -340,7 +342,7 @@ async def test_samples_are_filtered_sorted_marked_and_found() -> None:
         await hand.press("g", "v", "j", "j", "v")
         await hand.sees("3 of 15 samples marked")
         await hand.press("R")
-        await hand.sees("Retry 1 failed job?", "marked jobs")
+        await hand.sees("Retry 1 failed sample?", "marked samples")
         await hand.press("escape", "escape")
         await hand.press("o", "O")
         await hand.sees("State ▼")
@@ -360,7 +362,7 @@ async def test_the_way_to_the_cause_and_stale_results_are_a_key_away() -> None:
         await hand.press("enter")
         await hand.sees("Nothing was put away.")
         await hand.press("d", "5", "enter")
-        await hand.sees("5 jobs will run again")
+        await hand.sees("5 samples will run again")
         assert network_of(hand).calls == ["redo [] 5"]
         network_of(hand).refuses = "it would be 7 jobs now, not 5"
         await hand.press("d", "5", "enter")

@@ -159,7 +159,7 @@ def test_a_paused_run_says_why_and_which_key_allows_more() -> None:
 def test_jobs_that_no_plan_would_have_are_said_with_the_reason() -> None:
     refused = (RefusedJobs("train", 12, "nowhere to go"),)
     text = "\n".join(map(plain, run_lines(view()._replace(refused=refused), 118, frozen=True)))
-    assert "✗ train: 12 jobs are refused: nowhere to go" in text
+    assert "✗ train: 12 samples are refused: nowhere to go" in text
 
 
 def test_who_drives_a_run_is_said() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, si
-from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.network.graph.job_model import LOST_STATES, GraphJobState
 from rowtui.tui.widgets.cells import Span, line, percentage, portion, width_of
 from rowtui.tui.widgets.short_text import GRAPH_MARKS
 
@@ -24,15 +24,7 @@ NodeKey = tuple[str, str]
 LEAST, MOST = 12, 24
 """Columns inside a box; a longer name is cut."""
 
-IN_ORDER = (
-    GraphJobState.COMPLETED,
-    GraphJobState.SUBMITTED,
-    GraphJobState.ELIGIBLE,
-    GraphJobState.WAITING,
-    GraphJobState.FAILED,
-    GraphJobState.CANCELLED,
-    GraphJobState.SKIPPED,
-)
+IN_ORDER = tuple(GRAPH_MARKS)
 """The order of the states, as in the table of actions."""
 
 URGENT_FIRST = (
@@ -88,7 +80,7 @@ def progress_bar(node: NodeView, width: int) -> Line:
     counts = node.counts
     total = sum(counts) - counts[GraphJobState.SKIPPED]
     done, moving = counts[GraphJobState.COMPLETED], counts[GraphJobState.SUBMITTED]
-    lost = counts[GraphJobState.FAILED] + counts[GraphJobState.CANCELLED]
+    lost = sum(counts[state] for state in LOST_STATES)
     percent = percentage(done, total)
     room = width - len(percent)
     if room < 3:
