@@ -14,7 +14,7 @@ from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again
 from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind, PlanAnswer
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits
-from rowtui.core.runs.model import JobFailed, PlanSubmitted, RunStatus
+from rowtui.core.runs.model import BY_HAND, Cancelled, JobFailed, PlanSubmitted, RunStatus
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import RunStore
 
@@ -156,7 +156,9 @@ def test_directories_after_one_that_failed_in_the_same_job_are_sent_again(here: 
     assert len(ran(root)) == 6 + 2
 
 
-def test_a_job_that_somebody_cancels_has_failed(here: Path) -> None:
+def test_a_job_that_the_user_cancels_is_cancelled_in_its_run_and_has_not_failed(
+    here: Path,
+) -> None:
     simulate = failing_at("state,t=2,r=1", "sleep 100")
     root = make(here / "p", TWO_STEPS, simulate, AVERAGE)
     project = Project.open(root, cluster="local")
@@ -171,8 +173,10 @@ def test_a_job_that_somebody_cancels_has_failed(here: Path) -> None:
     last = asyncio.run(driven.to_the_end(cancel))
     assert last.kind is MessageKind.OVER
     assert not last.success
-    (failed,) = (it for it in driven.run.events() if isinstance(it, JobFailed))
-    assert (failed.sample, failed.reason) == ("state,t=2,r=1", "cancelled")
+    events = driven.run.events()
+    assert not any(isinstance(it, JobFailed) for it in events)
+    (cancelled,) = (it for it in events if isinstance(it, Cancelled))
+    assert (cancelled.samples, cancelled.why) == (("state,t=2,r=1",), BY_HAND)
 
 
 def test_what_a_person_gives_up_takes_its_running_job_with_it(here: Path) -> None:
