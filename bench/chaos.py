@@ -66,6 +66,7 @@ PACKED = PackChoice(budget=0.0)
 RESTED = (0.0, 1.5)  # seconds between two plans
 FAULTS = 25  # for 200 jobs, at most
 PATIENCE = 300.0  # seconds after which a seed that does not come to its end has lost something
+SETTLED = 120.0  # seconds for the last jobs: one that lost its controller may go on for a minute
 STOPPED = 60.0  # seconds after the removal of a journal in which a seed may stay refused
 
 
@@ -238,7 +239,7 @@ class Seed:
     async def count(self) -> None:
         """How often each directory ran, once all have had their chance to run again."""
         outcome = self.outcome
-        end = time.monotonic() + 60
+        end = time.monotonic() + SETTLED
         while time.monotonic() < end:
             await self.ask()
             outcome.left = self.left_over()

@@ -64,13 +64,15 @@ name = "all.q"
 """
 URGENT = "urgent"  # the partition whose jobs preempt others
 # What a run leaves behind is the product too: whatever ran is complete, and nothing else. A link is
-# there in one step or not at all, and needs no room on a disk that is full.
+# there in one step or not at all, and needs no room on a disk that is full. The job makes it last: a
+# job that was killed after its products were there may run again.
 WORKFLOW = """\
 [[action]]
 name = "{action}"
-command = '''{before}id="$SLURM_JOB_ID$JOB_ID$ROWTUI_JOB_ID"
+command = '''sleep {seconds}
+id="$SLURM_JOB_ID$JOB_ID$ROWTUI_JOB_ID"
 ln -sT "$id" workspace/{{directory}}/runs ||
-ln -sT "$id" "workspace/{{directory}}/again.$RANDOM$RANDOM"{after}'''
+ln -sT "$id" "workspace/{{directory}}/again.$RANDOM$RANDOM"'''
 products = ["runs"]
 group.maximum_size = 1
 resources.walltime.per_submission = "00:01:00"
@@ -103,9 +105,8 @@ class RemoteProjects:
         for number in range(directories):
             (folder / "workspace" / f"d{number:05}").mkdir(parents=True)
         # Of a bundle some are to have ended, some to run and some to wait whatever happens to it.
-        after = " && sleep 0.5" if bundles else ""
-        before = "sleep 0.3\n" if preempted else ""
-        text = WORKFLOW.format(action=ACTION, before=before, after=after)
+        seconds = 0.5 if bundles else 0.3 if preempted else 0
+        text = WORKFLOW.format(action=ACTION, seconds=seconds)
         (folder / "workflow.toml").write_text(text)
         config = folder / "config" / "rowtui"
         config.mkdir(parents=True)
@@ -166,7 +167,7 @@ class ProjectsHere:
         folder = self.work / name
         for number in range(directories):
             (folder / "workspace" / f"d{number:05}").mkdir(parents=True)
-        text = WORKFLOW.format(action=ACTION, before="", after=" && sleep 0.1")
+        text = WORKFLOW.format(action=ACTION, seconds=0.1)
         (folder / "workflow.toml").write_text(text)
         config = folder / "config" / "rowtui"
         config.mkdir(parents=True)
