@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 ACCOUNT_SECONDS = 7 * 86_400
 # Jobs whose accounts are asked for at once: the newest of them, a few commands for a cluster.
 AT_MOST = 5_000
+EVIDENCE_AT_MOST = 50_000  # jobs; with more, reading all plans takes longer than a user waits
 
 
 class ProjectUsage:
@@ -167,9 +168,11 @@ class ProjectUsage:
         return await asyncio.to_thread(self.store.columns)
 
     def evidence(self, columns: UsageColumns) -> UsageColumns:
-        """Return the jobs that show what future jobs need. Waits for the disk."""
-        from rowtui.core.usage.recommend import evidence  # not needed to record the ends of jobs
+        """Return the jobs that show what future jobs need, of up to 50,000. Waits for the disk."""
+        from rowtui.core.usage.recommend import evidence, killed_at_limit  # loads numpy
 
+        if len(columns) > EVIDENCE_AT_MOST or not killed_at_limit(columns).any():
+            return columns
         works = {it.token: (it.action, it.directories) for it in self.project.jobs.records()}
         return evidence(columns, lambda token: works.get(token, token))
 

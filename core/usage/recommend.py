@@ -24,12 +24,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.outcome import JobOutcome
-from rowtui.core.usage.model import UsageKind
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import Requested, ended_well, of_kind, of_outcome
 
@@ -200,20 +198,21 @@ MEMORY, WALLTIME, CPUS = "memory", "walltime", "cpus"
 _KILLED = {MEMORY: JobOutcome.OUT_OF_MEMORY, WALLTIME: JobOutcome.TIME_LIMIT, CPUS: None}
 
 
+def killed_at_limit(columns: UsageColumns) -> NDArray[Any]:
+    """Return which jobs were killed for memory or time."""
+    return of_outcome(columns, lambda outcome: outcome in _KILLED.values())
+
+
 def evidence(columns: UsageColumns, work_of: Callable[[str], object]) -> UsageColumns:
-    """Return the jobs without the killed ones whose need a later attempt shows.
+    """Return the jobs without the killed ones whose need a later attempt at the same work shows.
 
-    That attempt is on the same work, and ended well or was killed for the same reason. `work_of`:
-    the work of a job, by its token.
+    That attempt ended well, or was killed for the same reason. `work_of`: the work, by token.
     """
-    import numpy as np
-
-    keep = np.ones(len(columns), bool)
+    keep = ~killed_at_limit(columns)
     later: dict[object, set[JobOutcome]] = {}  # how attempts ended, by work
     for at, job in reversed(list(enumerate(columns.jobs()))):
         outcomes, its = later.setdefault(work_of(job.token), set()), job.end.outcome
-        explained = not outcomes.isdisjoint((JobOutcome.COMPLETED, its))
-        keep[at] = its not in _KILLED.values() or not explained
+        keep[at] |= outcomes.isdisjoint((JobOutcome.COMPLETED, its))
         outcomes.add(its)
     return columns.chosen(keep)
 
@@ -270,19 +269,15 @@ def not_recommended(columns: UsageColumns) -> Iterator[tuple[str, str]]:
 
 
 def _mask(columns: UsageColumns, action: str) -> NDArray[Any]:
-    return of_kind(columns, partial(_is_of, action)).astype(bool)
-
-
-def _is_of(action: str, kind: UsageKind) -> bool:
-    return kind.action == action
+    return of_kind(columns, lambda kind: kind.action == action).astype(bool)
 
 
 class UsedAmounts(NamedTuple):
     """What each job used of one resource: columns of equal length.
 
     `used`: NaN if unknown, the limit for a job that was killed at it; `killed`; `requested`: NaN if
-    not stated. `unmeasured`: how many jobs ended well and have no value. If most of them have none,
-    the values of the others are no evidence, and are NaN too.
+    not stated. `unmeasured`: how many jobs that ended well have no value, if these are most of
+    them. The values of the others are then no evidence, and are NaN too.
     """
 
     resource: str
@@ -319,11 +314,13 @@ def amounts_of(columns: UsageColumns) -> Iterator[UsedAmounts]:
         (WALLTIME, wall, wall, wanted.walltime),
         (CPUS, cpu, np.maximum(busy, 1), wanted.cpus),
     ):
-        unmeasured = int((good & np.isnan(measured)).sum())
-        counts = good & (2 * unmeasured <= good.sum())
+        without = int((good & np.isnan(measured)).sum())
+        unmeasured = without if 2 * without > good.sum() else 0
         killed = of_outcome(columns, (_KILLED[resource],).__contains__)
         # It hit its limit, so it needed at least that, whatever was sampled before.
-        values = np.where(killed, np.fmax(used, asked), np.where(counts, used, np.nan))
+        values = np.where(
+            killed, np.fmax(used, asked), np.where(good & (not unmeasured), used, np.nan)
+        )
         yield UsedAmounts(resource, values, killed, asked, unmeasured)
 
 

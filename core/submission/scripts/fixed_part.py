@@ -391,21 +391,18 @@ rowtui_group() {
         while read -r name value; do
             [ "$name" != usage_usec ] || rowtui_used+=" group_cpu=${value}000"
         done <"$root$2/cpu.stat"
-        while read -r name value; do
-            [ "$name" != file ] || rowtui_used+=" group_file=$value"
-        done <"$root$2/memory.stat"
         ;;
     *,memory,*)
         read -r value <"$root/memory$2/memory.max_usage_in_bytes" &&
             rowtui_used+=" group_memory=$value"
-        while read -r name value; do
-            [ "$name" != total_cache ] || rowtui_used+=" group_file=$value"
-        done <"$root/memory$2/memory.stat"
         ;;
     *,cpuacct,*)
         read -r value <"$root/cpuacct$2/cpuacct.usage" && rowtui_used+=" group_cpu=$value"
         ;;
     esac
+    while read -r name value; do
+        case $name in file | total_cache) rowtui_used+=" group_file=$value" ;; esac
+    done <"$root${1:+/memory}$2/memory.stat"
 }
 
 # The last step: become a program that adds the peak of the largest process to the marker. That it
