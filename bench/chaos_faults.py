@@ -325,7 +325,8 @@ class Chaos:
 
     def preempt(self) -> None:
         """Take all nodes for a moment with jobs of more importance."""
-        options = f"-p {URGENT} -N2 --exclusive --mem=0 -t 1 -o /dev/null --wrap 'sleep 0.5'"
+        options = f"-p {URGENT} -N2 --exclusive --mem=0 -t 1 --no-requeue -o /dev/null"
+        options += " --wrap 'sleep 0.5'"
         self.remote.cluster.run(f"sbatch {options}", check=False)
 
     def set_clock(self) -> None:

@@ -130,8 +130,8 @@ class RemoteProjects:
 
     def waiting(self) -> list[str]:
         """The jobs that still wait in the queue, for a person."""
-        queue = self.cluster.run("squeue -h -t PD -o '%i %T %r %k'", check=False).stdout
-        return queue.splitlines()
+        options = f"-h -p {PARTITION} -t PD -o '%i %T %r %k'"
+        return self.cluster.run(f"squeue {options}", check=False).stdout.splitlines()
 
     def cancel_all(self) -> None:
         """Empty the queue."""
