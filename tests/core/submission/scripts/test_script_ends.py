@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -129,3 +130,40 @@ def test_a_script_reports_that_work_was_not_below_it(
     assert (code, errors) == (0, "")
     words = dict(word.partition("=")[::2] for word in project.ended()[6].split())
     assert words.get("outside", "") == outside
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_script_reads_what_its_control_group_held_and_still_caches(
+    project: SmallProject, tmp_path: Path, version: int
+) -> None:
+    project.add("a")
+    files = {
+        1: {
+            "memory/slurm/job_7/memory.max_usage_in_bytes": "9000",
+            "memory/slurm/job_7/memory.stat": "cache 1\ntotal_cache 4000\ntotal_rss 2",
+            "cpuacct/slurm/job_7/cpuacct.usage": "1500",
+        },
+        2: {
+            "slurm/job_7/memory.peak": "9000",
+            "slurm/job_7/memory.stat": "anon 1\nfile 4000\nkernel 2",
+            "slurm/job_7/cpu.stat": "usage_usec 1\nuser_usec 2",
+        },
+    }[version]
+    for name, text in files.items():
+        path = tmp_path / "cgroup" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+    lines = {1: "4:memory:PATH\n3:cpuset:PATH\n2:cpuacct,cpu:PATH\n0::/\n", 2: "0::PATH\n"}
+    groups = tmp_path / "groups"
+    groups.write_text(lines[version].replace("PATH", "/slurm/job_7/step_batch"))
+    script = project.script("true # {directory}", products=())
+    script = script.replace("/proc/self/cgroup", str(groups))
+    script = script.replace("/sys/fs/cgroup", str(tmp_path / "cgroup"))
+    if version == 1:
+        (tmp_path / "cgroup/cpuacct,cpu").symlink_to("cpuacct")
+
+    assert project.run(script)[0] == 0
+
+    words = dict(word.partition("=")[::2] for word in project.ended()[6].split())
+    assert (words["group_memory"], words["group_file"]) == ("9000", "4000")
+    assert words["group_cpu"] == {1: "1500", 2: "1000"}[version]
