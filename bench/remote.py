@@ -138,7 +138,11 @@ class RemoteProjects:
         self.cluster.run(f"scancel -u {self.cluster.user}", check=False)
 
     def mend(self) -> list[str]:
-        """What administrators do: Slurm drains nodes that a crash left with strange jobs."""
+        """What administrators do: Slurm drains nodes that a crash left with strange jobs.
+
+        A job that waits to preempt others, and cannot, would keep them from starting for ever.
+        """
+        self.cluster.run(f"scancel -p {URGENT} -t PENDING", check=False)
         drained = self.cluster.run("sinfo -h -N -t drain,down -o %N", check=False)
         nodes = sorted(set(drained.stdout.split()))
         for node in nodes:
