@@ -203,8 +203,9 @@ class Seed:
                 await self.ask()
                 before = self.completed
                 await asyncio.to_thread(self.watcher.synchronise)
-                self.watcher.jobs._use_latest()  # not what could not be saved
-                self.look(self.watcher, before)
+                if (stored := self.watcher.store.load().stored) is not None:
+                    self.watcher.use(stored.state)  # not what could not be saved
+                    self.look(self.watcher, before)
             await asyncio.sleep(RECONCILED)
 
     async def administer(self) -> None:
