@@ -64,8 +64,8 @@ name = "all.q"
 """
 URGENT = "urgent"  # the partition whose jobs preempt others
 # What a run leaves behind is the product too: whatever ran is complete, and nothing else. A link is
-# there in one step or not at all, and needs no room on a disk that is full. The job makes it last: a
-# job that was killed after its products were there may run again.
+# there in one step or not at all, and needs no room on a disk that is full. The job makes it last,
+# since a job that was killed when its products were there may run again.
 WORKFLOW = """\
 [[action]]
 name = "{action}"

@@ -136,6 +136,23 @@ def test_a_plan_has_all_that_will_be_sent() -> None:
     assert made.id == plan_id(made)
 
 
+@pytest.mark.parametrize(
+    ("cluster", "command", "outside"),
+    [
+        (SLURM, "echo {directory}", True),
+        (LOCAL, "echo {directory}", False),  # its mpirun starts children
+        (LOCAL, "setsid -f echo {directory}", True),
+        (LOCAL, "echo /srun/setsid.log {directory}", False),
+    ],
+)
+def test_a_script_states_that_a_launcher_may_start_processes_elsewhere(
+    cluster: Cluster, command: str, outside: bool
+) -> None:
+    launchers = ("mpi",) if command.startswith("echo {") else ()
+    made = plan(requests(action(command=command, launchers=launchers), 1), cluster)
+    assert ("\nrowtui_outside=tree\n" in made.jobs[0].script) == outside
+
+
 def test_the_same_inputs_make_the_same_plan() -> None:
     wanted = requests(action(), 3)
 
