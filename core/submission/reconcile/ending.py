@@ -92,7 +92,11 @@ class Evidence(NamedTuple):
             return self.known is not None and self.known.state in STOPPED and not self.alone_ended
         if marker is not None:
             return True
-        return self.known is None or self.known.state in STOPPED or bool(self.known.exit_signal)
+        known = self.known
+        if known is None or known.state in STOPPED or known.exit_signal:
+            return True
+        by_itself = known.exit_code and not signal_of(known.exit_code)
+        return known.state is not JobState.COMPLETED and not by_itself
 
     @property
     def alone_ended(self) -> bool:
