@@ -206,7 +206,8 @@ def _notes(rows: Sequence[JoinedJob], now: float, width: int | None) -> Iterator
         job = row.job
         if job.state in (JobState.RUNNING, JobState.COMPLETING, JobState.COMPLETED):
             continue
-        told = explain(replace(job, start_estimate=None, elapsed=None), now)
+        ran = 1 if job.state is JobState.CANCELLED and job.elapsed else None
+        told = explain(replace(job, start_estimate=None, elapsed=ran), now)
         label = visible(job.reason) or job.state.value
         note = f"{told.sentence} {told.hint}".rstrip()
         if label.lower() not in note.lower():

@@ -346,10 +346,13 @@ def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job])
     if job is not None and job.token not in ("", token_in_queue(record.token)):
         job = None  # schedulers reuse ids
     state = state_of(record, job.state if job is not None else None)
-    if record.step is JobStep.ENDED and job is not None:
-        if job.state.active or record.member is not None:
-            return JobView(record, state, record.end_reason)
-        return JobView(record, state, record.end_reason, job.elapsed, job.limit, job.nodes)
+    if (end := record.end) is not None:
+        elapsed = None if end.seconds is None else int(end.seconds)
+        if job is None or job.state.active or record.member is not None:
+            return JobView(record, state, record.end_reason, elapsed, nodes=end.node)
+        elapsed = job.elapsed if elapsed is None else elapsed
+        nodes = job.nodes or end.node
+        return JobView(record, state, record.end_reason, elapsed, job.limit, nodes)
     if record.step not in SENT:
         return JobView(record, state, record.end_reason)
     if job is not None:

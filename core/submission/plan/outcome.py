@@ -85,7 +85,8 @@ class JobResult(NamedTuple):
     `sentence`: the cause, and the directory in which the command failed, for the user. `exit_code`:
     the command's, or the script's if no command failed; None: unknown. `signal`: a name such as
     KILL, "" for none. `at_directory`: the index of the directory at which the job ended; None: not
-    known. `ended_at`: epoch seconds, 0 if the job never ran; `seconds`: wall time, None: not known.
+    known. `ended_at`: epoch seconds, 0 if the job never ran; `seconds`: wall time, None: not known;
+    `node`: where it ran, "" if unknown.
     `incomplete`: the number of directories that the job did not complete.
     """
 
@@ -97,6 +98,7 @@ class JobResult(NamedTuple):
     at_directory: int | None = None
     ended_at: float = 0.0
     seconds: float | None = None
+    node: str = ""
     incomplete: int = 0
 
     def to_json(self) -> dict[str, Any]:
@@ -118,7 +120,7 @@ def read_end(fields: Any, exit_code: int | None, sentence: str) -> JobResult | N
         return None
 
 
-_STORED = ("cause", "signal", "at_directory", "ended_at", "seconds", "incomplete")
+_STORED = ("cause", "signal", "at_directory", "ended_at", "seconds", "node", "incomplete")
 
 
 _WORDS = {

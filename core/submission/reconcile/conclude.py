@@ -76,7 +76,8 @@ def conclude(over: OverJob, seen: SeenProducts, now: float) -> Conclusion:
         # A report has whole seconds: the fence and the run time are more exact.
         exact = over.fence_at + (wall or 0.0)
         ended_at = exact if marker is not None and ended_at <= exact < ended_at + 1 else ended_at
-        end = end._replace(ended_at=ended_at, seconds=wall)
+        node = next((it.node for it in measured if it.node), "")
+        end = end._replace(ended_at=ended_at, seconds=wall, node=node)
     detail = end_detail(end) if step is JobStep.ENDED else end.sentence
     ends = directory_ends(job, over.key.id, end, evidence)
     finished = None

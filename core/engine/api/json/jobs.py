@@ -140,7 +140,10 @@ def _unknown_amounts(view: JobView) -> JobAmountsJson:
 
 def elapsed_of(view: JobView, root: Path) -> float | None:
     """Seconds for which a job runs or ran: by the marks of an ended job, else the scheduler's."""
-    seconds = None if view.state.active else seconds_of_job(root, view.record.token)
+    end = view.record.end
+    seconds = end.seconds if end is not None else None
+    if seconds is None and not view.state.active:
+        seconds = seconds_of_job(root, view.record.token)
     return view.elapsed if seconds is None else round(seconds, 3)
 
 
