@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rowtui.core.state.model import Submitted
@@ -66,7 +68,7 @@ def damage(path: Path) -> None:
 
 
 def pass_gate(gate: Gate) -> None:
-    subprocess.run(["bash", "-c", gate.shell], check=True)
+    subprocess.run(["bash", "-c", gate.shell], check=True, timeout=30)
 
 
 def succeeded(pid: int) -> bool:
@@ -187,7 +189,7 @@ def test_a_file_that_vanishes_before_the_export_overrules_no_full_look(
         monkeypatch.setattr(export, "import_row_files", real)
         return real(*given)  # type: ignore[arg-type]
 
-    damage(row_file(project))  # so that the same call exports
+    damage(row_file(project, "directories.json"))  # so that the same call exports
     monkeypatch.setattr(export, "import_row_files", gone)
     assert completed(look(project, full=True)) == 0b111111
     assert completed(look(project)) == 0b111111
@@ -252,18 +254,18 @@ def test_what_row_writes_late_to_a_file_that_was_set_aside_is_taken_over(
 def test_a_file_that_still_changes_is_not_called_damaged(
     project: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, written = row_file(project).read_bytes(), [1]
+    whole, pauses = row_file(project).read_bytes(), [0]
 
-    def pause(_: float) -> None:  # Row writes some bytes while rowtui waits
-        written[0] += 1
-        row_file(project).write_bytes(whole[: written[0]])
+    def pause(_: float) -> None:  # Row writes a fifth of its file, and nothing in the next pause
+        pauses[0] += 1
+        if pauses[0] % 2:
+            row_file(project).write_bytes(whole[: len(whole) * (pauses[0] // 2 + 1) // 5])
 
-    monkeypatch.setattr(row_files.time, "sleep", pause)
-    monkeypatch.setattr(row_files, "SETTLED_SECONDS", 0.0)
+    clock = SimpleNamespace(sleep=pause, monotonic=lambda: 0.3 * pauses[0])
+    monkeypatch.setattr(row_files, "time", clock)
     row_file(project).write_bytes(whole[:1])
-    os.utime(row_file(project))
-    monkeypatch.setattr(row_files, "SETTLED_SECONDS", 0.001)
     synced = look(project)
+    assert pauses[0] > 5
     assert synced.notices == ()
     assert completed(synced) == 0b111111
     assert not [*row_file(project).parent.glob("*.damaged*")]
@@ -277,12 +279,15 @@ def test_a_file_that_changes_all_the_time_is_left_to_row(
     def pause(_: float) -> None:
         row_file(project).write_bytes(bytes([255]) * (next(sizes) % 7 + 1))
 
-    monkeypatch.setattr(row_files.time, "sleep", pause)
+    (project.workspace / "g").mkdir()
+    (project.workspace / "g" / "out").touch()  # so that there is something to export
+    clock = SimpleNamespace(sleep=pause, monotonic=time.monotonic)
+    monkeypatch.setattr(row_files, "time", clock)
     monkeypatch.setattr(row_files, "LONGEST_SECONDS", 0.05)
     pause(0)
     inode = row_file(project).stat().st_ino
     synced = look(project)
     assert any("it changes all the time" in notice for notice in synced.notices)
-    assert completed(synced) == 0b111111
+    assert completed(synced) == 0b1111111
     assert row_file(project).stat().st_ino == inode
     assert not [*row_file(project).parent.glob("*.damaged*")]

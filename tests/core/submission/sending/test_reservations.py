@@ -17,6 +17,7 @@ from rowtui.core.submission.sending.reservations import (
     released,
     reserved,
     with_ids,
+    with_made,
     without_gone,
 )
 
@@ -50,6 +51,15 @@ def test_complete_and_vanished_directories_are_refused(real: RealProject) -> Non
     assert after.submitted == {}
     assert refused["n-0"] == "a is complete already"
     assert refused["n-1"] == "gone\\n is no longer in the workspace"
+
+
+def test_products_that_a_job_may_be_writing_complete_nothing(real: RealProject) -> None:
+    state = real.state._replace(
+        submitted={"one": {0: Submitted("local", 9, "x")}},
+        ends={"one": {1: failure("time limit"), 2: failure("exit code 1")}},
+    )
+
+    assert with_made(state, {"one": NAMES}).completed == {"one": 0b100}
 
 
 def test_reserving_again_changes_nothing(real: RealProject) -> None:
