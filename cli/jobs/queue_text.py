@@ -6,7 +6,6 @@ the last column is cut to the width, because the sentences below repeat it in fu
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import sys
@@ -38,7 +37,7 @@ def state_cell(state: JobState) -> TableCell:
 
 def clock(seconds: float | None) -> str:
     """Return `00:12:05`, rounded up; "" if unknown."""
-    return "" if seconds is None else format_duration(math.ceil(seconds))
+    return "" if seconds is None else format_duration(seconds)
 
 
 class JobName(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -151,7 +150,7 @@ def _waits(past: PastView, out: Output) -> Iterator[str]:
 
 def _wait_cells(row: PartitionWait) -> Row:
     times = (row.median, row.most_of, row.longest)
-    return [row.partition, count(row.jobs), *(format_duration(math.ceil(at)) for at in times)]
+    return [row.partition, count(row.jobs), *(format_duration(at) for at in times)]
 
 
 # Nodes

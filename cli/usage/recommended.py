@@ -94,7 +94,7 @@ def _slope(resource: str, value: float) -> str:
 def _amount(resource: str, value: float) -> str:
     if resource == MEMORY:
         return memory(value / 1024)
-    return f"{value:.0f}" if resource == CPUS else format_duration(math.ceil(value))
+    return f"{value:.0f}" if resource == CPUS else format_duration(value)
 
 
 def size_json(size: ActionSize) -> to.RecommendedJson:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from rowtui.cli.usage.report_text import clock, when
+from rowtui.cli.usage.report_text import when
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.submission.plan.model import NO_ID, job_label
 from rowtui.core.usage.report import Density, Interval, JobBar, UsageReport
+from rowtui.core.workflow.duration import format_duration as clock
 
 _WIDTH, _LEFT = 900, 130
 _NAMED = 40  # with more jobs than these, rows are thin and have no labels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -148,7 +147,12 @@ def _every_table(source: ReportSource) -> Iterator[ReportTable]:
     yield ReportTable("Newest failures of each cause", headings, newest, texts=6)
     yield ReportTable("By day", ("Day", *ROW_HEADINGS), _rows(found.days))
     waits = [
-        [visible(it.partition), count(it.jobs), clock(it.median), clock(it.most)]
+        [
+            visible(it.partition),
+            count(it.jobs),
+            format_duration(it.median),
+            format_duration(it.most),
+        ]
         for it in found.waits
     ]
     yield ReportTable("Time in the queue", ("Partition", "Jobs", "Median", "Longest"), waits)
@@ -228,8 +232,3 @@ def _plain(text: str) -> str:
 def when(at: float) -> str:
     """Return a local time to the minute."""
     return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def clock(seconds: float) -> str:
-    """Return a duration in whole seconds."""
-    return format_duration(math.ceil(seconds))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -105,8 +104,8 @@ def step_lines(steps: Sequence[MeasuredStep], out: Output) -> Iterator[str]:
             f"  {visible(step.id)}",
             visible(step.name)[:40],
             "–" if step.tasks is None else str(step.tasks),
-            _clock(step.wall),
-            _clock(step.cpu),
+            clock(step.wall),
+            clock(step.cpu),
             "–" if step.task_memory is None else memory(step.task_memory / 1024),
         ]
         for step in steps
@@ -134,5 +133,6 @@ def _step_json(job: JobUsage, step: MeasuredStep) -> to.JobStepJson:
     }
 
 
-def _clock(seconds: float | None) -> str:
-    return "–" if seconds is None else format_duration(math.ceil(seconds))
+def clock(seconds: float | None) -> str:
+    """Return a duration, `–` if it is not known."""
+    return "–" if seconds is None else format_duration(seconds)

@@ -17,6 +17,7 @@ from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_l
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.recommended import print_recommended, sizes_of
 from rowtui.cli.usage.running import (
+    clock,
     is_of_array,
     means,
     running_jobs,
@@ -37,7 +38,6 @@ from rowtui.core.usage.costs import (
 from rowtui.core.usage.model import JobUsage
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import UsageRow, chosen_usage, total_row, usage_table
-from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     pass
@@ -202,9 +202,9 @@ def row_texts(row: UsageRow) -> list[str]:
         _kib(row.memory_median),
         _kib(row.memory_most),
         _kib(row.memory),
-        _clock(row.wall_median),
-        _clock(row.wall_most),
-        _clock(row.walltime),
+        clock(row.wall_median),
+        clock(row.wall_most),
+        clock(row.walltime),
     ]
 
 
@@ -214,10 +214,6 @@ def _percent(share: float | None) -> str:
 
 def _kib(amount: float | None) -> str:
     return "–" if amount is None else memory(amount / 1024)
-
-
-def _clock(seconds: float | None) -> str:
-    return "–" if seconds is None else format_duration(math.ceil(seconds))
 
 
 # One job
@@ -233,15 +229,15 @@ def _job_lines(job: JobUsage, out: Output) -> Iterator[str]:
         + (f", attempt {kind.attempt}" if kind.attempt > 1 else "")
     )
     yield f"  ended    {_when(job.ended_at)}, {visible(job.end.cause) or 'completed'}"
-    yield "  " + _line("time", _clock(used.wall), _share(used.wall, kind.walltime_seconds),
-                       _clock(kind.walltime_seconds), used.wall_by)  # fmt: skip
+    yield "  " + _line("time", clock(used.wall), _share(used.wall, kind.walltime_seconds),
+                       clock(kind.walltime_seconds), used.wall_by)  # fmt: skip
     cpus = plural(kind.cpus, "CPU")
     if used.cpu is None:
         yield f"  CPU      not measured, of {cpus}"
     else:
         charged = None if used.wall is None else used.wall * kind.cpus
-        yield "  " + _line("CPU", _clock(used.cpu), _share(used.cpu, charged),
-                           f"{cpus} for {_clock(used.wall)}", used.cpu_by)  # fmt: skip
+        yield "  " + _line("CPU", clock(used.cpu), _share(used.cpu, charged),
+                           f"{cpus} for {clock(used.wall)}", used.cpu_by)  # fmt: skip
     limit = None if kind.memory_mb is None else kind.memory_mb * 1024
     if limit and _reached(job, limit):
         seen = f"; {_kib(used.memory)} were seen ({used.memory_by.words})" if used.memory else ""
@@ -255,7 +251,7 @@ def _job_lines(job: JobUsage, out: Output) -> Iterator[str]:
     if kind.gpus:
         gpus = plural(kind.gpus, "GPU")
         known = used.gpu is not None or used.gpu_memory is not None
-        work = f"{_clock(used.gpu)}, {_kib(used.gpu_memory)} of memory ({used.gpu_by.words})"
+        work = f"{clock(used.gpu)}, {_kib(used.gpu_memory)} of memory ({used.gpu_by.words})"
         yield f"  GPU      {work if known else 'not measured'}, of {gpus}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from rowtui.core.base.text import memory
@@ -65,8 +64,8 @@ class UsageNow(NamedTuple):
         if self.cpus_used is not None:
             parts.append(f"CPU {self.cpus_used:.1f} of {self.cpus}")
         if self.wall is not None:
-            of = "" if self.walltime is None else f" of {_clock(self.walltime)}"
-            parts.append(f"time {_clock(self.wall)}{of}")
+            of = "" if self.walltime is None else f" of {format_duration(self.walltime)}"
+            parts.append(f"time {format_duration(self.wall)}{of}")
         return ", ".join(parts)
 
     @property
@@ -88,7 +87,3 @@ def _amounts(used: int, limit: int | None) -> str:
 
 def _share(used: float | None, of: float | None) -> float | None:
     return None if used is None or not of else used / of
-
-
-def _clock(seconds: float) -> str:
-    return format_duration(math.ceil(seconds))

@@ -6,6 +6,7 @@ is refused, since it has no meaning as a time limit.
 
 from __future__ import annotations
 
+import math
 import re
 
 SECONDS_PER_DAY = 86_400
@@ -51,9 +52,9 @@ def parse_duration(text: str) -> int:
     return seconds
 
 
-def format_duration(seconds: int) -> str:
-    """Return `02:03:04`, or with days `1-02:03:04`, the format of Slurm."""
-    days, rest = divmod(seconds, SECONDS_PER_DAY)
+def format_duration(seconds: float) -> str:
+    """Return `02:03:04`, or with days `1-02:03:04`, the format of Slurm; rounded up to seconds."""
+    days, rest = divmod(math.ceil(seconds), SECONDS_PER_DAY)
     time = f"{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
     return f"{days}-{time}" if days else time
 

@@ -95,9 +95,9 @@ AWAY = Mark("·", "elsewhere", "waiting")
 WARNING = Mark("▲", "warning", "warning")
 
 
-def duration(seconds: int | None) -> str:
+def duration(seconds: float | None) -> str:
     """Return `00:12:05`, `2-03:04:00`, as commands show it; empty for None."""
-    return "" if seconds is None else format_duration(max(0, int(seconds)))
+    return "" if seconds is None else format_duration(max(0, seconds))
 
 
 def age(seconds: float) -> str:

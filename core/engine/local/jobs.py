@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -98,11 +99,11 @@ class QueueWork:
         return page._replace(rows=rows)
 
     def _with_elapsed(self, row: QueueRow) -> QueueRow:
-        """Add the run time of an ended job that its scheduler no longer reports."""
-        if row.elapsed is not None or row.state.active or row.view is None or row.key.folded:
+        """Return an ended job with its own run time, as commands print it."""
+        if row.state.active or row.view is None or row.key.folded:
             return row
         seconds = seconds_of_job(self._project.root, row.view.record.token)
-        return row if seconds is None else row._replace(elapsed=int(seconds))
+        return row if seconds is None else row._replace(elapsed=math.ceil(seconds))
 
     def _with_open(self, row: QueueRow) -> QueueRow:
         """For a job near its limit, add how many of its directories are not complete."""

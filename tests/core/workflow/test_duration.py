@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rowtui.cli.jobs.queue_text import clock
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
+from rowtui.tui.widgets.short_text import duration
 
 DAY = 86_400
 
@@ -120,3 +122,7 @@ def test_any_text_gives_seconds_or_a_duration_error(text: str) -> None:
 )
 def test_durations_are_written_as_slurm_writes_them(seconds: int, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+def test_a_part_of_a_second_counts_as_one_wherever_a_duration_is_shown() -> None:
+    assert format_duration(57.01) == duration(57.01) == clock(57.01) == "00:00:58"
