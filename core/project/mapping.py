@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +40,8 @@ from rowtui.core.mapping.model.request import (
 )
 from rowtui.core.project.context.credentials import this_person
 from rowtui.core.project.planning.placing import in_use, with_job
+from rowtui.core.submission.plan.apply_placement import placed
+from rowtui.core.submission.plan.planner import job_memory_mb
 from rowtui.core.workflow.model import Resources
 
 if TYPE_CHECKING:
@@ -64,14 +67,8 @@ def input_gigabytes(
 ) -> float:
     """Return the size of all inputs of a job. `directories`: those indexed by the job's group."""
     workflow = project.workflow
-    products = tuple(
-        dict.fromkeys(
-            product
-            for name in job.action.previous_actions
-            for action in workflow.named(name)
-            for product in action.products
-        )
-    )
+    before = [action for name in job.action.previous_actions for action in workflow.named(name)]
+    products = tuple(dict.fromkeys(product for action in before for product in action.products))
     if not products and not patterns:
         return 0.0
     folders = [workflow.workspace / directories.name(at) for at in job.group.indices]
@@ -355,8 +352,14 @@ class ProjectMapping:
     def decide(
         self, job: JobRequest, *, what_if: WhatIf | None = None, person: Person | None = None
     ) -> Decision:
-        """Return where a job goes, and why."""
-        return self.decided(self.request(job, what_if=what_if, person=person))
+        """Return where a job goes, and why; with the memory that its script asks for."""
+        decision = self.decided(self.request(job, what_if=what_if, person=person))
+        if decision.chosen.chosen:
+            with suppress(RowtuiError):  # a plan reports values that cannot be written
+                place = placed(job, decision.chosen, self.cluster_of(decision.chosen))
+                if memory := job_memory_mb(place.request, place.partition):
+                    decision = decision._replace(job=decision.job._replace(mem=memory / 1024))
+        return decision
 
     def decided(self, request: MappingRequest) -> Decision:
         """Return the decision for a job in the form that mapping files see."""

@@ -178,6 +178,24 @@ def test_jobs_over_the_budget_of_a_pool_wait_for_those_before_them(empty_folder:
     empty_folder.succeed("cancel", "--all", "--yes", cluster="local")
 
 
+def test_explain_states_the_memory_of_the_plan(empty_folder: Shell) -> None:
+    # Given 0.9 GB for four CPUs, which each get whole MB,
+    (empty_folder.folder / "workspace/a").mkdir(parents=True)
+    (empty_folder.folder / "workflow.toml").write_text(
+        '[[action]]\nname = "one"\ncommand = "true {directory}"\n'
+    )
+    own = Path(empty_folder.environment["HOME"]) / ".config/rowtui/mapping"
+    own.mkdir(parents=True)
+    (own / "site.yml").write_text(
+        "tools: {one: {cores: 4, mem: 0.9}}\ndestinations: {here: {runner: local}}\n"
+    )
+    empty_folder.environment["ROWTUI_LOCAL_CORES"] = "4"
+    planned = [job["memory_mb"] for job in plan(empty_folder, "local")["jobs"]]
+    found = json.loads(empty_folder.succeed("explain", "one", "--json", cluster="local"))
+    assert planned == [each["job"]["memory_mb"] for each in found["decisions"]] == [924]
+    assert "4 CPUs, 924 MB" in empty_folder.succeed("explain", "one", cluster="local")
+
+
 def test_a_mapping_file_that_nobody_trusts_is_never_evaluated(empty_folder: Shell) -> None:
     project(empty_folder, "local", ("", ""))
     (empty_folder.folder / "mapping.yml").write_text(
