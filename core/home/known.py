@@ -38,10 +38,11 @@ class ProjectSummary(NamedTuple):
     """The state of a project, by its records. Counts are of pairs of an action and a directory.
 
     `gone`: the folder has no workflow.toml any more. `problem`: why the project cannot be read, or
-    "". `jobs`: submitted jobs; `running`: how many of them ran when their queues were last polled,
-    None if a queue is not known. `cpu_hours`, `gpu_hours`: the remaining cost. `paused`: why a run
-    is paused, or "". `silent`: clusters with jobs of the project whose last poll failed, because
-    they need a login or do not answer.
+    "". `jobs`: submitted jobs; `running`, `stuck`: how many of them ran, and how many did not start
+    before the user acts, when their queues were last polled; `running` is None if a queue is not
+    known. `cpu_hours`, `gpu_hours`: the remaining cost. `paused`: why a run is paused, or "".
+    `silent`: clusters with jobs of the project whose last poll failed, because they need a login or
+    do not answer.
     """
 
     gone: bool = False
@@ -55,6 +56,7 @@ class ProjectSummary(NamedTuple):
     failed: int = 0
     jobs: int = 0
     running: int | None = None
+    stuck: int = 0
     cpu_hours: float = 0.0
     gpu_hours: float = 0.0
     paused: str = ""
@@ -91,6 +93,7 @@ class KnownProject(NamedTuple):
         if summary is None or not summary.usable:
             return ()
         found = [f"{summary.failed:,} failed"] if summary.failed else []
+        found += [f"{summary.stuck:,} unable to start"] if summary.stuck else []
         found += ["run paused"] if summary.paused else []
         return (*found, *(f"login to {name}?" for name in summary.silent))
 

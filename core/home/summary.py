@@ -21,6 +21,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.clusters.polling.cache import PollCache, cache_name, queues_folder
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.groups.status import status_table
 from rowtui.core.home.known import LONGEST_TEXT, MOST_KNOWN, MOST_NAMES, ProjectSummary
 from rowtui.core.project.project import Project
@@ -71,7 +72,7 @@ def _summary(root: str) -> ProjectSummary:
     state = stored.state
     table = status_table(project.workflow, state)
     problem = next((row.problem for row in table.rows if row.problem), "")
-    jobs, running, silent = _jobs(project, state)
+    jobs, running, stuck, silent = _jobs(project, state)
     rows = table.rows
     counts = {
         name: sum(getattr(row, name).bit_count() for row in rows)
@@ -85,6 +86,7 @@ def _summary(root: str) -> ProjectSummary:
         **counts,
         jobs=jobs,
         running=running,
+        stuck=stuck,
         cpu_hours=cost.cpu_hours,
         gpu_hours=cost.gpu_hours,
         paused=paused,
@@ -92,13 +94,17 @@ def _summary(root: str) -> ProjectSummary:
     )
 
 
-def _jobs(project: Project, state: State) -> tuple[int, int | None, tuple[str, ...]]:
-    """Return how many jobs are submitted, how many of them run, and clusters without an answer."""
+def _jobs(project: Project, state: State) -> tuple[int, int | None, int, tuple[str, ...]]:
+    """Return how many jobs are submitted, run, and are unable to start; clusters without an answer.
+
+    The numbers are those of the stored polls.
+    """
     jobs: dict[str, set[int | str]] = {}
     for records in state.submitted.values():
         for record in records.values():
             jobs.setdefault(record.cluster, set()).add(record.job_id or record.token)
     running: int | None = 0
+    stuck = 0
     silent: list[str] = []
     for name, ids in jobs.items():
         cluster = project.configured.named(name)
@@ -110,9 +116,12 @@ def _jobs(project: Project, state: State) -> tuple[int, int | None, tuple[str, .
         elif running is not None:
             now = {it.id for it in known.snapshot.jobs if it.state is JobState.RUNNING}
             running += len(now & ids)
+        if known is not None and known.snapshot is not None:
+            waiting = (it for it in known.snapshot.jobs if it.state.waits and it.id in ids)
+            stuck += sum(explain(it, 0.0).needs_person for it in waiting)
         if cluster is not None and cluster.remote is not None and known and known.error:
             silent.append(visible(name)[:LONGEST_TEXT])
-    return sum(map(len, jobs.values())), running, tuple(sorted(silent)[:MOST_NAMES])
+    return sum(map(len, jobs.values())), running, stuck, tuple(sorted(silent)[:MOST_NAMES])
 
 
 def _paused(root: Path) -> str:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cli.conftest import Shell
+
+if TYPE_CHECKING:
+    from tests.rig.slurm import SlurmCluster
 
 
 def listed(rowtui: Shell, *words: str) -> list[dict[str, object]]:
@@ -54,3 +58,31 @@ def test_a_missing_or_extra_folder_is_explained(
     done = empty_folder("projects", *words)
     assert done.returncode == 1
     assert "rowtui projects" in done.stderr
+
+
+@pytest.mark.slurm
+def test_a_job_that_is_held_needs_a_person_in_the_queue_and_in_the_list(
+    empty_folder: Shell, slurm: SlurmCluster
+) -> None:
+    # Given a job that waits on hold,
+    slurm.clean()
+    empty_folder.environment["SLURM_CONF"] = str(slurm.conf)
+    clusters = Path(empty_folder.environment["HOME"]) / ".config/rowtui/clusters.toml"
+    clusters.parent.mkdir(parents=True)
+    clusters.write_text(
+        '[[cluster]]\nname = "alpha"\nscheduler = "slurm"\nidentify.always = true\n'
+        'partition = [{ name = "cpu" }]\n'
+    )
+    (empty_folder.folder / "workspace/a").mkdir(parents=True)
+    (empty_folder.folder / "workflow.toml").write_text(
+        '[[action]]\nname = "one"\ncommand = "true {directory}"\n'
+        'submit_options.alpha.custom = ["--hold"]\n'
+    )
+    empty_folder.succeed("submit", "--yes", cluster=None)
+    # then the queue and the list of projects agree that a person has to act.
+    clusters_now = json.loads(empty_folder.succeed("queue", "--json", cluster=None))["clusters"]
+    jobs = [job for cluster in clusters_now for job in cluster["jobs"]]
+    assert [job["needs_person"] for job in jobs] == [True]
+    empty_folder.succeed("projects", "find", str(empty_folder.folder))
+    assert [one["needs"] for one in listed(empty_folder)] == [["1 unable to start"]]
+    slurm.clean()

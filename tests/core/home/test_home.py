@@ -168,6 +168,7 @@ def test_damaged_files_are_left_out(tmp_path: Path) -> None:
         problem=st.text(max_size=50),
         **dict.fromkeys(COUNTS, st.integers(0, 1 << 40)),
         running=st.none() | st.integers(0, 1 << 40),
+        stuck=st.integers(0, 1 << 40),
         cpu_hours=st.floats(0, 1e12),
         gpu_hours=st.floats(0, 1e12),
         paused=st.text(max_size=50),

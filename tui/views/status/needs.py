@@ -139,7 +139,7 @@ def needs(
     found += [NeedItem("▲", notice, "warning") for notice in snapshot.notices]
     found += [
         NeedItem(
-            "○", f"{action.name}: {_eligible(action)}", "eligible",
+            "○", f"{action.name}: {action.eligible:,} eligible", "eligible",
             NextStep.SUBMIT, str(action.index), action_index=action.index,
             more=_among_eligible(action),
         )
@@ -149,17 +149,12 @@ def needs(
     return found
 
 
-def _eligible(action: ActionSummary) -> str:
-    """Return `887 eligible, 13 of them failed`, with the numbers of the status table and of the
-    plan.
-    """
-    failed = f", {action.failed:,} of them failed" if action.failed else ""
-    return f"{action.eligible:,} eligible{failed}"
-
-
 def _among_eligible(action: ActionSummary) -> tuple[str, ...]:
-    """Return the other ways in which the last job ended at eligible directories."""
-    more = []
+    """Return the ways in which the last job ended at eligible directories, which a plan includes.
+
+    Failures are needs of their own.
+    """
+    more = [f"with the {action.failed:,} that failed"] * bool(action.failed)
     if action.not_reached:
         more.append(f"{action.not_reached:,} were not reached by their last job")
     if action.cancelled:
@@ -226,7 +221,7 @@ def _silent(snapshot: ProjectSnapshot, jobs: JobsView | None) -> list[NeedItem]:
 
 
 def _queued(jobs: JobsView | None) -> Iterable[NeedItem]:
-    """Yield jobs that cannot start, wait for days or failed at once, by cause."""
+    """Yield jobs that cannot start or wait for days, by cause."""
     for one in jobs.needs if jobs is not None else ():
         text = f"{one.action}: {plural(one.jobs, 'job')} {one.kind}"
         if one.cause:

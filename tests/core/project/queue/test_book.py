@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.clusters.schedulers.slurm.parse import job_state
 from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 from rowtui.core.project.queue.book import MOST_JOBS, QueueBook
-from rowtui.core.project.queue.needs import AT_ONCE, LONG, STUCK, queue_needs
+from rowtui.core.project.queue.needs import LONG, STUCK, queue_needs
 from rowtui.core.project.queue.rows import Foreign, QueueRow, RowKey
 from rowtui.core.project.queue.views import SORTS, QueueRequest
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
@@ -43,10 +43,6 @@ def job(
         end=read_old_end(1, f"exit code 1 in directory d{number}", ended) if ended else None,
     )  # fmt: skip
     return JobView(record, state, reason, elapsed, 3_600)
-
-
-def of(job: JobView, *names: str) -> JobView:
-    return job._replace(record=replace(job.record, directories=names))
 
 
 def view(*jobs: JobView, others: tuple[Job, ...] = ()) -> JobsView:
@@ -199,23 +195,18 @@ def test_a_hundred_thousand_jobs_of_squeue_become_pages_of_bounded_size() -> Non
     assert len(pickle.dumps(page)) < 60_000
 
 
-def test_what_waits_for_days_or_fails_at_once_needs_a_person_by_cause() -> None:
+def test_what_waits_for_days_needs_a_person_by_cause_and_what_failed_does_not() -> None:
     old = [job(it, at=NOW - 3 * DAY, reason="QOSMaxCpuPerUserLimit") for it in range(3)]
-    fails = [job(10 + it, JobState.FAILED, at=NOW - 50, ended=NOW - 10) for it in range(2)]
-    queued = of(job(20, JobState.FAILED, at=NOW - DAY, ended=NOW - 10, elapsed=12), "e")
     fine = [
         job(30, at=NOW - DAY, reason="Priority"),
-        job(31, JobState.FAILED, at=NOW - DAY, ended=NOW - 10, elapsed=3_600),
-        job(32, JobState.FAILED, at=NOW - 30 * DAY, ended=NOW - 30 * DAY + 5),
+        job(31, JobState.FAILED, at=NOW - 50, ended=NOW - 10),  # its directories are
         job(33, JobState.CANCELLED, at=NOW - 50, ended=NOW - 10),
     ]
-    needs = queue_needs([*old, *fails, queued, *fine], NOW)
-    assert [(need.kind, need.cause, need.jobs) for need in needs] == [
-        (AT_ONCE, "exit code 1", 3), (LONG, "QOSMaxCpuPerUserLimit", 3),
-    ]  # fmt: skip
-    assert needs[1].tokens == ("t0", "t1", "t2")
-    assert needs[1].since == NOW - 3 * DAY
-    assert needs[1].hint
+    (need,) = queue_needs([*old, *fine], NOW)
+    assert (need.kind, need.cause, need.jobs) == (LONG, "QOSMaxCpuPerUserLimit", 3)
+    assert need.tokens == ("t0", "t1", "t2")
+    assert need.since == NOW - 3 * DAY
+    assert need.hint
 
 
 @pytest.mark.parametrize(
@@ -237,17 +228,11 @@ def test_a_job_that_the_scheduler_does_not_start_needs_a_person_at_once(
     assert [word for word in words if word not in need.hint] == []
 
 
-def test_a_job_that_a_person_holds_and_one_that_waits_for_room_need_nothing() -> None:
+def test_whatever_holds_a_job_it_needs_a_person_and_one_that_waits_for_room_does_not() -> None:
     held = job(1, JobState.HELD, at=NOW - 5, reason="JobHeldUser")
-    assert queue_needs([held, job(2, reason="Resources"), job(3, JobState.HELD)], NOW) == ()
-
-
-def test_what_failed_at_once_is_no_need_any_more_when_it_was_submitted_again() -> None:
-    first = of(job(1, JobState.FAILED, at=NOW - 90, ended=NOW - 80), "done", "bad")
-    other = of(job(2, JobState.FAILED, at=NOW - 90, ended=NOW - 80), "worse")
-    again = of(job(3, JobState.RUNNING, at=NOW - 10), "bad")
-    assert [need.jobs for need in queue_needs([other, first], NOW)] == [2]
-    assert [need.tokens for need in queue_needs([again, other, first], NOW)] == [("t2",)]
+    (need,) = queue_needs([held, job(2, reason="Resources")], NOW)
+    assert (need.kind, need.tokens) == (STUCK, ("t1",))
+    assert explain(Job(1, JobState.HELD, reason="JobHeldUser"), NOW).needs_person
 
 
 def test_a_job_is_found_by_what_it_is_called_however_old_it_is() -> None:

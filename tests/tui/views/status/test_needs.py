@@ -43,9 +43,9 @@ async def test_what_needs_a_person_comes_worst_first_with_its_cause_and_next_ste
     ]
     assert texts(found)[-1] == "○ analyze: 34 eligible"
     [rest] = [need for need in found if need.text.startswith("equilibrate: ") and need.glyph == "○"]
-    # as many as in the table above it, of which those that failed are some
-    assert rest.text == f"equilibrate: {snapshot.actions[1].eligible} eligible, 3 of them failed"
-    assert rest.more == ()
+    # as many as in the table above it; those that failed are needs of their own
+    assert rest.text == f"equilibrate: {snapshot.actions[1].eligible} eligible"
+    assert rest.more == ("with the 3 that failed",)
     steps = [need.step for need in found]
     assert steps[:6] == [
         NextStep.FAILED, NextStep.FAILED, NextStep.QUEUE, NextStep.TRUST, NextStep.BAD,
