@@ -19,7 +19,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.groups.form import cut_groups, duplicates, whole_groups
 from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.mapping.engine.resubmit import JobEnd
-from rowtui.core.state.model import LastEnd, bit_set, positions
+from rowtui.core.state.model import LastEnd, LastOutcome, bit_set, positions
 from rowtui.core.submission.plan.model import JobRecord, PlannedJob
 from rowtui.core.submission.plan.outcome import (
     CANCELLED,
@@ -122,7 +122,8 @@ def _tokens_of_failures(project: Project, group: Group) -> set[str]:
     """Return the jobs that failed last in directories of a group and had begun to run there."""
     ends = project.state.ends.get(group.action.name, {})
     found = (ends[at] for at in group.indices if at in ends) if ends else ()
-    return {it.token for it in found if it.failed and not it.reason.startswith(NOT_BEGUN)}
+    failed = (it for it in found if it.failed or it.outcome is LastOutcome.RETRIED)
+    return {it.token for it in failed if not it.reason.startswith(NOT_BEGUN)}
 
 
 def failed_work(project: Project, choice: ChosenFailures) -> FailedWork:

@@ -151,7 +151,7 @@ class ObservedStates:
                 if self._told.get(found) == failure.token or not counts(found, failure.token):
                     continue
                 # A job that was not reached may be submitted again unchanged.
-                if failure.outcome is LastOutcome.NOT_REACHED:
+                if failure.outcome in (LastOutcome.NOT_REACHED, LastOutcome.RETRIED):
                     continue
                 self._told[found] = failure.token
                 if failure.outcome is LastOutcome.FAILED:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
@@ -40,6 +41,7 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.run_graph import RunGraph
 from rowtui.core.runs.snapshot import source_directories
 from rowtui.core.runs.store import Run
+from rowtui.core.state.records import with_retried
 from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.model import Plan
 
@@ -336,6 +338,9 @@ class OpenRun(RunGraph):
             event = Retried(now, node, tuple(names), why)
             self._own.add(event)
             self.note(event)
+            if not why and (of_node := self.growth.flow.network.node(node)) is not None:
+                edit = partial(with_retried, action=of_node.action, names=names)
+                self.project.use(self.project.store.commit(edit).state)
         if not why:
             self.failures_in_a_row = 0
         if self.drives:

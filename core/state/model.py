@@ -81,12 +81,14 @@ class LastOutcome(enum.Enum):
 
     FAILED needs evidence: an exit code, a signal, the scheduler's report, or missing products of an
     action that has products. NOT_REACHED: the job ended at another directory of its group before
-    this directory was processed. CANCELLED: the user cancelled the job.
+    this directory was processed. CANCELLED: the user cancelled the job. RETRIED: the user asked a
+    run to try the directory again, and the run has not sent it yet.
     """
 
     FAILED = "failed"
     NOT_REACHED = "not reached"
     CANCELLED = "cancelled"
+    RETRIED = "retried"
 
 
 MISSING_PRODUCTS = "it ended well, but products are missing"
@@ -145,9 +147,10 @@ class State(NamedTuple):
         rest = [
             (at, end.outcome) for at, end in ends.items() if end.outcome is not LastOutcome.FAILED
         ]
-        others = {
+        others: dict[LastOutcome, DirectorySet] = {
             outcome: bit_set(at for at, its in rest if its is outcome)
-            for outcome in (LastOutcome.NOT_REACHED, LastOutcome.CANCELLED)
+            for outcome in LastOutcome
+            if outcome is not LastOutcome.FAILED
         }
         failed = bit_set(ends)
         for members in others.values():

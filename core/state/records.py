@@ -17,6 +17,7 @@ from rowtui.core.state.model import (
     MISSING_PRODUCTS,
     DirectorySet,
     LastEnd,
+    LastOutcome,
     among,
     bit_set,
     without_members,
@@ -218,6 +219,16 @@ def without_mended(stored: Stored) -> Stored:
     if ends == state.ends:
         return stored
     return stored._replace(state=state._replace(ends=ends))
+
+
+def with_retried(stored: Stored, action: str, names: Iterable[str]) -> Stored:
+    """Return the records in which the user asked to try an action again in these directories."""
+    state = stored.state
+    ends = dict(state.ends.get(action, {}))
+    for at in map(state.directories.position, names):
+        if at is not None and at in ends:
+            ends[at] = ends[at]._replace(outcome=LastOutcome.RETRIED)
+    return stored._replace(state=state._replace(ends={**state.ends, action: ends}))
 
 
 def to_positions(members: DirectorySet, where: Sequence[int | None]) -> DirectorySet:

@@ -104,6 +104,33 @@ def test_a_failed_job_is_told_with_its_log_and_tried_again_once_mended(
     assert ran(small) == {"s,x=1": 1, "s,x=2": 2, "s,x=3": 1}
 
 
+def test_what_is_to_be_retried_is_failed_in_no_list_and_keeps_its_attempts(
+    here: OnClusters, small: Path
+) -> None:
+    # Given a run in which a job failed,
+    (small / "broken").touch()
+    assert here("network", "run", "--yes", "--no-retry").code == 1
+
+    def failed() -> tuple[int, int]:
+        nodes = json.loads(here("network", "show", "--json").out)["nodes"]
+        actions = json.loads(here("show", "status", "--json").out)["actions"]
+        of_nodes = sum(node["states"].get("failed", 0) for node in nodes)
+        return of_nodes, sum(action["failed"] for action in actions)
+
+    assert failed() == (1, 1)
+    # when the user asks for a retry, and no process drives the run,
+    assert here("network", "retry", "--all").code == 0
+    # then both lists agree,
+    assert failed() == (0, 0)
+    assert here("show", "directories", "-a", "one", "s,x=2").out.split()[-1] == "eligible"
+    # and the next job is the second attempt.
+    (small / "broken").unlink()
+    assert here("network", "run", "--yes").code == 0
+    jobs = json.loads(here("show", "jobs", "--long", "--json").out)["jobs"]
+    attempts = [job["attempt"] for job in jobs if job["directories"] == ["s,x=2"]]
+    assert attempts == [2, 1]
+
+
 def test_a_new_run_tries_again_what_failed_in_another(here: OnClusters, small: Path) -> None:
     (small / "broken").touch()
     assert here("network", "run", "--yes").code == 1
