@@ -74,20 +74,20 @@ _VERBS = (
     ),
     (
         "retry",
-        "retry failed jobs of a run",
+        "retry failed samples of a run",
         "  rowtui network retry --all\n  rowtui network retry simulate\n"
         "  rowtui network retry simulate state,temperature=1.0,replica=0",
     ),
     (
         "redo",
-        "have completed jobs run again, with all that was made from their results, after asking",
+        "have completed samples run again, with all that was made from their results, after asking",
         "  rowtui network redo                   all results whose members have changed since\n"
         "  rowtui network redo average\n"
         "  rowtui network redo average average,temperature=1.0",
     ),
     (
         "cancel",
-        "cancel jobs of a run, with all that needs their results, after asking",
+        "cancel samples of a run, which blocks all that need their results, after asking",
         "  rowtui network cancel simulate state,temperature=1.0,replica=0",
     ),
     (
@@ -288,11 +288,11 @@ def simulation_options(group: Any) -> None:
 
 
 def _retry_options(parser: Any) -> None:
-    parser.add_argument("node", nargs="?", metavar="NODE", help="failed jobs of this node")
+    parser.add_argument("node", nargs="?", metavar="NODE", help="failed samples of this node")
     parser.add_argument(
         "directories", nargs="*", default=[], metavar="DIRECTORY", help="only in these directories"
     )
-    parser.add_argument("--all", action="store_true", help="all failed jobs of the run")
+    parser.add_argument("--all", action="store_true", help="all failed samples of the run")
     _run_option(parser)
 
 
@@ -301,7 +301,7 @@ def _redo_options(parser: Any) -> None:
         "node",
         nargs="?",
         metavar="NODE",
-        help="completed jobs of this node [default: results made from other members than now]",
+        help="completed samples of this node [default: results made from other members than now]",
     )
     parser.add_argument(
         "directories", nargs="*", default=[], metavar="DIRECTORY", help="only in these directories"
@@ -311,7 +311,7 @@ def _redo_options(parser: Any) -> None:
 
 
 def _cancel_options(parser: Any) -> None:
-    parser.add_argument("node", metavar="NODE", help="jobs of this node")
+    parser.add_argument("node", metavar="NODE", help="samples of this node")
     parser.add_argument("directories", nargs="+", metavar="DIRECTORY", help="in these directories")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     _run_option(parser)

@@ -37,8 +37,8 @@ class JobReferenceJson(TypedDict):
 class JobAmountsJson(TypedDict):
     """What a job asks for. `cpus`, `memory_mb`, `gpus`, `processes`: of the whole job.
 
-    `walltime_seconds`: its limit. `bundle`: the token of its bundle; `depends_on`: tokens.
-    `reasons`: why this destination, and why no other.
+    `walltime_seconds`: the limit that the scheduler applies. `bundle`: the token of its bundle;
+    `depends_on`: tokens. `reasons`: why this destination, and why no other.
     """
 
     processes: int | None

@@ -12,13 +12,12 @@ class JobJson(JobAmountsJson):
 
     `id`: as in `JobReferenceJson`. `state`: waiting (for `depends_on`), eligible, reserved, held,
     pending, running, suspended, completing, completed, failed, timeout, out of memory, node failed,
-    preempted, lost, cancelled, refused, never sent, or unknown. `reason`: why it waits or how it
-    ended.
-    `outcome`: how it ended, null before: completed, no product, exit code, setup failed, signal,
-    time limit, out of memory, node failed, preempted, lost, not started, not reported, no report,
-    cancelled, not reached, refused, never sent. `exit_code`: the command's own; null where a signal
-    ended the command, or none is known. `signal`: `KILL`, `TERM`, .... `script`: null unless
-    scripts are asked for.
+    preempted, lost, cancelled, refused, never sent, or unknown. `reason`: why it waits (only then),
+    or how it ended. `outcome`: how it ended, null before: completed, no product, exit code, setup
+    failed, signal, time limit, out of memory, node failed, preempted, lost, not started, not
+    reported, no report, cancelled, not reached, refused, never sent. `exit_code`: the command's
+    own; null where a signal ended the command, or none is known. `signal`: `KILL`, `TERM`, ....
+    `script`: null unless scripts are asked for.
     """
 
     token: str

@@ -58,7 +58,8 @@ class DimensionJson(TypedDict):
 
 
 class NetworkNodeJson(TypedDict):
-    """A source, node or sink. `states`: jobs by state. `critical_seconds`: on the longest way.
+    """A source, node or sink. `states`: samples by state; `blocked` are those that cannot run for
+    one that failed or was cancelled. `critical_seconds`: on the longest way.
 
     `home`: the node whose directories it uses; `lists`: jobs that will make more samples.
     """
@@ -89,7 +90,7 @@ class LinkJson(TypedDict):
 
 
 class FailedSampleJson(TypedDict):
-    """A sample whose job failed, and how many jobs are lost for it."""
+    """A sample whose job failed, and how many samples are blocked for it."""
 
     node: str
     directory: str
@@ -215,8 +216,8 @@ class EventFailureJson(TypedDict):
 class RunEventJson(TypedDict):
     """One line of `network run`. The first, `run`, has the `id`; the others have what applies.
 
-    `jobs`: those that are sent. `blocked`: jobs that cannot run for those in `failed`. `states`:
-    jobs of the network by state.
+    `jobs`: those that are sent. `blocked`: samples that cannot run for those in `failed`. `states`:
+    samples of the network by state.
     """
 
     event: str
