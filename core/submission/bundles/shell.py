@@ -242,14 +242,17 @@ rowtui_judge() {
     local token=${rowtui_tokens[rowtui_number]} ended code='' cause='' job='' told
     ended=.row/rowtui/ended/$token
     if [ -e "$rowtui_file.began" ] && [ ! -e "$ended" ]; then
-        # It was killed, and could not say so.
+        # It was killed, and could not say so; or it ended by itself on a disk that was full.
         read -r job <"$rowtui_file.began"
-        [ "$rowtui_code" -gt 0 ] || rowtui_code=137
         cause=${rowtui_stopped:-signal KILL}
+        if [ -z "$rowtui_stopped" ] && [ "$rowtui_code" -le 128 ]; then cause=exit; fi
         if [ -z "$rowtui_stopped" ] && rowtui_had_no_memory; then cause='out of memory'; fi
         if [ -z "$rowtui_stopped" ] && rowtui_given_up; then : >"$rowtui_dir/closed"; fi
-        printf '%s\n%s\n%s\n%(%s)T\n\n\n' "$rowtui_code" "$cause" "$job" -1 >"$ended.tmp" &&
-            sync "$ended.tmp" && mv -f "$ended.tmp" "$ended"
+        for told in {1..20}; do # a disk that is full may have room again
+            printf '%s\n%s\n%s\n%(%s)T\n\n\n' "$rowtui_code" "$cause" "$job" -1 >"$ended.tmp" &&
+                sync "$ended.tmp" && mv -f "$ended.tmp" "$ended" && break
+            sleep 3
+        done 2>/dev/null
     fi
     if [ -e "$rowtui_file.began" ]; then
         { read -r code && read -r cause; } 2>/dev/null <"$ended"
