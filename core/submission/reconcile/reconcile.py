@@ -199,6 +199,7 @@ class _PlanSettling:
                 # A job that began during the query has made its fence by now, and one that ended
                 # has recorded its end.
                 it.traces = {**it.traces, **await self.access.site.traces(lost)}
+            it.closed = await self.access.site.close_fences(list(filter(self.never_began, work)))
         except OSError as error:
             why = error.strerror or str(error)
             it.tell(
@@ -211,6 +212,13 @@ class _PlanSettling:
             await _without_plan(it, self.planless, self.lost.may_go_on)
         await self.lost.send_again()
         await self.held.release()
+
+    def never_began(self, token: str) -> bool:
+        """Whether the scheduler's record of a job without traces shows that the job is over."""
+        it = self.it
+        known = it.known(it.latest[token].key, token)
+        over = known is not None and not known.state.active and known.state is not JobState.UNKNOWN
+        return over and not it.traces_of(token).fence and not it.traces_of(token).ended
 
     def needs_a_look(self, token: str, entry: JournalEntry) -> bool:
         """Whether there may be news of an open job that this cluster may have."""

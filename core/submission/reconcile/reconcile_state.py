@@ -140,6 +140,7 @@ class Settling:
     cancel_asked: frozenset[str] = frozenset()
     places: dict[str, str] = field(default_factory=dict)  # see Scheduler.place, by token
     traces: Mapping[str, Traces] = field(default_factory=dict)
+    closed: Mapping[str, str] = field(default_factory=dict)  # answers of `Site.close_fences`
 
     @property
     def cluster(self) -> str:
@@ -154,7 +155,7 @@ class Settling:
 
     async def begin(self, plan_id: str) -> None:
         """Start with another plan. Raises: RowtuiError."""
-        self.plan_id, self.plan, self.jobs, self.traces = plan_id, None, {}, {}
+        self.plan_id, self.plan, self.jobs, self.traces, self.closed = plan_id, None, {}, {}, {}
         self.entries = await asyncio.to_thread(self.journal.entries, plan_id)
         self.latest = {it.token: it for it in self.entries}
         self.cancel_asked = await asyncio.to_thread(self.journal.cancel_asked, plan_id)
@@ -342,7 +343,7 @@ class Settling:
             self.over(job, evidence, key)
             return
         taken_out = traces.fence == ABANDONED
-        if not taken_out and await self.access.site.abandon(job.token):
+        if not taken_out and await self._runner(job.token):
             return  # it began just now, maybe in another job: the next poll shows where
         if job.bundle is None and not taken_out and _ran(known):  # its files were deleted
             self.over(job, evidence._replace(began=True), key)
@@ -362,6 +363,12 @@ class Settling:
         if is_in_pilot(job.token):  # a pilot refuses requests, and the driver of a run ends pilots
             evidence = evidence._replace(known=None)
         self.over(job, evidence, key)
+
+    async def _runner(self, token: str) -> str:
+        """Close a fence, unless that was done together with others; return who began the job."""
+        if token not in self.closed:
+            return await self.access.site.abandon(token)
+        return self.closed[token]
 
     async def _word_in_log(self, job: PlannedJob, key: JobKey, known: Job | None) -> str:
         """Return why Slurm ended a job that reported nothing, from its log; "" if unknown."""

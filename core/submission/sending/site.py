@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from rowtui.core.base.files import sync_folder
 from rowtui.core.clusters.commands import CommandResult, LocalTransport, Transport
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.submission.sending.fence import (
@@ -21,6 +22,7 @@ from rowtui.core.submission.sending.fence import (
     abandon,
     begun_at,
     endings_there,
+    fence_path,
     fences_there,
     parse_ended,
     read_ended,
@@ -69,6 +71,10 @@ class Site(Protocol):
 
         Raises: OSError; the outcome is then unknown.
         """
+        ...
+
+    async def close_fences(self, tokens: Collection[str]) -> Mapping[str, str]:
+        """As `abandon` for several jobs, with one command. Raises: OSError."""
         ...
 
     async def make_folders(self, paths: Collection[str]) -> None:
@@ -123,6 +129,15 @@ class LocalSite:
         """See `Site`."""
         return await asyncio.to_thread(abandon, self._root, token)
 
+    async def close_fences(self, tokens: Collection[str]) -> Mapping[str, str]:
+        """See `Site`."""
+        return await asyncio.to_thread(self._close_fences, tuple(tokens)) if tokens else {}
+
+    def _close_fences(self, tokens: Collection[str]) -> dict[str, str]:
+        closed = {token: abandon(self._root, token, durable=False) for token in tokens}
+        sync_folder(fence_path(self._root, "-").parent)
+        return closed
+
     async def make_folders(self, paths: Collection[str]) -> None:
         """See `Site`."""
         await asyncio.to_thread(self._make_folders, tuple(paths))
@@ -151,10 +166,12 @@ tokens=$(cat)
     LC_ALL=C xargs -d '\\n' sh -c 'grep -a -H "" -- /dev/null "$@"; :' sh | sed 's,^,e ,'
 echo done
 """
-_ABANDON = """\
-cd -- "$1" && mkdir -p .row/rowtui/fence || exit 3
-ln -sT abandoned ".row/rowtui/fence/$2" 2>/dev/null
-readlink ".row/rowtui/fence/$2"
+_CLOSE = """\
+cd -- "$1" && mkdir -p .row/rowtui/fence && cd .row/rowtui/fence || exit 3
+while IFS= read -r token; do
+    ln -sT abandoned "$token" 2>/dev/null
+    printf '%s %s\\n' "$token" "$(readlink "$token")"
+done
 """
 _MISSING = "No such file or directory"
 
@@ -202,11 +219,17 @@ class RemoteSite:
 
     async def abandon(self, token: str) -> str:
         """See `Site`."""
-        result = await self._shell(_ABANDON, token)
-        there = result.stdout.decode(errors="replace").strip()
-        if not there:
+        return (await self.close_fences([token]))[token]
+
+    async def close_fences(self, tokens: Collection[str]) -> Mapping[str, str]:
+        """See `Site`."""
+        given = "".join(f"{token}\n" for token in tokens).encode()
+        result = await self._shell(_CLOSE, stdin=given) if tokens else None
+        lines = result.stdout.decode(errors="replace").splitlines() if result else ()
+        there = dict(line.split(" ", 1) for line in lines)
+        if there.keys() != set(tokens) or not all(there.values()):
             raise OSError(f"{self._root}: no fence could be made")
-        return "" if there == ABANDONED else there
+        return {token: "" if fence == ABANDONED else fence for token, fence in there.items()}
 
     async def make_folders(self, paths: Collection[str]) -> None:
         """See `Site`."""
