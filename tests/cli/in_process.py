@@ -31,7 +31,7 @@ class Here:
 
     def __call__(self, *words: str) -> Done:
         self.capture.readouterr()
-        code = main(["--cluster", self.cluster, *words])
+        code = main([*(("--cluster", self.cluster) if self.cluster else ()), *words])
         done = Done(code, *self.capture.readouterr())
         assert "unexpected" not in done.err
         assert "\x1b" not in done.out + done.err

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_SENDS = 5
 """Submissions of a directory without an end, before the user has to look."""
+_NEVER_RUN = f"submitted {MOST_SENDS} times, and never run"
 
 
 class DueRetry(NamedTuple):
@@ -90,6 +91,8 @@ def open_work(
     good: set[Pair] = set()
     refused: dict[Pair, str] = {}
     for record in records:  # the newest first
+        if record.end is not None and record.end.outcome is JobOutcome.NEVER_SENT:
+            continue
         for name in record.directories:
             pair = (record.action, name)
             sends[pair] += 1
@@ -116,7 +119,10 @@ def open_work(
             if key in good:
                 left[f"{visible(action.name)}: its job ended well, but it is not complete"] += 1
             elif sends[key] >= MOST_SENDS:
-                left[f"{visible(action.name)}: submitted {MOST_SENDS} times, and never run"] += 1
+                why = (
+                    f"refused {MOST_SENDS} times: {refused[key]}" if key in refused else _NEVER_RUN
+                )
+                left[f"{visible(action.name)}: {why}"] += 1
             else:
                 fresh.setdefault(action.index, []).append(at)
     left.update(retries.left)

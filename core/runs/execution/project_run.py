@@ -30,7 +30,7 @@ from rowtui.core.project.views.mapping_trust import untrusted_files
 from rowtui.core.runs.execution.execution import LONGEST_SECONDS, LookPause
 from rowtui.core.runs.execution.open_work import OpenWork, open_work, plan_retries
 from rowtui.core.runs.execution.permission import permitted_part
-from rowtui.core.runs.execution.result import NOT_PLACEABLE, Pair, run_result
+from rowtui.core.runs.execution.result import NOT_PLACEABLE, Pair, left_out_by, run_result
 from rowtui.core.runs.execution.rounds import (
     STOPPED_ELSEWHERE,
     Ask,
@@ -66,7 +66,7 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.run import Run
 from rowtui.core.state.model import bit_set, positions
 from rowtui.core.submission.plan.charges import charges_of
-from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan, RefusedAt
+from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan
 from rowtui.core.submission.plan.planner import PlanError
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ class ProjectRun:
     look_seconds: float = LOOK_SECONDS
     failures_in_a_row: int = 0
     _tokens: set[str] = field(default_factory=set)  # of jobs that this run submitted
+    _tried: set[str] = field(default_factory=set)  # and of those that no scheduler took
     _ended: set[str] = field(default_factory=set)  # of these, jobs whose end was counted
     _reported: set[str] = field(default_factory=set)
     _left_out: dict[Pair, str] = field(default_factory=dict)  # by the last plans, with the reasons
@@ -107,6 +108,7 @@ class ProjectRun:
         for event in self.run.events():
             if isinstance(event, PlanSubmitted):
                 self._tokens.update(event.jobs)
+                self._tried.update(event.jobs)
             elif isinstance(event, NotSent):
                 self._tokens.difference_update(event.jobs)
             elif isinstance(event, JobFailed):
@@ -189,9 +191,7 @@ class ProjectRun:
             if self.run.status is RunStatus.STOPPED:
                 yield AutopilotMessage(MessageKind.PAUSED, STOPPED_ELSEWHERE, success=False)
                 return
-            work = await asyncio.to_thread(
-                lambda: open_work(self.project, self.actions, self._records(), self.policy)
-            )
+            work = await asyncio.to_thread(self._open_work)
             for problem in self._new_problems((*work.problems, *work.left)):
                 yield AutopilotMessage(MessageKind.PROBLEM, problem, success=False)
             sent = False
@@ -255,6 +255,10 @@ class ProjectRun:
             MessageKind.HAPPENED, ", ".join(words), success=not bad, completed=good, failed=bad
         )
 
+    def _open_work(self) -> OpenWork:
+        tried = [it for it in self.project.jobs.records() if it.token in self._tried]
+        return open_work(self.project, self.actions, tried, self.policy)
+
     def _records(self) -> list[JobRecord]:
         return [it for it in self.project.jobs.records() if it.token in self._tokens]
 
@@ -310,7 +314,10 @@ class ProjectRun:
     ) -> AsyncGenerator[AutopilotMessage, None]:
         for text in self._new_problems(plan.skipped):
             yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
-        self._note_left_out(plan)
+        for job in plan.jobs:
+            for name in job.directories:
+                self._left_out.pop((job.action, name), None)
+        self._left_out |= left_out_by(plan)
         if not plan.jobs or self._stop.is_set():
             return
         fit = partial(asyncio.to_thread, self._fit, plan)
@@ -331,15 +338,6 @@ class ProjectRun:
         for text in dict.fromkeys(errors):
             yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
 
-    def _note_left_out(self, plan: Plan) -> None:
-        for job in plan.jobs:
-            for name in job.directories:
-                self._left_out.pop((job.action, name), None)
-        for refused in plan.refused:
-            if refused.stage not in (RefusedAt.LIMIT, RefusedAt.BUDGET):
-                pairs = ((refused.action, name) for names in refused.jobs for name in names)
-                self._left_out |= dict.fromkeys(pairs, refused.reason)
-
     def _forget_failures(self) -> None:
         self.failures_in_a_row = 0
 
@@ -357,6 +355,7 @@ class ProjectRun:
         """Submit a plan, journalled before and after; return how many jobs were accepted."""
         units = tuple(charges_of(plan, prices_of(self.project, plan)))
         self._tokens.update(job.token for job in plan.jobs)
+        self._tried.update(job.token for job in plan.jobs)
         now = time.time()
         names: dict[str, list[str]] = {}
         for job in plan.jobs if retried else ():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, visible
 from rowtui.core.state.model import LastOutcome, positions
+from rowtui.core.submission.plan.model import Plan, RefusedAt
 from rowtui.core.submission.plan.outcome import PREEMPTED
 
 if TYPE_CHECKING:
@@ -74,6 +75,17 @@ def _reasons(reasons: Counter[str]) -> str:
     if more := len(known) - len(shown):
         shown.append(f"{more:,} more reasons")
     return f" ({'; '.join(shown)})" if shown else ""
+
+
+def left_out_by(plan: Plan) -> dict[Pair, str]:
+    """Return the pairs that a plan could not place, with the reasons; limits leave none out."""
+    return {
+        (refused.action, name): refused.reason
+        for refused in plan.refused
+        if refused.stage not in (RefusedAt.LIMIT, RefusedAt.BUDGET)
+        for names in refused.jobs
+        for name in names
+    }
 
 
 def run_result(

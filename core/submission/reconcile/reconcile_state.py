@@ -338,7 +338,8 @@ class Settling:
         traces = self.traces_of(job.token)
         evidence = Evidence(known=known)
         if traces.began:
-            if traces.ended is None and job.bundle is None:
+            stopped = traces.ended is None or traces.ended.cause.startswith("signal ")
+            if stopped and job.bundle is None:
                 evidence = evidence._replace(log_word=await self._word_in_log(job, key, known))
             self.over(job, evidence, key)
             return
@@ -371,7 +372,7 @@ class Settling:
         return self.closed[token]
 
     async def _word_in_log(self, job: PlannedJob, key: JobKey, known: Job | None) -> str:
-        """Return why Slurm ended a job that reported nothing, from its log; "" if unknown."""
+        """Return why Slurm ended a job that does not know it, from its log; "" if unknown."""
         path = log_of(job, key)
         stated = known is not None and known.state in {*STOPPED, JobState.COMPLETED}
         if stated or self.access.scheduler.kind != "slurm" or not path:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.runs.execution import rounds
+from rowtui.core.runs.execution import project_run, rounds
 from rowtui.core.runs.run import Run
 
 from tests.cli.in_process import Here, prepared
+from tests.rig.slurm import SlurmCluster
 
 ONE = """\
 [[action]]
@@ -104,6 +105,21 @@ def test_work_that_cannot_be_sent_is_not_done(
     assert shown["status"] == "failed"
     assert why in shown["why"]
     assert why in here("run", "--status").out
+
+
+@pytest.mark.slurm
+def test_what_the_scheduler_refuses_five_times_is_left_and_named(
+    make: Made, monkeypatch: pytest.MonkeyPatch, slurm: SlurmCluster
+) -> None:
+    monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
+    monkeypatch.setattr(project_run, "LONGEST_SECONDS", 0.1)
+    monkeypatch.setattr(project_run, "LOOK_SECONDS", 0.1)
+    here = make("true", more='submit_options.alpha.custom = ["--constraint=nosuch"]\n')
+    here.cluster = ""  # the one that is found
+    done = here("run", "--yes")
+    assert done.code == 1
+    assert done.err.count("was refused") == 15
+    assert "0 of 3 directories complete; 3 refused (Invalid feature specification)" in done.err
 
 
 def test_a_mapping_file_that_is_not_trusted_pauses_the_run(make: Made) -> None:
