@@ -13,6 +13,7 @@ import os
 import tempfile
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -52,7 +53,7 @@ def main() -> int:
     if options.list:
         print("\n".join(chosen))
         return 0
-    bad = 0
+    bad, compared = 0, Counter[str]()
     with contextlib.ExitStack() as stack:
         login = None
         if not options.demos and any(names[name].place != "local" for name in chosen):
@@ -61,19 +62,25 @@ def main() -> int:
             login = LoginNode(rig.keeper, rig.cluster)
         for name in chosen:
             work = DEMOS[name] if options.demos else partial(run, names[name], login=login)
-            bad += not _run_one(name, work, verbose=options.verbose)
+            bad += not _run_one(name, work, compared, verbose=options.verbose)
+    for source, times in sorted(compared.items()):
+        print(f"{times:>8,} comparisons with {source}")
     print(f"{len(chosen)} run, {bad} with contradictions or errors")
     return 1 if bad else 0
 
 
-def _run_one(name: str, work: Run, *, verbose: bool) -> bool:
-    """Run one, print its line of the table and what contradicts; return whether all is well."""
+def _run_one(name: str, work: Run, compared: Counter[str], *, verbose: bool) -> bool:
+    """Run one, print its line of the table and what contradicts; return whether all is well.
+
+    `compared`: by source, the comparisons with other sources, which are added here.
+    """
     started, facts, moments, lines = time.monotonic(), 0, 0, []
     verdict = "ok"
     with tempfile.TemporaryDirectory(prefix="seams-") as folder:
         try:
             for moment in work(Path(folder) / "here"):
                 facts, moments = facts + moment.facts, moments + 1
+                compared.update(moment.compared)
                 if verbose:
                     lines.append(f"  {moment.name}: {moment.facts} facts")
                 if moment.contradictions:

@@ -98,6 +98,14 @@ def compare(facts: Iterable[Fact]) -> Iterator[Contradiction]:
             yield Contradiction(subject, field, said)
 
 
+def compared(facts: Iterable[Fact]) -> Counter[str]:
+    """In how many comparisons with another source each source took part."""
+    sources: dict[tuple[Subject, str], set[str]] = defaultdict(set)
+    for fact in facts:
+        sources[fact.subject, fact.field].add(fact.source)
+    return Counter(source for those in sources.values() if len(those) > 1 for source in those)
+
+
 def _plain(value: Any) -> Any:
     """A number without what floating point adds to it."""
     return round(value, 6) + 0.0 if isinstance(value, float) else value

@@ -13,7 +13,12 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.demo.engine import DemoEngine, made_demo
 from rowtui.core.demo.project import DemoProject
 
-from tests.seams.checker import check, counts_add_up, what_is_eligible_is_planned_or_refused
+from tests.seams.checker import (
+    check,
+    compared,
+    counts_add_up,
+    what_is_eligible_is_planned_or_refused,
+)
 from tests.seams.folder import FolderProject
 from tests.seams.running import Moment, collect
 from tests.seams.views import collect_views
@@ -63,7 +68,7 @@ def _real(project: FolderProject, steps: Iterator[str]) -> Iterator[Moment]:
         with project.here():
             for name in steps:
                 facts = collect(project)
-                yield Moment(name, len(facts), tuple(check(facts)))
+                yield Moment(name, len(facts), compared(facts), tuple(check(facts)))
     finally:
         project.close()
 
@@ -97,7 +102,8 @@ async def _large(project: DemoProject) -> AsyncGenerator[Moment, None]:
         for step in range(STEPS):
             facts = await collect_views(engine)
             laws = (counts_add_up, what_is_eligible_is_planned_or_refused)
-            yield Moment(f"step {step}", len(facts), tuple(check(facts, laws=laws)))
+            found = tuple(check(facts, laws=laws))
+            yield Moment(f"step {step}", len(facts), compared(facts), found)
             plan = await engine.plans.make(None, None, AT_ONCE)
             counts = (await engine.jobs.view()).states
             there = [job.token for job in plan.jobs if job.destination.cluster != LOGGED_OUT]

@@ -8,9 +8,13 @@ that states nothing about a field makes no fact. The collectors use the names of
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from rowtui.core.clusters.schedulers.base import is_in_bundle
@@ -62,7 +66,7 @@ def collect_commands(project: Commands) -> list[Fact]:
     for action in project.actions:
         facts += show_directories(project, action)
         facts += explain(project, action)
-    facts += [*plan(project), *pack(project), *queue(project)]
+    facts += [*plan(project), *pack(project), *queue(project), *usage(project), *history(project)]
     if project.is_network:
         facts += [*network_show(project), *network_runs(project)]
     return facts
@@ -135,6 +139,9 @@ def show_jobs(project: Commands) -> Iterator[Fact]:
     for age, job in enumerate(jobs):
         yield from job_facts(job, source)
         yield Fact(("job", job["token"]), "age", age, source)
+        if job["ended_at"] and job["id"] is not None and job["started_at"]:
+            end = job["state"] if job["state"] in ("completed", "cancelled") else "failed"
+            yield Fact(("ended job", str(job["id"]), job["action"]), "state", end, source)
     for state, number in Counter(job["state"] for job in jobs).items():
         yield Fact(PROJECT, f"jobs.{state}", number, source)
 
@@ -168,6 +175,32 @@ def queue(project: Commands) -> Iterator[Fact]:
                 continue
             for name in ("state", "walltime_seconds", "partition"):
                 yield Fact(bundle, name, row[name] or None, source)
+
+
+def usage(project: Commands) -> Iterator[Fact]:
+    """`usage --csv` and `report --trace`: a row for each job that ended."""
+    texts = {"usage": project("usage", "--csv")[1]}
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder, "trace.csv")
+        project("report", "--trace", str(trace))
+        if trace.exists():  # there is none before a job ended
+            texts["report --trace"] = trace.read_text(encoding="utf-8")
+    for source, text in texts.items():
+        for row in csv.DictReader(io.StringIO(text)):
+            subject = ("job", row["token"])
+            for name in ("id", "action", "cluster", "partition"):
+                yield Fact(subject, name, row[name] or None, source)
+            for name in ("attempt", "cpus", "gpus", "requested_wall_seconds"):
+                field = name.replace("requested_wall", "walltime")
+                yield Fact(subject, field, int(row[name]), source)
+
+
+def history(project: Commands) -> Iterator[Fact]:
+    """`history --json`: the jobs that ended, by their ids."""
+    for job in project.json("history")["jobs"]:
+        if job["id"] is not None:
+            subject = ("ended job", str(job["id"]), job["action"])
+            yield Fact(subject, "state", job["state"], "history")
 
 
 def plan(project: Commands) -> Iterator[Fact]:
@@ -279,17 +312,25 @@ def network_show(project: Commands) -> Iterator[Fact]:
     if data["run"] is not None:
         run = data["run"]
         yield Fact((*PROJECT, "run"), "status", run["status"], source)
-        yield from cost((*PROJECT, "run"), run["charged"], source)
+        yield from charges(run, source)
         waiting = sum(it["states"]["waiting"] for it in data["nodes"] if it["kind"] == "node")
         yield Fact(("network",), "count.waiting", waiting, source)
 
 
 def network_runs(project: Commands) -> Iterator[Fact]:
-    """`network runs --json`: how many runs there are."""
-    runs = project.json("network", "runs")
-    yield Fact(
-        PROJECT, "runs", len(runs["runs"] if isinstance(runs, dict) else runs), "network runs"
-    )
+    """`network runs --json`: how many runs there are, and the newest one."""
+    runs = project.json("network", "runs")["runs"]
+    yield Fact(PROJECT, "runs", len(runs), "network runs")
+    if runs and runs[0]["status"] != "bad":
+        yield Fact((*PROJECT, "run"), "status", runs[0]["status"], "network runs")
+        yield from charges(runs[0], "network runs")
+
+
+def charges(run: Data, source: str) -> Iterator[Fact]:
+    """What a run of a network is charged, and the numbers of its limits."""
+    yield from cost((*PROJECT, "run"), run["charged"], source)
+    for name in ("jobs_in_queue", "failures"):
+        yield Fact((*PROJECT, "run"), name, run[name], source)
 
 
 def node_counts(

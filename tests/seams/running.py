@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
 
 from tests.rig.login import LoginNode
-from tests.seams.checker import LAWS, Contradiction, all_is_complete, check
+from tests.seams.checker import LAWS, Contradiction, all_is_complete, check, compared
 from tests.seams.combinations import Combination
 from tests.seams.facts import Fact, collect_commands
 from tests.seams.folder import FolderProject
@@ -23,10 +24,14 @@ TRIES = 5  # to see all facts while no job changes its state
 
 
 class Moment(NamedTuple):
-    """What was found at a moment: so many facts, and the contradictions among them."""
+    """What was found at a moment: so many facts, and the contradictions among them.
+
+    `compared`: by source, in how many comparisons with another source it took part.
+    """
 
     name: str
     facts: int
+    compared: Counter[str]
     contradictions: tuple[Contradiction, ...]
 
 
@@ -45,7 +50,8 @@ def run(
                     continue
                 facts = collect(project)
                 laws = (*LAWS, all_is_complete) if name == "the end" else LAWS
-                yield Moment(name, len(facts), tuple(check(facts, project.ran(), laws)))
+                found = tuple(check(facts, project.ran(), laws))
+                yield Moment(name, len(facts), compared(facts), found)
     finally:
         project.close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.seams.checker import check, in_brief
+from tests.seams.checker import check, compared, in_brief
 from tests.seams.facts import COUNTS, Fact, Subject
 from tests.seams.projects import Ran
 
@@ -31,6 +31,15 @@ def test_two_sources_with_two_values_contradict_and_both_are_named() -> None:
     ]
     (found,) = check(facts, laws=())
     assert str(found) == "job t-0, cpus: 2 (plan, explain) but 1 (view 2)"
+
+
+def test_what_only_one_source_states_is_no_comparison() -> None:
+    facts = [
+        Fact(JOB, "cpus", 2, "plan"),
+        Fact(JOB, "cpus", 1, "view 2"),
+        Fact(JOB, "gpus", 0, "plan"),
+    ]
+    assert compared(facts) == {"plan": 1, "view 2": 1}
 
 
 def test_none_is_a_value_and_a_rounding_error_is_not() -> None:
