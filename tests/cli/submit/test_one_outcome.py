@@ -111,10 +111,10 @@ def test_work_that_cannot_be_sent_is_not_done(
 def test_what_the_scheduler_refuses_five_times_is_left_and_named(
     make: Made, monkeypatch: pytest.MonkeyPatch, slurm: SlurmCluster
 ) -> None:
-    monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
     monkeypatch.setattr(project_run, "LONGEST_SECONDS", 0.1)
     monkeypatch.setattr(project_run, "LOOK_SECONDS", 0.1)
-    here = make("true", more='submit_options.alpha.custom = ["--constraint=nosuch"]\n')
+    here = make("true # {directory}", more='submit_options.alpha.custom = ["--constraint=nosuch"]\n')
+    monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
     here.cluster = ""  # the one that is found
     done = here("run", "--yes")
     assert done.code == 1
