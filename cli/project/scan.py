@@ -52,13 +52,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _close(project: Project, entry: JournalEntry) -> str:
-    """Keep a job from ever beginning; return "", or who began it, or why that is unknown."""
-    from rowtui.core.submission.sending.fence import abandon
+def _close(project: Project, entry: JournalEntry) -> str | None:
+    """Keep a job from ever beginning; return "", or who began it, or why that is unknown.
 
+    None if its cluster is not known.
+    """
     try:
         if project.connections.known(entry.cluster) is None:
-            return abandon(project.root, entry.token)
+            return None
         access = project.wait(project.connections.access(entry.cluster))
         return project.wait(access.site.abandon(entry.token)) if access else "unreachable"
     except (RowtuiError, OSError) as error:

@@ -147,6 +147,8 @@ def _say_what(
     """Print what the run will do, and the limits beyond which it pauses."""
     name = "A new run" if had is None else f"Run {had.id} goes on"
     out.print(f"{name}: {visible(project.root.name)} is driven until all is complete.")
+    for why in project.unfinished:
+        out.warn(f"{why}; it is sent again")
     out.print("Limits, beyond which it pauses:")
     out.lines(f"  {line}" for line in limit_lines(limits))
     out.print("Failures that are retried, within these limits:")

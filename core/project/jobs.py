@@ -64,6 +64,7 @@ class Jobs:
     project: Project
     journal: Journal = field(init=False)
     queues: Queues = field(init=False)
+    unsaved: NotSavedError | None = None  # why the last look could not be saved
     # by token: jobs that must be sent again, and why, as of the last polls
     unfinished: dict[str, str] = field(default_factory=dict)
     _plans: dict[str, Plan] = field(default_factory=dict)
@@ -119,8 +120,10 @@ class Jobs:
                 self._note_ended(ended)
             apply_settled(settled, StoredReservations(project.store))
         except NotSavedError as error:  # a user without write permission sees the last known state
+            self.unsaved = error
             project.notice(error.message)
         else:
+            self.unsaved = None
             for message in (it.message for it in settled if it.message):
                 project.notice(message)
         if answers.any_ended:

@@ -17,7 +17,7 @@ from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.project.disk import compiled_workflow, disk_settings, mended
 from rowtui.core.state.directories import Stamp, StoredDirectories
-from rowtui.core.state.model import DirectorySet, among, positions
+from rowtui.core.state.model import DirectorySet, State, among, positions
 from rowtui.core.state.names import flags
 from rowtui.core.state.records import Before, to_positions, with_news, with_scanned
 from rowtui.core.state.row.staging import list_staged, stage_completions
@@ -276,23 +276,25 @@ def look_at_ended(store: Store, workflow: Workflow, jobs: Sequence[OverJob]) -> 
     products = {each.name: each.products for each in workflow.actions}
     table, found = stored.directories.table, list[SeenProducts]()
     new: dict[str, list[bytes]] = {}
-    for over in jobs:
-        job, wanted = over.job, products.get(over.job.action, ())
-        names = [os.fsencode(name) for name in job.directories]
-        places = table.positions(names)
-        complete = among(
-            stored.state.completed.get(job.action, 0), [at for at in places if at is not None]
-        )
+    names = [[os.fsencode(name) for name in over.job.directories] for over in jobs]
+    where = [table.positions(its) for its in names]
+    complete = _complete(stored.state, jobs, where)
+    for over, its, places in zip(jobs, names, where, strict=True):
+        job, evidence = over.job, over.evidence._replace(size=len(its))
+        wanted, ends = products.get(job.action, ()), stored.state.ends.get(job.action, {})
         there = [index for index, at in enumerate(places) if at is not None]
-        lacking = [index for index in there if places[index] not in complete]
-        looked_at = set(over.evidence._replace(size=len(names)).looked_at) if wanted else ()
+        lacking = [index for index in there if places[index] not in complete[job.action]]
+        looked_at = set(evidence.looked_at) if wanted else set()
+        if not evidence.ended_well:  # where an earlier job was stopped, and this one did not come
+            stopped = {at for at, end in ends.items() if end.died}
+            first = evidence.at_directory or 0
+            looked_at -= {at for at in there if at >= first and places[at] in stopped}
         made = {
             index
-            for index in lacking
-            if index in looked_at
-            and is_complete(os.path.join(workflow.workspace, job.directories[index]), wanted)
+            for index in looked_at.intersection(lacking)
+            if is_complete(os.path.join(workflow.workspace, job.directories[index]), wanted)
         }
-        new.setdefault(job.action, []).extend(names[index] for index in sorted(made))
+        new.setdefault(job.action, []).extend(its[index] for index in sorted(made))
         incomplete = tuple(index for index in lacking if index not in made)
         found.append(SeenProducts(bool(wanted and there), incomplete))
     if any(new.values()):
@@ -304,3 +306,13 @@ def look_at_ended(store: Store, workflow: Workflow, jobs: Sequence[OverJob]) -> 
 
         store.commit(edit)
     return found
+
+
+def _complete(
+    state: State, jobs: Sequence[OverJob], where: Sequence[Sequence[int | None]]
+) -> dict[str, frozenset[int]]:
+    """Return which of these positions are complete, by action; each set is read once."""
+    asked: dict[str, list[int]] = {}
+    for over, places in zip(jobs, where, strict=True):
+        asked.setdefault(over.job.action, []).extend(at for at in places if at is not None)
+    return {action: among(state.completed.get(action, 0), its) for action, its in asked.items()}

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 
+_NO_SUCH_JOB = "the cluster has no such job of this project any more"
+
+
 async def cancel_jobs(
     project: Project, tokens: Sequence[str], *, for_run: bool = False
 ) -> tuple[JobAnswer, ...]:
@@ -41,7 +44,9 @@ async def cancel_jobs(
     await asyncio.to_thread(_note_cancelling, project, frozenset(tokens), JobStep.CANCELLING)
     rest, answers = await _taken_out(project, tokens)
     told = await _tell(project, rest, lambda scheduler, keys: scheduler.cancel(keys))
-    if failed := {answer.label for answer in (*answers, *told) if answer.error}:
+    # A job that its cluster does not have stays cancelled, should it turn up.
+    refused = (it for it in (*answers, *told) if it.error and it.error != _NO_SUCH_JOB)
+    if failed := {answer.label for answer in refused}:
         await asyncio.to_thread(
             _note_cancelling, project, frozenset(tokens), JobStep.NOT_CANCELLED, failed
         )
@@ -167,9 +172,7 @@ async def _tell(
             for token, key in keys.items()
         }
         answers += [
-            JobAnswer(key, "the cluster has no such job of this project any more")
-            for token, key in keys.items()
-            if not theirs[token]
+            JobAnswer(key, _NO_SUCH_JOB) for token, key in keys.items() if not theirs[token]
         ]
         wanted = [key for token, key in keys.items() if theirs[token]]
         answers += await what(scheduler, list(dict.fromkeys(wanted)))

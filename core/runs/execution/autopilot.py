@@ -50,7 +50,7 @@ from rowtui.core.runs.limits.spending import not_sent_events, submitted_events, 
 from rowtui.core.runs.model import Paused, RunStatus, Stopped
 from rowtui.core.runs.redo import said, stale_results
 from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.plan.charges import Balance, Charge, Money, charges_of
+from rowtui.core.submission.plan.charges import Charge, Money, charges_of
 from rowtui.core.submission.sending.send import SilentClusterError
 
 if TYPE_CHECKING:
@@ -217,7 +217,10 @@ class Autopilot:
     ) -> AsyncGenerator[AutopilotMessage, None]:
         """Submit what the limits or the user allow. `whys`: reasons to retry the jobs of a plan."""
         run = self.running.run
-        money, balances = await self._paid_from(plan)
+        project = self.running.project
+        async with self.turn:  # for the whole plan: a part has the costs of all of its bundles
+            money = await asyncio.to_thread(prices_of, project, plan)
+            balances = await asyncio.to_thread(balances_of, project, plan)
 
         async def fit() -> Fit:
             spent = await self._spent()
@@ -258,18 +261,6 @@ class Autopilot:
     async def _spent(self) -> Spent:
         async with self.turn:
             return await asyncio.to_thread(self.running.spent)
-
-    async def _paid_from(self, plan: Plan) -> tuple[Mapping[str, Money], Mapping[str, Balance]]:
-        """Return what the jobs of a plan cost, and the budgets that they are charged against.
-
-        The costs cover the whole plan, because a part of a plan has the costs of all of its
-        bundles.
-        """
-        project = self.running.project
-        async with self.turn:
-            return await asyncio.to_thread(
-                lambda: (prices_of(project, plan), balances_of(project, plan))
-            )
 
     async def _planned(self, work: RoundWork) -> Round:
         """Return what the plug-in would submit.

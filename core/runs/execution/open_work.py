@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
@@ -81,11 +81,15 @@ class OpenWork(NamedTuple):
 
 
 def open_work(
-    project: Project, actions: tuple[Action, ...], records: Sequence[JobRecord], policy: RetryPolicy
+    project: Project,
+    actions: tuple[Action, ...],
+    records: Sequence[JobRecord],
+    policy: RetryPolicy,
+    left_out: Collection[Pair] = (),
 ) -> OpenWork:
     """Return what a run that submitted these jobs has to do. Waits for the disk.
 
-    Raises: RowtuiError.
+    `left_out`: pairs that no plan could place. Raises: RowtuiError.
     """
     sends: Counter[tuple[str, str]] = Counter()
     good: set[Pair] = set()
@@ -93,7 +97,8 @@ def open_work(
     for record in records:  # the newest first
         if record.end is not None and record.end.outcome is JobOutcome.NEVER_SENT:
             continue
-        for name in record.directories:
+        last = record.end.at_directory if record.end is not None else None
+        for name in record.directories[: None if last is None else last + 1]:  # not those behind
             pair = (record.action, name)
             sends[pair] += 1
             if record.ended_well:
@@ -113,7 +118,13 @@ def open_work(
         running += row.submitted.bit_count()
         # What a job did not reach is sent on its own, unless a retry takes it along.
         groups = (*(it.failed for it in retries.again), *retries.waiting)
-        taken = bit_set(at for it in groups if it.group.action is action for at in it.group.indices)
+        taken = bit_set(
+            at
+            for it in groups
+            if it.group.action is action
+            for at in it.group.indices
+            if (action.name, directories.name(at)) not in left_out
+        )
         for at in positions((row.eligible & ~row.ended) | (row.not_reached & ~taken)):
             key = (action.name, directories.name(at))
             if key in good:

@@ -224,6 +224,8 @@ class ProjectRun:
         if project.has_jobs_to_ask_for():
             await project.jobs.entered(await project.jobs.queues.ask(may_send=True))
         await asyncio.to_thread(project.synchronise)
+        if project.has_jobs_to_ask_for() and project.jobs.unsaved is not None:
+            raise project.jobs.unsaved
 
     def _take_ends(self) -> AutopilotMessage | None:
         """Record failures of this run's jobs that ended since the last look."""
@@ -236,11 +238,10 @@ class ProjectRun:
                 good += 1
                 self.failures_in_a_row = 0
                 continue
-            if not record.failed:
+            if record.end is None or not record.end.outcome.failed:
                 continue
             bad += 1
-            log = partial(end_of_log, self.project.root, record)
-            cause = record.end.cause if record.end is not None else ""
+            log, cause = partial(end_of_log, self.project.root, record), record.end.cause
             if not self.policy.retries(record.action, cause, record.attempt, log):
                 self.failures_in_a_row += 1
             first = record.directories[0] if record.directories else ""
@@ -257,7 +258,7 @@ class ProjectRun:
 
     def _open_work(self) -> OpenWork:
         tried = [it for it in self.project.jobs.records() if it.token in self._tried]
-        return open_work(self.project, self.actions, tried, self.policy)
+        return open_work(self.project, self.actions, tried, self.policy, self._left_out)
 
     def _records(self) -> list[JobRecord]:
         return [it for it in self.project.jobs.records() if it.token in self._tokens]

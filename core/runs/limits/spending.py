@@ -197,7 +197,9 @@ def unsent_of(plan: Plan, journal: Journal) -> frozenset[str]:
     """Return the tokens of a plan's jobs that no scheduler accepted, by the submission journal."""
     latest = journal.latest(plan.id)
     return frozenset(
-        job.token for job in plan.jobs if job.token not in latest or latest[job.token].step in _GONE
+        job.token
+        for job in plan.jobs
+        if job.token not in latest or latest[job.token].step in (*_GONE, JobStep.PLANNED)
     )
 
 
@@ -222,7 +224,7 @@ def never_begun(events: Sequence[Event], journal: Journal) -> list[NotSent]:
     plan_id = charged[-1].plan_id
     latest = journal.latest(plan_id)
     theirs = [it for it in charged if it.plan_id == plan_id]
-    sent = {token for token, entry in latest.items() if entry.step not in _GONE}
+    sent = {token for token, it in latest.items() if it.step not in (*_GONE, JobStep.PLANNED)}
     if any(isinstance(it, NotSent) or sent.intersection(it.jobs) for it in theirs):
         return []
     return [NotSent(*it) for it in theirs]

@@ -314,11 +314,6 @@ class JobRecord:
         return self.end is not None and self.end.outcome.good
 
     @property
-    def failed(self) -> bool:
-        """Whether the job failed."""
-        return self.end is not None and self.end.outcome.failed
-
-    @property
     def member(self) -> int | None:
         """Return the number of a request in its bundle, from 0; None outside bundles."""
         number = self.token.rpartition("~")[2] if is_in_bundle(self.token) else ""

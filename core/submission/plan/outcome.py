@@ -106,7 +106,9 @@ class JobResult(NamedTuple):
         fields = self._replace(sentence="", exit_code=None)._asdict()
         if self.cause == self.sentence:
             del fields["cause"]
-        kept = {name: value for name, value in fields.items() if value not in ("", None, 0)}
+        kept = {it: value for it, value in fields.items() if value or it == "at_directory"}
+        if self.at_directory is None:
+            del kept["at_directory"]
         return {**kept, "outcome": self.outcome.value}
 
 

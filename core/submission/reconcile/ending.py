@@ -88,12 +88,12 @@ class Evidence(NamedTuple):
     def died(self) -> bool:
         """Whether the job was stopped, so that the directory that it was at may be half done."""
         marker = self.marker
-        if marker is not None and marker.cause == "exit" and not marker.died:
+        if marker is not None and marker.cause == "exit" and not signal_of(marker.code):
             return self.known is not None and self.known.state in STOPPED and not self.alone_ended
         if marker is not None:
             return True
         known = self.known
-        if known is None or known.state in STOPPED or known.exit_signal:
+        if known is None or self.member or known.state in STOPPED or known.exit_signal:
             return True
         by_itself = known.exit_code and not signal_of(known.exit_code)
         return known.state is not JobState.COMPLETED and not by_itself
@@ -125,17 +125,16 @@ class Evidence(NamedTuple):
 
     @property
     def looked_at(self) -> list[int]:
-        """The directories whose products show whether they are complete.
+        """The directories that the job processed, whose products show whether they are complete.
 
         Not the one in which a job was stopped: its products may be half written. If that directory
-        is unknown, none.
+        is unknown, none; nor if no command ran.
         """
-        if not self.began:
+        at, marker = self.at_directory, self.marker
+        idle = marker is not None and marker.command_code is None and marker.exit_code not in (0, 3)
+        if not self.began or (at is None and (self.died or idle)):
             return []
-        at = self.at_directory
-        if not self.died:
-            return list(range(self.size))
-        return [] if at is None else [index for index in range(self.size) if index != at]
+        return list(range(self.size if at is None else at if self.died else at + 1))
 
 
 class OverJob(NamedTuple):

@@ -30,7 +30,7 @@ from rowtui.core.clusters.schedulers.local.machine import host_name
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED, DependencyState, standing
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, PlannedJob
-from rowtui.core.submission.plan.outcome import NOT_BEGUN
+from rowtui.core.submission.plan.outcome import CANCELLED, NOT_BEGUN
 from rowtui.core.submission.reconcile.ending import Evidence
 from rowtui.core.submission.reconcile.reconcile_state import Settling
 from rowtui.core.submission.sending.fence import ABANDONED, job_key_of
@@ -202,6 +202,10 @@ class Lost:
     async def send_later(self, job: PlannedJob, entry: JournalEntry, why: str) -> None:
         """Plan to send again a job that the scheduler certainly lacks and that never began."""
         it = self.settling
+        if job.token in it.cancel_asked:
+            if not await it.access.site.abandon(job.token):
+                it.give_up(job, CANCELLED)
+            return
         sends = sum(one.token == job.token and one.step is JobStep.SENDING for one in it.entries)
         age = entry.age(it.clock())
         old = age is not None and age > AGAIN_SECONDS

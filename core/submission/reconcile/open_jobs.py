@@ -15,6 +15,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.state.model import State, Submitted
 from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import OPEN, SENT, JobStep, JournalEntry, PlannedJob
+from rowtui.core.submission.sending.fence import abandon
 from rowtui.core.submission.sending.journal import Journal
 
 FORGOTTEN = "its record was cleaned"
@@ -94,20 +95,26 @@ class OpenJobs:
         return self._plans[plan_id]
 
 
-def forget_open(root: Path, close: Callable[[JournalEntry], str]) -> int:
+def forget_open(root: Path, close: Callable[[JournalEntry], str | None]) -> int:
     """Give up all open jobs that have not begun, so that their directories are free.
 
     `close` closes the fence of a job that may be in a queue, where the job would run, and returns
-    "", or why that is not possible: the job has begun, or its cluster does not answer. Such a job
-    keeps its directories; their number is returned. A plan that is being carried out now is left to
-    its process. Raises: RowtuiError.
+    "", or why that is not possible: the job has begun, or its cluster does not answer. None: the
+    cluster is unknown, and the fence here is closed. A job that is not given up keeps its
+    directories; the number of these jobs is returned. A plan that is being carried out now is left
+    to its process. Raises: RowtuiError; OSError.
     """
+
+    def may_begin(entry: JournalEntry) -> bool:
+        why = "" if entry.step is JobStep.PLANNED else close(entry)
+        return bool(abandon(root, entry.token) if why is None else why)
+
     journal, kept = Journal(root), 0
     for plan_id in journal.open_plan_ids():
         with journal.hold(plan_id) as held:
             entries = journal.latest(plan_id).values() if held else ()
             mine = [entry for entry in entries if entry.step in OPEN]
-            free = [it for it in mine if it.step is JobStep.PLANNED or not close(it)]
+            free = [it for it in mine if not may_begin(it)]
             kept += len(mine) - len(free)
             journal.append(it._replace(step=JobStep.ABANDONED, detail=FORGOTTEN) for it in free)
             if held and len(free) == len(mine):

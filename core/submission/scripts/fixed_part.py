@@ -44,6 +44,8 @@ from rowtui.core.submission.scripts.gpu_part import GPU_PART
 STOP_SECONDS = 3
 # Seconds by which a script may receive a stop signal later than its command.
 HEAR_SECONDS = 1
+# The last line of a script.
+FINISHED = "rowtui_finished=1"
 # The exit code of a job that did nothing because products of other jobs are missing.
 NOT_READY = 4
 # Programs whose work is no child of theirs: in the job's control group on this node (steps, new
@@ -448,6 +450,15 @@ rowtui_end() {
         status=255 rowtui_reason=unfinished
         echo >&2 "rowtui: the script stopped before its end."
     fi
+    # Not where no command ran, nor behind the directory in which one failed, nor that in which one
+    # was stopped: the products there may be half written, by this job or an earlier one.
+    case $status:$rowtui_index:$rowtui_reason:$((${rowtui_code:-0} > 128)) in
+    0:*) ;;
+    *::exit:*) [ -n "$rowtui_code" ] || rowtui_directories=() ;;
+    *::*) ;;
+    *:exit:0) rowtui_directories=("${rowtui_directories[@]:0:rowtui_index+1}") ;;
+    *) rowtui_directories=("${rowtui_directories[@]:0:rowtui_index}") ;;
+    esac
     if ! rowtui_report; then
         echo >&2 "rowtui: cannot write in .row/completed which directories are complete."
         status=3

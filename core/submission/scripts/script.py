@@ -35,7 +35,7 @@ from rowtui.core.submission.scripts.fill import (
     refuse_arithmetic,
     value_variable,
 )
-from rowtui.core.submission.scripts.fixed_part import OUTSIDE_TREE, PRELUDE
+from rowtui.core.submission.scripts.fixed_part import FINISHED, OUTSIDE_TREE, PRELUDE
 from rowtui.core.submission.scripts.parts import (
     NameLines,
     QuotingError,
@@ -105,7 +105,7 @@ def script_frame(
     if setup:
         rest += _setup(setup)
     rest += _for_each(filled) if recipe.each else _for_all(filled)
-    rest.append("rowtui_finished=1")
+    rest.append(FINISHED)
     identity = [*_identity(kind), *_products(request.action, recipe.workspace_path)]
     if request.gpus:
         identity.append(f"rowtui_gpus={request.gpus}")

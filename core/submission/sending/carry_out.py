@@ -119,7 +119,7 @@ class _Run:
                 for progress in skipped:
                     yield progress
                 if ready:
-                    yield self.submitting(ready[0])
+                    yield self.it.say(ready[0].jobs[0], f"submitting {ready[0].name}")
                 async for progress in self.send(ready):
                     yield progress
                 if self.must_stop:
@@ -255,7 +255,7 @@ class _Run:
                 await self.keep_back(unit)
             if result is not None:
                 if unit is not units[0]:
-                    progress.append(self.submitting(unit))
+                    progress.append(self.it.say(unit.jobs[0], f"submitting {unit.name}"))
                 progress += await self.concluded(unit, result, self.it.tools.clock() - started)
         return progress
 
@@ -393,12 +393,8 @@ class _Run:
             await asyncio.wait({self.under_way})
         await self.letting.let_go()
         left = list(self.open.values())
-        if left:
-            await self.it.over(left, Evidence(step=JobStep.ABANDONED, note="not sent"))
+        await self.it.over(left, Evidence(step=JobStep.ABANDONED, note="not sent"))
         self.open.clear()
-
-    def submitting(self, unit: SubmissionCall) -> SendingProgress:
-        return self.it.say(unit.jobs[0], f"submitting {unit.name}")
 
     def mention(self, text: str) -> None:
         """Report progress while an answer is awaited."""

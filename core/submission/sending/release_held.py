@@ -113,6 +113,8 @@ class RunRecords:
 
         The records come before the journal: see `apply_settled`.
         """
+        if not jobs:
+            return []
         at = self.tools.clock()
         every = [
             OverJob(

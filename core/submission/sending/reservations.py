@@ -87,6 +87,7 @@ class StoredReservations:
         self._store = store
         self._workflow = workflow
         self._open = OpenJobs(store.root)
+        self._looked_at: set[str] = set()  # tokens: what they reserved is not looked at again
 
     def tokens(self, cluster: str) -> set[str]:
         """See `Reservations`."""
@@ -150,6 +151,8 @@ class StoredReservations:
         Directories that the user named are left out: their products are to be made again.
         """
         made: dict[str, set[str]] = {}
+        jobs = [job for job in jobs if job.token not in self._looked_at]
+        self._looked_at.update(job.token for job in jobs)
         if self._workflow is None:
             return made
         products = {it.name: it.products for it in reversed(self._workflow.actions)}

@@ -113,7 +113,8 @@ def test_what_the_scheduler_refuses_five_times_is_left_and_named(
 ) -> None:
     monkeypatch.setattr(project_run, "LONGEST_SECONDS", 0.1)
     monkeypatch.setattr(project_run, "LOOK_SECONDS", 0.1)
-    here = make("true # {directory}", more='submit_options.alpha.custom = ["--constraint=nosuch"]\n')
+    refused = 'submit_options.alpha.custom = ["--constraint=nosuch"]\n'
+    here = make("true # {directory}", more=refused)
     monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
     here.cluster = ""  # the one that is found
     done = here("run", "--yes")
@@ -196,6 +197,42 @@ def test_a_product_that_a_stopped_job_left_does_not_count(make: Made) -> None:
     assert counts(here) == {"completed": 0, "failed": 1, "cancelled": 0, "not_reached": 0}
     assert here("scan").code == 0  # a person who looks decides
     assert counts(here)["completed"] == 1
+
+
+def test_a_product_that_grows_at_the_time_limit_does_not_count(make: Made) -> None:
+    command = "printf hal > workspace/{directory}/x; test {directory} = b || exit 0; sleep 100"
+    here = make(command, size=3)
+    limit = here.folder / "workflow.toml"
+    limit.write_text(limit.read_text().replace("00:01:00", "00:00:03"))
+    here("submit", "--yes")
+    assert counts(here) == {"completed": 1, "failed": 1, "cancelled": 0, "not_reached": 1}
+
+
+def test_what_an_earlier_job_left_half_written_does_not_count_after_another_failure(
+    make: Made,
+) -> None:
+    setup = 'submit_options.local.setup = "! test -e spoiled"\n'
+    here = make("printf hal > workspace/{directory}/x; kill -KILL $$", more=setup)
+    here("submit", "--yes", "a")
+    (here.folder / "spoiled").touch()
+    here("retry", "a", "--yes")
+    assert counts(here) == {"completed": 0, "failed": 1, "cancelled": 0, "not_reached": 0}
+
+
+def test_a_group_with_many_bad_directories_is_finished_all_the_same(make: Made) -> None:
+    here = make("case {directory} in d*) exit 3 ;; esac; touch workspace/{directory}/x", size=20)
+    for number in range(7):
+        (here.folder / f"workspace/d{number}").mkdir()
+    (here.folder / "workspace/z").mkdir()
+    done = here("run", "--yes", "--max-cpu-hours", "10")
+    assert "4 of 11 directories complete; 7 failed (exit code 3)" in done.err
+
+
+def test_what_needs_no_retry_runs_where_the_retry_cannot_be_planned(make: Made) -> None:
+    here = make("test {directory} != a || exit 75; touch workspace/{directory}/x", size=3)
+    (here.folder / "rowtui.toml").write_text('[[retry]]\non = "exit 75"\npartition = "nosuch"\n')
+    done = here("run", "--yes")
+    assert "2 of 3 directories complete; 1 failed (exit code 75; " in done.err
 
 
 @pytest.mark.parametrize("name", ["USR2", "XCPU", "SEGV", "PIPE"])

@@ -113,6 +113,9 @@ def test_a_plan_whose_driver_was_cut_off_before_it_sent_anything_is_given_back(
     assert (spent.cpu_hours, {*spent.money.values()}) == (0, {0})
     assert never_begun([*events, *back], journal) == []  # once
 
-    # but not if any job of it was noted down to be sent
+    # a job that was only planned was not sent, and is not if its driver is gone
     journal.append([JournalEntry("t-1", whole.id, JobStep.PLANNED, 1.0)])
+    assert len(never_begun(events, journal)) == len(back)
+    # but not if any job of it may have been sent
+    journal.append([JournalEntry("t-1", whole.id, JobStep.SENDING, 2.0)])
     assert never_begun(events, journal) == []

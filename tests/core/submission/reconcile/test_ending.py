@@ -148,6 +148,7 @@ MARKERS = (
         Ended(code, "exit", "", 5.0, command)
         for code, command in ((0, 0), (1, 3), (1, 137), (1, None), (3, 0), (4, None))
     ),
+    Ended(2, "exit", "", 5.0, 3, 0),
     *(
         Ended(143, cause, "", 5.0, 143, 0)
         for cause in (TIME_LIMIT, OUT_OF_MEMORY, CANCELLED, "signal TERM", "unfinished")
@@ -284,8 +285,15 @@ def test_the_strongest_evidence_decides(evidence: Evidence, outcome: JobOutcome)
     ("evidence", "looked_at"),
     [
         (Evidence(3, began=True, marker=Ended(3, "exit", "", 1.0, 0)), [0, 1, 2]),
-        (Evidence(3, began=True, marker=Ended(2, "exit", "", 1.0, 3, 1)), [0, 1, 2]),
-        (Evidence(3, began=True, marker=Ended(138, "time limit", "", 1.0, 143, 1)), [0, 2]),
+        (Evidence(3, began=True, marker=Ended(2, "exit", "", 1.0, 3, 1)), [0, 1]),
+        (Evidence(3, began=True, marker=Ended(2, "exit", "", 1.0, 139, 1)), [0]),
+        (Evidence(3, began=True, marker=Ended(138, "time limit", "", 1.0, 143, 1)), [0]),
+        (Evidence(3, began=True, marker=Ended(1, "exit", "", 1.0)), []),
+        (Evidence(3, began=True, marker=Ended(4, "exit", "", 1.0)), []),
+        (
+            Evidence(3, member=True, began=True, known=Job(1, JobState.COMPLETED, exit_code=0)),
+            [],
+        ),
         (Evidence(3, began=True, marker=Ended(138, "time limit", "", 1.0, 143)), []),
         (Evidence(3, began=True, known=Job(1, JobState.NODE_FAIL)), []),
         (Evidence(3, began=True), []),

@@ -96,7 +96,7 @@ def test_a_notice_ends_the_script_which_says_what_it_meant(
     process = project.start(script)
     assert project.stop_when(process, "began", 12) == code  # SIGUSR2
     assert project.ended()[:2] == [str(code), cause]
-    assert project.reported() == {"one": {"d"}}
+    assert project.reported() == {}  # the product of a stopped command may be half written
 
 
 def heard(pid: int, signal: int) -> bool:
