@@ -5,6 +5,7 @@ what-if.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partialmethod
 from typing import ClassVar, NamedTuple
 
 from rowtui.core.base.text import plural
@@ -308,40 +309,24 @@ class ExplainView(ScreenView):
             jobs = plural(found.measured_jobs, "measured job")
             self.session.note("you", f"tried what is recommended from {jobs}")
 
-    def command_change_a(self) -> None:
-        """Try the first change."""
-        self._try_change(0)
-
-    def command_change_b(self) -> None:
-        """Try the second change."""
-        self._try_change(1)
-
-    def command_change_c(self) -> None:
-        """Try the third change."""
-        self._try_change(2)
-
-    def command_change_d(self) -> None:
-        """Try the fourth change."""
-        self._try_change(3)
-
     def _try_change(self, number: int) -> None:
         refusal = self.session.refusal
         if refusal is not None and number < len(refusal.changes):
             self._wonder(with_change(self.form.texts, refusal.changes[number].what_if))
 
-    def command_next_group(self) -> None:
-        """Show the job of the next group."""
-        self._step(1)
-
-    def command_previous_group(self) -> None:
-        """Show the job of the previous group."""
-        self._step(-1)
+    command_change_a = partialmethod(_try_change, 0)
+    command_change_b = partialmethod(_try_change, 1)
+    command_change_c = partialmethod(_try_change, 2)
+    command_change_d = partialmethod(_try_change, 3)
 
     def _step(self, step: int) -> None:
         found = self.session.explanation
         if found is not None and found.groups:
             self.session.choose_group((self.session.group + step) % found.groups)
             self.show()
+
+    command_next_group = partialmethod(_step, 1)
+    command_previous_group = partialmethod(_step, -1)
 
     def command_fold(self) -> None:
         """Hide the destinations that refuse the job, or show them again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, partialmethod
 from pathlib import Path
 from typing import ClassVar
 
@@ -297,31 +297,21 @@ class LogView(ScreenView):
         self.show_body()
         return True
 
-    def command_next_match(self) -> None:
-        """Go to the next match."""
-        self._again(backwards=False)
-
-    def command_previous_match(self) -> None:
-        """Go to the previous match."""
-        self._again(backwards=True)
-
     def _again(self, *, backwards: bool) -> None:
         if self._found:
             self._find(self._found, backwards=backwards)
         else:
             self.command_find()
 
-    def command_trouble(self) -> None:
-        """Go to the next line that looks like an error."""
-        self._find("!", backwards=False)
-
-    def command_previous_trouble(self) -> None:
-        """Go to the previous line that looks like an error."""
-        self._find("!", backwards=True)
+    command_next_match = partialmethod(_again, backwards=False)
+    command_previous_match = partialmethod(_again, backwards=True)
 
     def _find(self, text: str, *, backwards: bool) -> None:
         self._follow = False
         start(self, partial(self._seek, text, backwards), "find", exclusive=True)
+
+    command_trouble = partialmethod(_find, "!", backwards=False)
+    command_previous_trouble = partialmethod(_find, "!", backwards=True)
 
     async def _seek(self, text: str, backwards: bool) -> None:
         token, width = self._asked
@@ -357,14 +347,6 @@ class LogView(ScreenView):
         tail = await self.session.engine.logs.tail(self._token, PAGER_LINES)
         await open_in_pager(self.dashboard, "\n".join(tail.lines), "log")
 
-    def command_next(self) -> None:
-        """Show the log of the next job of the list."""
-        self._step(1)
-
-    def command_previous(self) -> None:
-        """Show the log of the previous job of the list."""
-        self._step(-1)
-
     def _step(self, step: int) -> None:
         view, job = self.session.jobs, self.session.job
         if view is None or job is None:
@@ -377,3 +359,6 @@ class LogView(ScreenView):
         if 0 <= at < len(tokens):
             self.session.job_token = self.session.job_to_show = tokens[at]
             self.show()
+
+    command_next = partialmethod(_step, 1)
+    command_previous = partialmethod(_step, -1)

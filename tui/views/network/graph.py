@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partialmethod
 from typing import ClassVar
 
 from rowtui.tui.commands.registry import bindings_for
@@ -130,6 +131,11 @@ class NetworkGraph(MovingKeys, can_focus=True):
         if key is not None:
             self.choose(key)
 
+    action_left = partialmethod(_go, "left")
+    action_right = partialmethod(_go, "right")
+    action_line_down = partialmethod(_go, "down")
+    action_line_up = partialmethod(_go, "up")
+
     def choose(self, key: NodeKey) -> None:
         """Put the cursor on this node."""
         if key != self.chosen:
@@ -188,39 +194,18 @@ class NetworkGraph(MovingKeys, can_focus=True):
 
     # Moving
 
-    def action_left(self) -> None:
-        """Go to the node that this one takes from."""
-        self._go("left")
-
-    def action_right(self) -> None:
-        """Go to the node that takes from this one."""
-        self._go("right")
-
-    def action_line_down(self) -> None:
-        """Go to the node below."""
-        self._go("down")
-
-    def action_line_up(self) -> None:
-        """Go to the node above."""
-        self._go("up")
-
     def action_find(self) -> None:
         """Find a node, or a sample of the chosen one."""
         self.post_message(self.Wanted())
-
-    def action_first(self) -> None:
-        """Go to the first node."""
-        self._end(first=True)
-
-    def action_last(self) -> None:
-        """Go to the last node."""
-        self._end(first=False)
 
     def _end(self, *, first: bool) -> None:
         places = self.picture.places if self.picture else {}
         if places:
             ordered = sorted(places, key=lambda key: (places[key].x, places[key].y))
             self.choose(ordered[0 if first else -1])
+
+    action_first = partialmethod(_end, first=True)
+    action_last = partialmethod(_end, first=False)
 
     async def on_click(self, event: events.Click) -> None:
         """Choose the node with a click; open it with a second one."""

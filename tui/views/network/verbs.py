@@ -7,7 +7,7 @@ result. The work runs in workers of the app, so that it goes on in other views.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import partial, partialmethod
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
@@ -38,14 +38,6 @@ class NetworkVerbs(ScreenView):
 
     # Starting and stopping
 
-    def command_start(self) -> None:
-        """Let the network run by itself, or raise its limits."""
-        self._ask_to_start(anew=False)
-
-    def command_new_run(self) -> None:
-        """Start a new run, of the current network.toml."""
-        self._ask_to_start(anew=True)
-
     def _ask_to_start(self, *, anew: bool) -> None:
         """Ask for the limits; then let the network run by itself."""
         session, snapshot = self.session, self.session.snapshot
@@ -69,6 +61,9 @@ class NetworkVerbs(ScreenView):
         lines = self._what_it_may_cost(going_on=going_on)
         screen = RunLimitsScreen(question, lines, texts, session.clock, known)
         self.app.push_screen(screen, answered)
+
+    command_start = partialmethod(_ask_to_start, anew=False)
+    command_new_run = partialmethod(_ask_to_start, anew=True)
 
     def _what_it_may_cost(self, *, going_on: bool) -> list[Line]:
         network, snapshot = self.session.network, self.session.snapshot

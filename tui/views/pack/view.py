@@ -8,7 +8,7 @@ arrives.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, partialmethod
 from typing import ClassVar
 
 from rowtui.core.project.planning.pack_views import PackChoice
@@ -251,6 +251,8 @@ class PackView(ScreenView):
             packing.choice = choice
         self.show()
 
+    command_reset = partialmethod(_choose, START)
+
     # Commands
 
     def copyable(self) -> str:
@@ -284,41 +286,28 @@ class PackView(ScreenView):
         if shown is not None:
             self.dashboard.verbs.review(shown.packed.plan, "pack", self.packing.wanted)
 
-    def command_packer(self) -> None:
-        """Use the next packer."""
-        self._next_packer(1)
-
-    def command_packer_before(self) -> None:
-        """Use the previous packer."""
-        self._next_packer(-1)
-
     def _next_packer(self, step: int) -> None:
         packing = self.packing
         packers = packing.shown.packed.packers if packing.shown else ()
         choice = packing.choice
         self._choose(choice._replace(packer=next_packer(choice.packer, packers, step)))
 
+    command_packer = partialmethod(_next_packer, 1)
+    command_packer_before = partialmethod(_next_packer, -1)
+
     def command_compare(self) -> None:
         """Show the result of every packer, beside the choices."""
         self.add_class("-comparing")
         start(self, partial(compare, self), "compare", exclusive=True)
 
-    def command_time(self) -> None:
-        """Show the lanes over time."""
-        self._look_along("time")
-
-    def command_cores(self) -> None:
-        """Show the lanes over the cores of the node."""
-        self._look_along("cores")
-
-    def command_memory(self) -> None:
-        """Show the lanes over the memory of the node."""
-        self._look_along("memory")
-
     def _look_along(self, axis: str) -> None:
         self.packing.axis = axis
         self._show_row()
         self.query_one("#bundle", LaidOut).action_first()
+
+    command_time = partialmethod(_look_along, "time")
+    command_cores = partialmethod(_look_along, "cores")
+    command_memory = partialmethod(_look_along, "memory")
 
     def show_choices(self) -> None:
         """Show the choices, and the results of the other packers."""
@@ -348,10 +337,6 @@ class PackView(ScreenView):
         choice = self.packing.choice
         self._choose(choice._replace(budget=min(MOST_SECONDS, choice.budget * LONGER)))
 
-    def command_reset(self) -> None:
-        """Restore the configured choice."""
-        self._choose(START)
-
     def command_all_actions(self) -> None:
         """Pack the jobs of all actions together, or of the current action again."""
         packing, action = self.packing, self.session.action
@@ -359,20 +344,15 @@ class PackView(ScreenView):
             packing.want(PlanRequest(action.index if packing.wanted.action is None else None))
             self.show()
 
-    def command_next_destination(self) -> None:
-        """Show the next destination."""
-        self._step(1)
-
-    def command_previous_destination(self) -> None:
-        """Show the previous destination."""
-        self._step(-1)
-
     def _step(self, step: int) -> None:
         packing = self.packing
         if packing.shown is not None and packing.shown.looks:
             packing.at = (packing.at + step) % len(packing.shown.looks)
             self._show_packing(begins=True)
             self.show_bottom()
+
+    command_next_destination = partialmethod(_step, 1)
+    command_previous_destination = partialmethod(_step, -1)
 
     def command_pane(self) -> None:
         """Move to the other pane; in the form, to the next field."""

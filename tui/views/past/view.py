@@ -6,6 +6,7 @@ the screen, and never waits for the answer.
 
 from __future__ import annotations
 
+from functools import partialmethod
 from typing import NamedTuple
 
 from rowtui.core.project.views.views import JobsView
@@ -174,20 +175,15 @@ class PastScreen(ScreenView):
 
     # Commands
 
-    def command_next(self) -> None:
-        """Show the next chart."""
-        self._go(1)
-
-    def command_previous(self) -> None:
-        """Show the chart before this one."""
-        self._go(-1)
-
     def _go(self, step: int) -> None:
         if self._all_at_once:
             self.answer("all charts are on the screen")
             return
         self._chart = (self._chart + step) % len(CHARTS)
         self._show_charts()
+
+    command_next = partialmethod(_go, 1)
+    command_previous = partialmethod(_go, -1)
 
     def command_period(self) -> None:
         """Choose the next period."""

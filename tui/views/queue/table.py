@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Hashable, Sequence
-from functools import partial
+from functools import partial, partialmethod
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.text import plural
@@ -260,29 +260,16 @@ class QueueMarking:
 class QueueVerbs(ScreenView):
     """The part of the view Queue that acts on jobs."""
 
-    def command_cancel(self) -> None:
-        """Ask, then cancel the marked jobs, or those under the cursor."""
-        self._start_verb(CANCEL)
-
-    def command_hold(self) -> None:
-        """Ask, then keep the marked jobs, or those under the cursor, from starting."""
-        self._start_verb(HOLD)
-
-    def command_release(self) -> None:
-        """Ask, then let the marked jobs, or those under the cursor, start."""
-        self._start_verb(RELEASE)
-
-    def command_retry(self) -> None:
-        """Ask for changes, then plan the failed jobs again: the marked ones, or those under the
-        cursor.
-        """
-        self._start_verb(RETRY)
-
     def _start_verb(self, verb: JobVerb) -> None:
         row = self.session.queue_row
         keys = tuple(self.session.queue_marks) or ((row.key,) if row is not None else ())
         if keys:
             start(self, partial(self._ask_about, verb, keys), "verb", exclusive=True)
+
+    command_cancel = partialmethod(_start_verb, CANCEL)
+    command_hold = partialmethod(_start_verb, HOLD)
+    command_release = partialmethod(_start_verb, RELEASE)
+    command_retry = partialmethod(_start_verb, RETRY)
 
     async def _ask_about(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
         try:
