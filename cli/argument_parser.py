@@ -43,15 +43,19 @@ def share(text: str) -> float:
 positive.__name__ = count.__name__ = "number"  # argparse names the type when it refuses a text
 
 
+def flag(parser: Any, name: str, text: str) -> None:
+    """Add an option without a value. `text`: its help."""
+    parser.add_argument(name, action="store_true", help=text)
+
+
 def no_retry_option(parser: Any) -> None:
     """Add `--no-retry`, which leaves the rules of rowtui.toml and the default rules unused."""
-    text = "do not retry failed work; leave it to you"
-    parser.add_argument("--no-retry", action="store_true", help=text)
+    flag(parser, "--no-retry", "do not retry failed work; leave it to you")
 
 
 def json_option(parser: Any) -> None:
     """Add `--json`."""
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    flag(parser, "--json", "print JSON for programs")
 
 
 def limit_options(parser: Any) -> None:
@@ -93,11 +97,7 @@ def limit_options(parser: Any) -> None:
     limits.add_argument(
         "--until", metavar="TIME", help="send nothing from then on: 18:00, +8h, 2026-12-24"
     )
-    limits.add_argument(
-        "--over-budget",
-        action="store_true",
-        help="send jobs also beyond the budgets of clusters (clusters.toml)",
-    )
+    flag(limits, "--over-budget", "send jobs also beyond the budgets of clusters (clusters.toml)")
 
 
 def _amount(text: str) -> float:
@@ -300,8 +300,8 @@ def common_options() -> argparse.ArgumentParser:
         metavar="N",
         help="file operations under way at once [default: 8]",
     )
-    group.add_argument("--no-progress", action="store_true", help="no progress bars")
-    group.add_argument("--clear-progress", action="store_true", help="wipe finished bars")
+    flag(group, "--no-progress", "no progress bars")
+    flag(group, "--clear-progress", "wipe finished bars")
     group.add_argument("-v", "--verbose", action="count", help="print more (repeat for more)")
     group.add_argument("-q", "--quiet", action="count", help="print less (repeat for less)")
     return common

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rowtui.cli.argument_parser import sub_parser
+from rowtui.cli.argument_parser import flag, json_option, sub_parser
 
 _CONNECT_EXAMPLES = """\
   rowtui connect alpha                          asks what the site asks, here
@@ -43,10 +43,8 @@ def add_connect_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
         metavar="TIME",
         help="end it earlier once no command has used it for so long",
     )
-    connect.add_argument(
-        "--foreground", action="store_true", help="stay here and keep it until Ctrl-C"
-    )
-    connect.add_argument("--json", action="store_true", help="print JSON for programs")
+    flag(connect, "--foreground", "stay here and keep it until Ctrl-C")
+    json_option(connect)
 
     disconnect = add(
         commands,
@@ -56,8 +54,8 @@ def add_connect_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
         _DISCONNECT_EXAMPLES,
     )
     disconnect.add_argument("connection", nargs="?", metavar="CLUSTER", help="its logins")
-    disconnect.add_argument("--all", action="store_true", help="all of them")
-    disconnect.add_argument("--json", action="store_true", help="print JSON for programs")
+    flag(disconnect, "--all", "all of them")
+    json_option(disconnect)
 
 
 def _time(text: str) -> float:
@@ -142,9 +140,7 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
     # A word here is most likely a password: it is refused without being repeated.
     parser.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
     if verb == "set":
-        parser.add_argument(
-            "--stdin", action="store_true", help="read it from standard input, one line"
-        )
+        flag(parser, "--stdin", "read it from standard input, one line")
     if verb == "get":
-        parser.add_argument("--show", action="store_true", help="print it, after a warning")
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+        flag(parser, "--show", "print it, after a warning")
+    json_option(parser)

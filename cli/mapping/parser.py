@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from rowtui.cli.argument_parser import json_option, sub_parser
+from rowtui.cli.argument_parser import flag, json_option, sub_parser
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.mapping.lint.findings import CODES
 from rowtui.core.workflow.duration import parse_duration
@@ -125,9 +125,7 @@ def _explain_options(parser: Any) -> None:
         help="groups of these [default: the eligible ones]; - reads names from standard input",
     )
     parser.add_argument("--why-not", metavar="DESTINATION", help="only this destination, in full")
-    parser.add_argument(
-        "--all", action="store_true", help="every decision, not only that of the first group"
-    )
+    flag(parser, "--all", "every decision, not only that of the first group")
     what_if = parser.add_argument_group("What if")
     what_if.add_argument(
         "--cpus",
@@ -154,16 +152,14 @@ def _explain_options(parser: Any) -> None:
     )
     writing = parser.add_argument_group("Change workflow.toml")
     which = writing.add_mutually_exclusive_group()
-    which.add_argument(
+    flag(
+        which,
         "--write",
-        action="store_true",
-        help="set the amounts above in workflow.toml for the action of the first group, after "
+        "set the amounts above in workflow.toml for the action of the first group, after "
         "showing what changes",
     )
-    which.add_argument(
-        "--undo", action="store_true", help="take the last write to workflow.toml back"
-    )
-    writing.add_argument("--yes", action="store_true", help="with --write and --undo: do not ask")
+    flag(which, "--undo", "take the last write to workflow.toml back")
+    flag(writing, "--yes", "with --write and --undo: do not ask")
     json_option(parser)
 
 
@@ -179,8 +175,8 @@ def _lint_options(parser: Any) -> None:
     parser.add_argument(
         "--ignore", type=_codes, action="append", default=[], metavar="CODES", help="T102,M403"
     )
-    parser.add_argument("--strict", action="store_true", help="warnings give exit code 1 as well")
-    parser.add_argument("--codes", action="store_true", help="list all codes and their meanings")
+    flag(parser, "--strict", "warnings give exit code 1 as well")
+    flag(parser, "--codes", "list all codes and their meanings")
     json_option(parser)
 
 
@@ -188,9 +184,9 @@ def _format_options(parser: Any) -> None:
     """Add the options of `mapping format`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="- is standard input")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--check", action="store_true", help="only list the files that would change")
-    which.add_argument("--diff", action="store_true", help="only show the changes")
-    which.add_argument("--write", action="store_true", help="replace the files")
+    flag(which, "--check", "only list the files that would change")
+    flag(which, "--diff", "only show the changes")
+    flag(which, "--write", "replace the files")
     json_option(parser)
 
 
@@ -205,10 +201,10 @@ def _test_options(parser: Any) -> None:
         help="a mapping file, folder or https URL to use instead of the usual ones (repeat for "
         "more); its code runs only if you trusted it",
     )
-    parser.add_argument(
+    flag(
+        parser,
         "--trust-these",
-        action="store_true",
-        help="run the code of all files given with --file, for this command only: for CI, "
+        "run the code of all files given with --file, for this command only: for CI, "
         "which tests the files of its own checkout",
     )
     json_option(parser)
@@ -220,7 +216,7 @@ def _show_options(parser: Any) -> None:
         "action", nargs="?", metavar="ACTION", help="an action [default: the mapping files in use]"
     )
     parser.add_argument("--user", metavar="NAME", help="for this user [default: you]")
-    parser.add_argument("--yaml", action="store_true", help="as YAML that can be loaded again")
+    flag(parser, "--yaml", "as YAML that can be loaded again")
     json_option(parser)
 
 
@@ -229,9 +225,9 @@ def _trust_options(parser: Any) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="a mapping file or URL, with all that it includes"
     )
-    parser.add_argument("--list", action="store_true", help="list the trusted files")
+    flag(parser, "--list", "list the trusted files")
     parser.add_argument("--revoke", metavar="FILE", help="trust it no more; a file or a digest")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    flag(parser, "--yes", "do not ask")
     json_option(parser)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rowtui.cli.argument_parser import (
     count,
+    flag,
     json_option,
     limit_options,
     no_retry_option,
@@ -157,7 +158,7 @@ def add_network(commands: Any, add: Any, about: Mapping[str, str]) -> None:
 
 
 def _init_options(parser: Any) -> None:
-    parser.add_argument("--force", action="store_true", help="even if there is a network.toml")
+    flag(parser, "--force", "even if there is a network.toml")
 
 
 def _run_option(parser: Any) -> None:
@@ -168,9 +169,7 @@ def _show_options(parser: Any) -> None:
     parser.add_argument("node", nargs="?", metavar="NODE", help="the samples of a source or node")
     which = parser.add_mutually_exclusive_group()
     _run_option(which)
-    which.add_argument(
-        "--now", action="store_true", help="the network of the present network.toml, without a run"
-    )
+    flag(which, "--now", "the network of the present network.toml, without a run")
     parser.add_argument(
         "--state",
         dest="states",
@@ -189,26 +188,20 @@ def _show_options(parser: Any) -> None:
     )
     form = parser.add_mutually_exclusive_group()
     json_option(form)
-    form.add_argument("--dot", action="store_true", help="print the graph for Graphviz")
+    flag(form, "--dot", "print the graph for Graphviz")
 
 
 def _make_options(parser: Any) -> None:
-    parser.add_argument(
-        "--dry-run", action="store_true", help="only list the directories to be made"
-    )
+    flag(parser, "--dry-run", "only list the directories to be made")
 
 
 def _run_options(parser: Any) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--new", action="store_true", help="begin a new run, also if another is not over"
-    )
+    flag(which, "--new", "begin a new run, also if another is not over")
     which.add_argument("--run", metavar="ID", help="continue this run")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument(
-        "--step", action="store_true", help="show every plan, and ask before it is sent"
-    )
-    how.add_argument("--yes", action="store_true", help="do not ask")
+    flag(how, "--step", "show every plan, and ask before it is sent")
+    flag(how, "--yes", "do not ask")
     no_retry_option(parser)
     limit_options(parser)
     _new_run_options(parser)
@@ -222,7 +215,7 @@ def _stop_options(parser: Any) -> None:
 
 def _limits_options(parser: Any) -> None:
     _run_option(parser)
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    flag(parser, "--yes", "do not ask")
     limit_options(parser)
     json_option(parser)
 
@@ -236,11 +229,7 @@ def _new_run_options(parser: Any) -> None:
     )
     chosen.add_argument("--execution", metavar="E", help="jobs, sequential, pilot, ...")
     simulation = parser.add_argument_group("Simulation")
-    simulation.add_argument(
-        "--simulate",
-        action="store_true",
-        help="run no job: compare run time and cost of each order of jobs",
-    )
+    flag(simulation, "--simulate", "run no job: compare run time and cost of each order of jobs")
     simulation_options(simulation)
 
 
@@ -292,7 +281,7 @@ def _retry_options(parser: Any) -> None:
     parser.add_argument(
         "directories", nargs="*", default=[], metavar="DIRECTORY", help="only in these directories"
     )
-    parser.add_argument("--all", action="store_true", help="all failed samples of the run")
+    flag(parser, "--all", "all failed samples of the run")
     _run_option(parser)
 
 
@@ -306,24 +295,20 @@ def _redo_options(parser: Any) -> None:
     parser.add_argument(
         "directories", nargs="*", default=[], metavar="DIRECTORY", help="only in these directories"
     )
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    flag(parser, "--yes", "do not ask")
     _run_option(parser)
 
 
 def _cancel_options(parser: Any) -> None:
     parser.add_argument("node", metavar="NODE", help="samples of this node")
     parser.add_argument("directories", nargs="+", metavar="DIRECTORY", help="in these directories")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    flag(parser, "--yes", "do not ask")
     _run_option(parser)
 
 
 def _retire_options(parser: Any) -> None:
-    parser.add_argument(
-        "--delete",
-        action="store_true",
-        help="move them to the trash, once you typed how many they are",
-    )
-    parser.add_argument("--yes", action="store_true", help="with --delete: do not ask")
+    flag(parser, "--delete", "move them to the trash, once you typed how many they are")
+    flag(parser, "--yes", "with --delete: do not ask")
     json_option(parser)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from rowtui.cli.argument_parser import (
     count,
     directories_argument,
+    flag,
     json_option,
     limit_options,
     no_retry_option,
@@ -36,13 +37,11 @@ def add_pack(commands: Any, add: Any, selection: Callable[..., None], text: str)
     selection(pack, switch=False)
     pack.set_defaults(pack=True)
     look = pack.add_mutually_exclusive_group()
-    look.add_argument(
-        "--compare", action="store_true", help="pack by every packer, and compare the results"
-    )
-    look.add_argument(
+    flag(look, "--compare", "pack by every packer, and compare the results")
+    flag(
+        look,
         "--simulate",
-        action="store_true",
-        help="simulate jobs that arrive one by one, and compare policies without run times",
+        "simulate jobs that arrive one by one, and compare policies without run times",
     )
     simulation = pack.add_argument_group("Options of --simulate")
     simulation.add_argument(
@@ -205,13 +204,9 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
         "  rowtui plan --json > plan.json",
     )
     _selection(plan)
-    plan.add_argument("--scripts", action="store_true", help="with the job scripts")
-    plan.add_argument(
-        "--diff",
-        action="store_true",
-        help="instead, show how the job scripts differ from those submitted last",
-    )
-    plan.add_argument("--check", action="store_true", help="also check scripts, queue and budgets")
+    flag(plan, "--scripts", "with the job scripts")
+    flag(plan, "--diff", "instead, show how the job scripts differ from those submitted last")
+    flag(plan, "--check", "also check scripts, queue and budgets")
     json_option(plan)
 
     submit = add(
@@ -225,15 +220,11 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
         "  rowtui submit --cluster none        run now, in this terminal",
     )
     _selection(submit)
-    submit.add_argument("--dry-run", action="store_true", help="print the scripts instead")
-    submit.add_argument("--check", action="store_true", help="check first; stop if a check fails")
-    submit.add_argument("--yes", action="store_true", help="do not ask")
-    submit.add_argument(
-        "--over-budget", action="store_true", help="also beyond the budget of a cluster"
-    )
-    submit.add_argument(
-        "--detach", action="store_true", help="do not follow the jobs (cluster local)"
-    )
+    flag(submit, "--dry-run", "print the scripts instead")
+    flag(submit, "--check", "check first; stop if a check fails")
+    flag(submit, "--yes", "do not ask")
+    flag(submit, "--over-budget", "also beyond the budget of a cluster")
+    flag(submit, "--detach", "do not follow the jobs (cluster local)")
     json_option(submit)
 
     add_pack(commands, add, _selection, about["pack"])
@@ -266,27 +257,19 @@ def add_run(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Add the command with its options."""
     run = add(commands, "run", "submit.run", about["run"], _RUN)
     run.add_argument("-a", "--action", metavar="PATTERN", help="actions that match")
-    run.add_argument("--new", action="store_true", help="begin a new run with new limits")
+    flag(run, "--new", "begin a new run with new limits")
     no_retry_option(run)
     look = run.add_mutually_exclusive_group()
-    look.add_argument("--status", action="store_true", help="show how far the newest run is")
-    look.add_argument(
-        "--stop", action="store_true", help="stop the process that drives it; jobs continue"
-    )
-    look.add_argument("--rules", action="store_true", help="print the rules of retries, and stop")
-    look.add_argument(
+    flag(look, "--status", "show how far the newest run is")
+    flag(look, "--stop", "stop the process that drives it; jobs continue")
+    flag(look, "--rules", "print the rules of retries, and stop")
+    flag(
+        look,
         "--resume",
-        action="store_true",
-        help="go on with an interrupted run within its confirmed limits, without asking",
+        "go on with an interrupted run within its confirmed limits, without asking",
     )
-    look.add_argument(
-        "--install-service",
-        action="store_true",
-        help="let systemd of the user drive it, also after a restart",
-    )
-    look.add_argument(
-        "--uninstall-service", action="store_true", help="stop and remove that service"
-    )
-    run.add_argument("--yes", action="store_true", help="do not ask")
+    flag(look, "--install-service", "let systemd of the user drive it, also after a restart")
+    flag(look, "--uninstall-service", "stop and remove that service")
+    flag(run, "--yes", "do not ask")
     limit_options(run)
     json_option(run)
