@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+def has_control(text: str) -> bool:
+    """Whether a text has an ASCII control character, such as the end of a line."""
+    return any(ord(char) < 0x20 or ord(char) == 0x7F for char in text)
+
+
 def visible(text: str) -> str:
     r"""Make control characters and undecodable bytes visible, so that no text controls a terminal.
 

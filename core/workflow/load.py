@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError, WorkflowError
 from rowtui.core.base.files import read_bounded
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import has_control, visible
 from rowtui.core.workflow.find import WORKFLOW_FILE
 from rowtui.core.workflow.inherit import FromError, Inherited, inherit
 from rowtui.core.workflow.model import SubmitOptions, Workflow
@@ -189,13 +189,13 @@ class _Check:
         """Check for control characters, which would break a line of the script's header in two."""
         if not item.action.name:
             self.note(item, ("name",), "the name is empty", "give the action a descriptive name")
-        if _has_control(item.action.name):
+        if has_control(item.action.name):
             self.note(item, ("name",), "the name has control characters")
         if "\0" in item.action.command:
             self.note(item, ("command",), "the command has a NUL character")
         for cluster, options in item.action.submit_options.items():
             for key, texts in _one_line_texts(options).items():
-                if any(_has_control(text) for text in texts):
+                if any(has_control(text) for text in texts):
                     where = ("submit_options", cluster, key)
                     self.note(item, where, f"`{key}` has control characters")
             if options.setup is not None and "\0" in options.setup:
@@ -345,10 +345,6 @@ def _one_line_texts(options: SubmitOptions) -> dict[str, tuple[str, ...]]:
         "output_file_path": (options.output_file_path or "",),
         "output_file_name": (options.output_file_name or "",),
     }
-
-
-def _has_control(text: str) -> bool:
-    return any(ord(char) < 0x20 or ord(char) == 0x7F for char in text)
 
 
 def _title(item: Inherited) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from rowtui.core.base.errors import InvalidFileError, Problem
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import has_control, visible
 from rowtui.core.workflow.positions import KeyPath, line_and_column, offsets, place_of
 
 LARGEST_INTEGER = 2**63 - 1  # the limit of TOML and of Row
@@ -122,6 +122,14 @@ class TomlTable:
             return value
         self._wrong(key, "a string", value)
         return None
+
+    def line(self, key: str) -> str | None:
+        """Return a string of one line, which can go into the header of a script."""
+        text = self.string(key)
+        if text is not None and has_control(text):
+            self.problem(key, f"`{key}` has control characters")
+            return None
+        return text
 
     def boolean(self, key: str) -> bool | None:
         """Return true or false."""

@@ -11,19 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import own_config_folder, read_bounded, row_config_folder
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import has_control, visible
 from rowtui.core.clusters.config.builtin import CLUSTERS
-from rowtui.core.clusters.model import (
-    Cluster,
-    EnergyFactors,
-    Identify,
-    Partition,
-    Remote,
-)
+from rowtui.core.clusters.model import Cluster, EnergyFactors, Identify, Partition, Remote
 from rowtui.core.clusters.schedulers.kind import scheduler_kind, scheduler_names
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
@@ -128,13 +122,13 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     for key in ("name", *_OWN_DESCRIPTION):
         if key not in table and not (own and _may_be_left_out(key, table, over_ssh)):
             table.problem((), f"the cluster is missing `{key}`")
-    name = _line(table, "name")
+    name = table.line("name")
     identify = Identify() if over_ssh and "identify" not in table else _identify(table)
     is_default = over_ssh and "scheduler" not in table
     scheduler = DEFAULT_REMOTE if is_default else _scheduler(table, own)
     partitions = [_partition(element, own) for element in table.tables("partition") or ()]
     options = _submit_options(table)
-    gpus = _line(table, "slurm_gpus_per_task")
+    gpus = table.line("slurm_gpus_per_task")
     remote, poll = _reach(table, scheduler) if own else (None, None)
     cluster = Cluster(
         name=name or "",
@@ -195,7 +189,7 @@ def _added(table: TomlTable, cluster: Cluster) -> Cluster:
     _known_keys(table, _CLUSTER, own=True)
     if "submit_options" in table:
         cluster = cluster._replace(submit_options=_submit_options(table))
-    gpus = _line(table, "slurm_gpus_per_task")
+    gpus = table.line("slurm_gpus_per_task")
     if cluster.remote is not None and "ssh" in table:
         name = visible(cluster.name)
         table.problem("ssh", f"'{name}' has a second `ssh`", "one way to reach it is enough")
@@ -298,7 +292,7 @@ def _errors(file: TomlFile) -> int:
 
 def _submit_options(table: TomlTable) -> tuple[str, ...]:
     options = table.strings("submit_options") or ()
-    if any(_has_control(option) for option in options):
+    if any(has_control(option) for option in options):
         table.problem("submit_options", "`submit_options` has control characters")
     return options
 
@@ -343,52 +337,24 @@ def _partition(table: TomlTable, own: bool) -> Partition | None:
     _known_keys(table, (*_PARTITION, *_OURS_OF_PARTITION) if own else _PARTITION, own)
     if "name" not in table:
         table.problem((), "the partition is missing `name`")
-    name = _line(table, "name")
+    name = table.line("name")
     counts = {key: table.integer(key) for key in _COUNTS}
     divisors = {key: table.integer(key, at_least=1) for key in _DIVISORS}
-    texts = {key: _line(table, key) for key in _TEXTS}
+    texts = {key: table.line(key) for key in _TEXTS}
     manual = table.boolean("prevent_auto_select") or False
     environment = _word(table, "parallel_environment") if own else None
     if name is None:
         return None
+    values: dict[str, Any] = {**counts, **divisors, **texts}
     return Partition(
-        name=name,
-        maximum_cpus_per_job=counts["maximum_cpus_per_job"],
-        require_cpus_multiple_of=divisors["require_cpus_multiple_of"],
-        warn_cpus_not_multiple_of=divisors["warn_cpus_not_multiple_of"],
-        memory_per_cpu=texts["memory_per_cpu"],
-        memory_per_cpu_mb=counts["memory_per_cpu_mb"],
-        cpus_per_node=divisors["cpus_per_node"],
-        minimum_gpus_per_job=counts["minimum_gpus_per_job"],
-        maximum_gpus_per_job=counts["maximum_gpus_per_job"],
-        require_gpus_multiple_of=divisors["require_gpus_multiple_of"],
-        warn_gpus_not_multiple_of=divisors["warn_gpus_not_multiple_of"],
-        memory_per_gpu=texts["memory_per_gpu"],
-        memory_per_gpu_mb=counts["memory_per_gpu_mb"],
-        gpus_per_node=divisors["gpus_per_node"],
-        prevent_auto_select=manual,
-        account_suffix=texts["account_suffix"],
-        parallel_environment=environment,
+        name=name, prevent_auto_select=manual, parallel_environment=environment, **values
     )
-
-
-def _line(table: TomlTable, key: str) -> str | None:
-    """Return a string of one line, because it goes into the header of a script."""
-    text = table.string(key)
-    if text is not None and _has_control(text):
-        table.problem(key, f"`{key}` has control characters")
-        return None
-    return text
 
 
 def _word(table: TomlTable, key: str) -> str | None:
     """Return a name of Grid Engine, which has no spaces, commas or equal signs."""
-    text = _line(table, key)
+    text = table.line(key)
     if text is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+*-]*", text):
         table.problem(key, f"`{key}` must be the name of one, without options")
         return None
     return text
-
-
-def _has_control(text: str) -> bool:
-    return any(ord(char) < 0x20 or ord(char) == 0x7F for char in text)

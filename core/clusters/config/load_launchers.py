@@ -8,10 +8,7 @@ from rowtui.core.base.files import row_config_folder
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import LAUNCHERS
 from rowtui.core.clusters.config.load import open_toml
-from rowtui.core.clusters.model import (
-    Launcher,
-    Launchers,
-)
+from rowtui.core.clusters.model import Launcher, Launchers
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable
 
 _LAUNCHER = ("executable", "gpus_per_process", "processes", "threads_per_process")

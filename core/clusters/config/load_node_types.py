@@ -226,11 +226,8 @@ def _packing_values(table: TomlTable, otherwise: PackingDefaults) -> PackingDefa
 
 
 def _line(table: TomlTable, key: str, longest: int = 200) -> str | None:
-    text = table.string(key)
+    text = table.line(key)
     if text is None:
-        return None
-    if any(ord(char) < 0x20 or ord(char) == 0x7F for char in text):
-        table.problem(key, f"`{key}` has control characters")
         return None
     if not text.strip() or len(text) > longest:
         what = "is empty" if not text.strip() else f"has more than {longest} characters"

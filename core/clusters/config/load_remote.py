@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import has_control, visible
 from rowtui.core.clusters.model import PathPrefix, Remote
 from rowtui.core.clusters.transports.login import SshTarget
 from rowtui.core.workflow.toml_file import TomlTable, kind_of
@@ -83,7 +83,7 @@ def load_poll(cluster: TomlTable) -> float | None:
 
 def _mirror(table: TomlTable) -> str:
     default = Remote("").mirror
-    mirror = _path(table, "mirror")
+    mirror = table.line("mirror")
     if mirror is None:
         return default
     if not _MIRROR.match(mirror) or ".." in PurePosixPath(mirror).parts:
@@ -96,7 +96,7 @@ def _mirror(table: TomlTable) -> str:
 def _config(table: TomlTable, transport: str) -> tuple[str, ...]:
     files = table.strings("config") or ()
     for index, file in enumerate(files):
-        if not file.startswith(("/", "~/")) or _has_control(file):
+        if not file.startswith(("/", "~/")) or has_control(file):
             text = f"element {index} of `config` cannot be '{visible(file)}'"
             table.problem(("config", index), text, "begin with `/` or `~/`")
     if len(files) > 1 and transport == "openssh":
@@ -126,7 +126,7 @@ def _absolute(table: TomlTable, key: str) -> str | None:
     if key not in table:
         table.problem((), f"the pair of paths is missing `{key}`")
         return None
-    text = _path(table, key)
+    text = table.line(key)
     if text is None:
         return None
     path = PurePosixPath("/" + text.lstrip("/") if text.startswith("/") else text)
@@ -135,18 +135,6 @@ def _absolute(table: TomlTable, key: str) -> str | None:
         table.problem(key, f"`{key}` is not an absolute path: '{visible(text)}'", hint)
         return None
     return str(path)
-
-
-def _path(table: TomlTable, key: str) -> str | None:
-    text = table.string(key)
-    if text is not None and _has_control(text):
-        table.problem(key, f"`{key}` has control characters")
-        return None
-    return text
-
-
-def _has_control(text: str) -> bool:
-    return any(ord(char) < 0x20 or ord(char) == 0x7F for char in text)
 
 
 # Map a folder of this machine to its path on a cluster that shares its file system.

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import header_value, visible
+from rowtui.core.base.text import has_control, header_value, visible
 
 _NO_JOB = "no job would be submitted"
 _ORDER = "rowtui sets the dependencies of jobs"
@@ -156,7 +156,7 @@ def native_options(name: str, text: Any) -> list[str]:
 def one_line(name: str, value: Any) -> str:
     """Return the text of a parameter. Raises: RowtuiError for control characters."""
     text = str(value)
-    if any(ord(char) < 32 or ord(char) == 127 for char in text):
+    if has_control(text):
         raise RowtuiError(f"the parameter {visible(name)} has control characters: {_shown(text)}")
     return text
 
