@@ -26,14 +26,8 @@ from rowtui.core.mirror.compare import (
     as_fetched,
     as_planned,
 )
-from rowtui.core.mirror.listing import (
-    facts_here,
-)
-from rowtui.core.mirror.model import (
-    explain,
-    explain_result,
-    is_relative,
-)
+from rowtui.core.mirror.listing import facts_here
+from rowtui.core.mirror.model import explain, explain_result, is_relative
 from rowtui.core.mirror.place import Resolved, remove
 from rowtui.core.mirror.plans import MirrorPlans
 from rowtui.core.mirror.transfer.arriving import MOST_NOTICES, HasConnection, TransferProgress

@@ -30,10 +30,7 @@ from rowtui.core.mirror.listing import (
     list_there,
 )
 from rowtui.core.mirror.manifest import Manifest, manifest_path, read_manifest, save_manifest
-from rowtui.core.mirror.model import (
-    FileFacts,
-    MirrorSelection,
-)
+from rowtui.core.mirror.model import FileFacts, MirrorSelection
 from rowtui.core.mirror.place import Resolved, resolve
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from textual.app import App
 from textual.color import Color
 from textual.content import Content
 from textual.strip import Strip
+from textual.widget import Widget
 
 
 class Span(NamedTuple):
@@ -310,6 +311,24 @@ class Palette:
     def strip(self, spans: Iterable[Span], base: Style) -> Strip:
         """Return the spans as one line of the screen."""
         return Strip([Segment(span.text, base + self[span.style]) for span in spans])
+
+
+class Painted(Widget):
+    """A widget that draws its lines itself, in the colours of the current theme."""
+
+    _palette: Palette | None = None
+
+    @property
+    def palette(self) -> Palette:
+        """The styles of the current theme."""
+        if self._palette is None:
+            self._palette = Palette(self.app)
+        return self._palette
+
+    def notify_style_update(self) -> None:
+        """Use the colours of the new theme."""
+        super().notify_style_update()
+        self._palette = None
 
 
 def as_content(lines: Iterable[Line], *, stale: bool = False) -> Content:

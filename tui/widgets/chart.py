@@ -15,9 +15,8 @@ from typing import NamedTuple, TypeVar
 
 from rowtui.core.base.text import si
 from rowtui.tui.textual_patches.framed_lines import FramedLines
-from rowtui.tui.widgets.cells import Line, Palette, Span, cut, fit, line, width_of
+from rowtui.tui.widgets.cells import Line, Painted, Span, cut, fit, line, width_of
 from textual.strip import Strip
-from textual.widget import Widget
 
 
 class ChartMark(Enum):
@@ -320,7 +319,7 @@ def _as_many(rows: Sequence[Row], room: int) -> tuple[list[Row], list[Line]]:
 # The widget
 
 
-class Chart(Widget):
+class Chart(Painted):
     """A chart that is computed for its size, and again for another size."""
 
     DEFAULT_CSS = """
@@ -333,7 +332,6 @@ class Chart(Widget):
         self._styles_cache = FramedLines()
         self._make: Callable[[int, int], Sequence[Line]] = lambda _, __: ()
         self._lines: Sequence[Line] = ()
-        self._palette: Palette | None = None
 
     def show_made(self, make: Callable[[int, int], Sequence[Line]]) -> None:
         """Show the lines that `make` returns for a width and a height."""
@@ -351,14 +349,7 @@ class Chart(Widget):
             self._lines = lines
             self.refresh()
 
-    def notify_style_update(self) -> None:
-        """Use the colours of the new theme."""
-        super().notify_style_update()
-        self._palette = None
-
     def render_line(self, y: int) -> Strip:
         """Return one line of the chart."""
-        if self._palette is None:
-            self._palette = Palette(self.app)
         spans = self._lines[y] if y < len(self._lines) else ()
-        return self._palette.strip(fit(spans, self.size.width), self.rich_style)
+        return self.palette.strip(fit(spans, self.size.width), self.rich_style)

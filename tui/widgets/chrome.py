@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.tui.textual_patches.framed_lines import FramedLines
-from rowtui.tui.widgets.cells import Palette, as_content, cut, fit
+from rowtui.tui.widgets.cells import Painted, as_content, cut, fit
 from textual import events
 from textual.content import Content
 from textual.strip import Strip
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Line
 
 
-class OneLine(Widget):
+class OneLine(Painted):
     """One line of the screen; parts of it may be pressed with the mouse."""
 
     DEFAULT_CSS = """
@@ -32,7 +32,6 @@ class OneLine(Widget):
         self._styles_cache = FramedLines()
         self._spans: Line = ()
         self._areas: tuple[Pressable, ...] = ()
-        self._palette: Palette | None = None
 
     def show(self, spans: Line, areas: Iterable[Pressable] = ()) -> None:
         """Show this text; repaint only if the text has changed."""
@@ -41,16 +40,9 @@ class OneLine(Widget):
             self._spans = spans
             self.refresh()
 
-    def notify_style_update(self) -> None:
-        """Use the colours of the new theme."""
-        super().notify_style_update()
-        self._palette = None
-
     def render_line(self, y: int) -> Strip:
         """Return the line."""
-        if self._palette is None:
-            self._palette = Palette(self.app)
-        return self._palette.strip(fit(self._spans, self.size.width), self.rich_style)
+        return self.palette.strip(fit(self._spans, self.size.width), self.rich_style)
 
     async def on_click(self, event: events.Click) -> None:
         """Carry out the command that was pressed."""

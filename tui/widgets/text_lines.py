@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.textual_patches.framed_lines import FramedLines
-from rowtui.tui.widgets.cells import Line, Palette, Span, plain, width_of
+from rowtui.tui.widgets.cells import Line, Painted, Span, plain, width_of
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -64,7 +64,7 @@ SIDEWAYS = 8
 """Columns of one step to the side."""
 
 
-class TextLines(MovingKeys, Generic[Item], can_focus=True):
+class TextLines(MovingKeys, Painted, Generic[Item], can_focus=True):
     """Lines of text, or of spans; `colour` converts a line to spans only when it is drawn."""
 
     BINDINGS = bindings_for("list") + bindings_for("text")
@@ -82,7 +82,6 @@ class TextLines(MovingKeys, Generic[Item], can_focus=True):
         self._colour: Callable[[Item], Line] = colour
         self.lines: Sequence[Item] = ()
         self.empty: Line = ()
-        self._palette: Palette | None = None
         self._widest = 0
 
     def show(self, lines: Sequence[Item], *, follow: bool = False) -> None:
@@ -96,11 +95,6 @@ class TextLines(MovingKeys, Generic[Item], can_focus=True):
         if follow:
             self.scroll_to(y=max(0, len(lines)), animate=False)
 
-    def notify_style_update(self) -> None:
-        """Use the colours of the new theme."""
-        super().notify_style_update()
-        self._palette = None
-
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text, as it is shown."""
         return selection.extract("\n".join(plain(self._colour(text)) for text in self.lines)), "\n"
@@ -111,19 +105,17 @@ class TextLines(MovingKeys, Generic[Item], can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Return one line of the screen."""
-        if self._palette is None:
-            self._palette = Palette(self.app)
         left, top = self.scroll_offset
         width = self.scrollable_content_region.width
         base = self.rich_style
         index = top + y
         if index >= len(self.lines):
             if index == 0 and self.empty:
-                strip = self._palette.strip((Span(" "), *self.empty), base)
+                strip = self.palette.strip((Span(" "), *self.empty), base)
                 return strip.crop(0, width).adjust_cell_length(width, base)
             return Strip.blank(width, base)
         spans = self._colour(self.lines[index])
-        strip = self._palette.strip(spans, base)
+        strip = self.palette.strip(spans, base)
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(index)) is not None:
             start, end = span
@@ -132,7 +124,7 @@ class TextLines(MovingKeys, Generic[Item], can_focus=True):
             before, inside, after = strip.crop(0, start), strip.crop(start, end), strip.crop(end)
             strip = Strip.join([before, inside.apply_style(chosen), after])
         if strip.cell_length > left + width > left + 1:  # The line has more text to the right.
-            more = self._palette.strip((Span("…", "dim"),), base)
+            more = self.palette.strip((Span("…", "dim"),), base)
             strip = Strip.join([strip.crop(0, left + width - 1), more])
         return strip.crop_extend(left, left + width, base).apply_offsets(left, index)
 

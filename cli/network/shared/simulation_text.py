@@ -359,9 +359,7 @@ def _outcome(outcome: PlugInResult, found: Comparison) -> to.OrderResultJson:
     if run is None:
         return head
     return {
-        "plugin": outcome.plugin,
-        "summary": outcome.summary,
-        "error": outcome.error or None,
+        **head,
         "makespan_seconds": run.makespan,
         "cost": cost_of(Cost(run.cpu_hours, _gpu_hours(found, run)), run.cost, found.machines.unit),
         "idle_cpu_hours": run.idle_cpu_hours,

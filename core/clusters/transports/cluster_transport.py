@@ -17,12 +17,7 @@ from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
 from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.login import Asker, LoginError
-from rowtui.core.clusters.transports.own_login import (
-    Login,
-    is_connected,
-    log_in,
-    own_transport,
-)
+from rowtui.core.clusters.transports.own_login import Login, is_connected, log_in, own_transport
 from rowtui.core.clusters.transports.shared.calls import log_in_at
 from rowtui.core.clusters.transports.shared.folder import NobodyThere, SharedError, shared_socket
 from rowtui.core.clusters.transports.shared.transport import SharedTransport

@@ -19,12 +19,7 @@ import asyncssh
 from asyncssh.config import ConfigParseError, SSHClientConfig
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.transports.login import (
-    KnownKey,
-    LoginError,
-    LoginTrouble,
-    SshTarget,
-)
+from rowtui.core.clusters.transports.login import KnownKey, LoginError, LoginTrouble, SshTarget
 from rowtui.core.clusters.transports.ssh_keys import look_up
 
 # Describe the way to a machine, hop by hop, without connecting.

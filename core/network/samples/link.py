@@ -20,12 +20,7 @@ from rowtui.core.network.samples.columns import (
 )
 from rowtui.core.network.samples.domain import Domain
 from rowtui.core.network.samples.mixins import Key
-from rowtui.core.network.samples.model import (
-    COLLAPSED,
-    DimensionError,
-    Sample,
-    dimensions_text,
-)
+from rowtui.core.network.samples.model import COLLAPSED, DimensionError, Sample, dimensions_text
 from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput, Opens, counted, row_of
 from rowtui.core.network.samples.stage import RowOrigin, Stage
 

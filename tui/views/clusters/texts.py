@@ -24,9 +24,7 @@ from rowtui.tui.widgets.short_text import (
 if TYPE_CHECKING:
     from rowtui.core.project.views.views import ClusterView
     from rowtui.tui.widgets.cells import Line
-    from rowtui.tui.widgets.short_text import (
-        Mark,
-    )
+    from rowtui.tui.widgets.short_text import Mark
 
 
 # Badges in the top line

@@ -10,7 +10,7 @@ from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.views.network.picture.boxes import NodeKey
 from rowtui.tui.views.network.picture.layout import BoxPlace
 from rowtui.tui.views.network.picture.picture import Graph
-from rowtui.tui.widgets.cells import Line, Palette, Span
+from rowtui.tui.widgets.cells import Line, Painted, Span
 from rowtui.tui.widgets.table.virtual_table import FLASH_SECONDS
 from rowtui.tui.widgets.text_lines import MovingKeys
 from textual import events
@@ -22,7 +22,7 @@ AROUND = Spacing(1, 4, 1, 4)
 """The visible margin around the chosen node, if the picture is larger than the screen."""
 
 
-class NetworkGraph(MovingKeys, can_focus=True):
+class NetworkGraph(MovingKeys, Painted, can_focus=True):
     """A view of a `Graph` that scrolls both ways. The time depends on the lines on the screen."""
 
     ALLOW_SELECT = False
@@ -59,7 +59,6 @@ class NetworkGraph(MovingKeys, can_focus=True):
         self.empty: Line = ()
         self.chosen: NodeKey | None = None
         self._view_choice: NodeKey | None = None
-        self._palette: Palette | None = None
         self._drawn: dict[int, Strip] = {}
         self.painted_lines = 0  # The number of lines drawn so far; tests read it.
 
@@ -149,7 +148,6 @@ class NetworkGraph(MovingKeys, can_focus=True):
     def notify_style_update(self) -> None:
         """Use the colours of the new theme."""
         super().notify_style_update()
-        self._palette = None
         self._drawn.clear()
 
     def watch_has_focus(self, value: bool) -> None:
@@ -177,8 +175,6 @@ class NetworkGraph(MovingKeys, can_focus=True):
         """Return one line of the screen."""
         if (kept := self._drawn.get(y)) is not None:
             return kept
-        if self._palette is None:
-            self._palette = Palette(self.app)
         left, top = self.scroll_offset
         width = self.scrollable_content_region.width
         base = self.rich_style
@@ -188,7 +184,7 @@ class NetworkGraph(MovingKeys, can_focus=True):
         else:
             spans = picture.row(at, self.chosen, self.has_focus)
             self.painted_lines += 1
-        strip = self._palette.strip(spans, base).crop_extend(left, left + width, base)
+        strip = self.palette.strip(spans, base).crop_extend(left, left + width, base)
         self._drawn[y] = strip
         return strip
 

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import si, visible
-from rowtui.core.project.planning.pack_views import (
-    NodeTypeView,
-)
+from rowtui.core.project.planning.pack_views import NodeTypeView
 from rowtui.tui.widgets.cells import FirstThatFits, Number, Span, line, percentage, portion
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.short_text import duration

@@ -12,13 +12,7 @@ from rowtui.tui.shell.session import FILTERS
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.queue.jobs import jobs_in_brief
 from rowtui.tui.views.status.needs import COLUMNS as NEEDS_COLUMNS
-from rowtui.tui.views.status.needs import (
-    distinct,
-    need_cells,
-    need_detail,
-    needs,
-    nothing_needed,
-)
+from rowtui.tui.views.status.needs import distinct, need_cells, need_detail, needs, nothing_needed
 from rowtui.tui.views.status.status import (
     action_cells,
     action_columns,
@@ -39,9 +33,7 @@ if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ActionSummary
     from rowtui.core.project.views.views import JobsView
     from rowtui.core.usage.table import UsageRow
-    from rowtui.tui.views.status.needs import (
-        NeedItem,
-    )
+    from rowtui.tui.views.status.needs import NeedItem
     from rowtui.tui.widgets.cells import Line
 
 

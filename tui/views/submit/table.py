@@ -13,10 +13,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from rowtui.core.base.filter import (
-    RowFilter,
-    row_matches,
-)
+from rowtui.core.base.filter import RowFilter, row_matches
 from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.views.submit.plan import Sending

@@ -9,12 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from rowtui.core.clusters.commands import CommandResult
-from rowtui.core.clusters.schedulers.base import (
-    Job,
-    JobKey,
-    JobState,
-    array_of,
-)
+from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, array_of
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
     REASON_LIMIT,
     QstatFormatError,

@@ -30,11 +30,7 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
 )
-from rowtui.core.clusters.schedulers.local.machine import (
-    boot_id,
-    host_name,
-    machine_capacity,
-)
+from rowtui.core.clusters.schedulers.local.machine import boot_id, host_name, machine_capacity
 from rowtui.core.clusters.schedulers.local.planning import plan_jobs
 from rowtui.core.clusters.schedulers.local.processes import (
     ProcessIdentity,

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
         PackedDestination,
         PackedPlan,
     )
-    from rowtui.core.submission.plan.model import (
-        PlannedJob,
-    )
+    from rowtui.core.submission.plan.model import PlannedJob
 
 
 def packing_of(packed: PackedPlan) -> PackingJson:

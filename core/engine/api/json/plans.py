@@ -19,15 +19,8 @@ if TYPE_CHECKING:
         RefusedJson,
         SentJson,
     )
-    from rowtui.core.project.views.views import (
-        TransferView,
-    )
-    from rowtui.core.submission.plan.model import (
-        InBundle,
-        Packed,
-        Plan,
-        PlannedJob,
-    )
+    from rowtui.core.project.views.views import TransferView
+    from rowtui.core.submission.plan.model import InBundle, Packed, Plan, PlannedJob
 
 
 _HOUR = 3600

@@ -19,12 +19,8 @@ if TYPE_CHECKING:
     from rowtui.core.base.json.plans import TransferJson
     from rowtui.core.clusters.model import Cluster, NodeType, PackingDefaults
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import (
-        TransferView,
-    )
-    from rowtui.core.submission.plan.model import (
-        PlannedDestination,
-    )
+    from rowtui.core.project.views.views import TransferView
+    from rowtui.core.submission.plan.model import PlannedDestination
 
 
 _CPU_HOURS = ("core-hours", "CPU-hours")  # the unit of packings without prices
@@ -70,20 +66,7 @@ def place_of(destination: PlannedDestination) -> PlaceJson:
 
 def transfers_of(views: Sequence[TransferView]) -> list[TransferJson]:
     """What is copied to clusters."""
-    return [
-        {
-            "cluster": view.cluster,
-            "place": view.place,
-            "files": view.files,
-            "size": view.size,
-            "first": list(view.first),
-            "unchanged": view.unchanged,
-            "conflicts": list(view.conflicts),
-            "back": list(view.back),
-            "notices": list(view.notices),
-        }
-        for view in views
-    ]
+    return [cast("TransferJson", view._asdict()) for view in views]
 
 
 def bad_of(project: Project) -> dict[str, str]:
