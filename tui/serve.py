@@ -51,9 +51,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class DashboardServer(textual_serve.server.Server):
-    """A server of the program that `command` (a line of shell) starts. `token` opens the first
-    page.
-    """
+    """A server of the program that `command` (a shell line) starts; `token` opens a page."""
 
     def __init__(self, command: str, title: str, token: str = "") -> None:
         templates = Path(__file__).parent
@@ -79,9 +77,7 @@ class DashboardServer(textual_serve.server.Server):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse every request except from a browser of this machine that has, or had,
-        the token.
-        """
+        """Refuse every request except from a local browser that has, or had, the token."""
         if urlsplit(f"//{request.host}").hostname not in NAMES:
             raise web.HTTPForbidden(text="This server has another name.\n")
         origin = request.headers.get("Origin")

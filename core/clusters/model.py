@@ -183,9 +183,7 @@ class Cluster(NamedTuple):
 
     @property
     def is_this_machine(self) -> bool:
-        """Whether its jobs run in this machine's own queue, and can be no larger than
-        this machine.
-        """
+        """Whether its jobs run in this machine's own queue, and are no larger than this machine."""
         kind = self.kind
         return kind.runs_here and not kind.immediate and self.remote is None
 

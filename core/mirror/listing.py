@@ -73,9 +73,7 @@ class _Found:
             raise too_many(self.where)
 
     def add(self, path: str, facts: FileFacts | None, wanted: WantedFiles, base: str) -> None:
-        """Add a file if the rules permit; `facts` is None if it is neither file nor link nor
-        folder.
-        """
+        """Add a file if the rules permit; `facts`: None if it is no file, link or folder."""
         if not wanted.picks(path, base):
             return
         if facts is None:

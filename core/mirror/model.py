@@ -248,9 +248,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _name_expression(name: str) -> str:
-    """Convert a glob for one name to a regular expression; a backslash quotes the next
-    character.
-    """
+    """Convert a glob for one name to a regular expression; a backslash quotes a character."""
     text = ""
     at = 0
     while at < len(name):

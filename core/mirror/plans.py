@@ -200,9 +200,7 @@ class MirrorPlans:
         above_here: Mapping[str, FileFacts] | None = None,
         above_there: Mapping[str, FileFacts] | None = None,
     ) -> Transfer:
-        """Compare both sides, by checksum where size and time do not decide; save the
-        equal files.
-        """
+        """Compare both sides, by checksum where size and time do not decide; save equal files."""
 
         def compared(same: Mapping[str, bool]) -> Transfer:
             return compare(

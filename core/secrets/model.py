@@ -136,9 +136,7 @@ class SecretError(RowtuiError):
         self.machine, self.user, self.provider, self.reason = machine, user, provider, reason
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the arguments of the constructor, without the exception that caused
-        this one.
-        """
+        """Pickle by the arguments of the constructor, without the exception that caused it."""
         return type(self), (self.machine, self.user, self.provider, self.reason, self.hint)
 
 

@@ -119,9 +119,7 @@ class EnvironmentProvider:
         raise NotSupportedByProvider(machine, user, self.name, "it is only read", HINT)
 
     async def names(self) -> tuple[SecretName, ...]:
-        """Return the variables; the machine and the user cannot be derived from a
-        variable's name.
-        """
+        """Return the variables; the machine and the user do not follow from a variable's name."""
         return tuple(SecretName("", "", variable) for variable in sorted(self._secrets))
 
 

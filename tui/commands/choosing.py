@@ -88,9 +88,7 @@ def may_submit_groups(session: Session) -> str:
 
 
 def may_retry_groups(session: Session) -> str:
-    """Return why the groups on the screen cannot be retried, or "" if the list shows
-    failed ones.
-    """
+    """Return why the groups on the screen cannot be retried, or "" if it lists failed ones."""
     if reason := may_change(session) or with_action(session):
         return reason
     action = session.action
@@ -172,9 +170,7 @@ def may_write(session: Session) -> str:
 
 
 def may_undo_write(session: Session) -> str:
-    """Return why the last write cannot be undone, or "": the file must be unchanged since that
-    write.
-    """
+    """Return why the last write cannot be undone, or "": the file must be unchanged since."""
     if reason := may_change(session):
         return reason
     return "" if session.written else "nothing was written from here, or it was changed since"

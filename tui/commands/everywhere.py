@@ -142,9 +142,7 @@ def with_cluster(session: Session) -> str:
 
 
 def may_log_in(session: Session) -> str:
-    """Return why the cluster under the cursor does not wait for a login, or "" if a login is
-    possible.
-    """
+    """Return why the cluster under the cursor waits for no login, or "" if one is possible."""
     if reason := with_cluster(session):
         return reason
     cluster = session.clusters.chosen

@@ -19,9 +19,7 @@ def with_packing(session: Session) -> str:
 
 
 def may_submit_packing(session: Session) -> str:
-    """Return why the packing cannot be submitted, or "" if it shows the current choice and has
-    jobs.
-    """
+    """Return why the packing cannot be submitted, or "" if it has jobs by the current choice."""
     if reason := may_change(session) or with_packing(session):
         return reason
     packing = session.packing

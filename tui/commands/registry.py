@@ -43,9 +43,7 @@ BY_ID = {command.id: command for command in COMMANDS}
 
 
 def bindings_for(scope: str) -> list[BindingType]:
-    """Return Textual's bindings for one scope; each binding has the id by which the user can remap
-    it.
-    """
+    """Return Textual's bindings for one scope; each has the id by which the user remaps it."""
     return [
         Binding(
             command.keys,
@@ -63,9 +61,7 @@ def bindings_for(scope: str) -> list[BindingType]:
 
 
 def commands_here(view: str) -> list[Command]:
-    """Return the commands that work in a view: first its own, then those of its lists, then global
-    ones.
-    """
+    """Return the commands that work in a view: its own, those of its lists, global ones."""
     scopes = (view, "rows", "app") if view in LISTED else (view, "app")
     return [command for scope in scopes for command in COMMANDS if command.scope == scope]
 

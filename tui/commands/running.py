@@ -241,9 +241,7 @@ def may_stop_network(session: Session) -> str:
 
 
 def may_step_network(session: Session) -> str:
-    """Return why no step can be planned, or "": jobs must be left, and no process may drive the
-    run.
-    """
+    """Return why no step can be planned, or "": it needs jobs, and a run that no process drives."""
     if reason := may_start_network(session):
         return reason
     return "" if session.network.left else "no job is left to send"
@@ -264,9 +262,7 @@ def may_retry_in_network(session: Session) -> str:
 
 
 def may_cancel_in_network(session: Session) -> str:
-    """Return why no job can be cancelled, or "": a run is needed, and a job that is not
-    completed.
-    """
+    """Return why no job can be cancelled, or "": it needs a run and a job not yet completed."""
     if reason := _may_change_network(session) or _frozen(session):
         return reason
     pointed = session.network.pointed

@@ -296,9 +296,7 @@ class Verbs:
         return True
 
     def _note_step(self, sending: Sending, step: SendingProgress) -> None:
-        """Add a line of activity; of many jobs only for errors, so that other lines are
-        not lost.
-        """
+        """Add a line of activity; of many jobs only for errors, so that others are not lost."""
         if step.error or step.total <= MOST_NOTED:
             style = "failed" if step.error else ""
             told = f"{step.done:,} of {step.total:,}: {step.error or step.message}"

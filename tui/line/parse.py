@@ -58,9 +58,7 @@ class CommandOffer(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """One possible completion. `text` is the completed line; `shown` and `about` are for
-    the list.
-    """
+    """One possible completion. `text` is the completed line; the list has `shown` and `about`."""
 
     text: str
     shown: str
@@ -168,9 +166,7 @@ def _begun(offer: CommandOffer) -> str:
 
 
 def _split(line: str, known: Sequence[CommandOffer]) -> tuple[CommandOffer | None, str]:
-    """Return the command with the longest name with which the line begins, and the rest of the
-    line.
-    """
+    """Return the command with the longest name that begins the line, and the rest of the line."""
     folded = line.casefold()
     best: CommandOffer | None = None
     for one in known:

@@ -300,9 +300,7 @@ class LineVerbs:
         return ""
 
     async def _show_log(self, label: str) -> None:
-        """Show the log of any job of the project; the list on the screen has only the
-        newest jobs.
-        """
+        """Show the log of any job of the project; the list on screen has only the newest jobs."""
         session = self._session
         try:
             job = await session.engine.jobs.named(label)

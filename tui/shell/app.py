@@ -208,9 +208,7 @@ class RowtuiApp(RecallingApp):
     # Keys
 
     def on_key(self, event: events.Key) -> None:
-        """Handle a key that no field took: do nothing for a text; report a key that has
-        no command.
-        """
+        """Handle a key that no field took: ignore a text; report a key without a command."""
         if self._stray.goes_on(event):
             event.prevent_default()
             self._answer(self._stray.answer)

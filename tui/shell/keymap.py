@@ -125,9 +125,7 @@ def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[s
 
 
 def bound() -> dict[str, Bound]:
-    """Return every binding of rowtui that has an id: those of the registry, and those of
-    the pages.
-    """
+    """Return every binding of rowtui with an id: those of the registry and of the pages."""
     found = {
         one.id: Bound(tuple(normal(key) for key in one.keys.split(",")), one.scope, one.label)
         for one in BY_ID.values()
@@ -140,9 +138,7 @@ def bound() -> dict[str, Bound]:
 
 
 def every_binding() -> Iterator[tuple[type[DOMNode], Binding]]:
-    """Yield each binding of each screen and widget of rowtui, and the class that has the
-    binding.
-    """
+    """Yield each binding of each screen and widget of rowtui, with the class that has it."""
     for package in ("rowtui.tui.views", "rowtui.tui.line", "rowtui.tui.widgets"):
         folder = importlib.import_module(package).__path__
         for module in pkgutil.walk_packages(folder, f"{package}."):

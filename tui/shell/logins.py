@@ -69,9 +69,7 @@ class Logins:
             self._attend(min(self._session.connecting))
 
     def connect(self, cluster: str) -> None:
-        """Log in to a cluster, which may ask questions. If the login is under way, show its dialog
-        again.
-        """
+        """Log in to a cluster, which may ask questions. If this is under way, show its dialog."""
         if cluster not in self._session.connecting:
             self._session.connecting.add(cluster)
             self._session.note("you", f"log in to {cluster}")
@@ -80,9 +78,7 @@ class Logins:
         self._attend(cluster)
 
     def _attend(self, cluster: str) -> None:
-        """Put a dialog on the screen: the next question, or a notice that the login is
-        under way.
-        """
+        """Show a dialog: the next question, or a notice that the login is under way."""
         from rowtui.tui.views.clusters.login_dialog import ConnectingScreen
 
         if self._shown is not None or self._is_busy:

@@ -102,9 +102,7 @@ def _is_utf8(environment: Mapping[str, str], encoding: str) -> bool:
 
 
 def prepare(how: Manner) -> None:
-    """Set Textual's environment, before Textual is imported. Variables of the user stay
-    unchanged.
-    """
+    """Set Textual's environment before its import. Variables of the user stay unchanged."""
     wanted: dict[str, str] = {}
     if how.remote:
         wanted |= {"TEXTUAL_ANIMATIONS": "none", "TEXTUAL_SMOOTH_SCROLL": "0"}

@@ -99,9 +99,7 @@ class TerminalApp(KeysInOrder):
         super()._display(screen, renderable)
 
     def keep_little(self) -> None:
-        """Return free memory and control garbage searches from now on; only in rowtui's own
-        process.
-        """
+        """Return free memory and control garbage searches from now on, in rowtui's own process."""
         if not self.is_headless:
             from rowtui.core.engine.process.start import keep_little
 
@@ -130,9 +128,7 @@ class TerminalApp(KeysInOrder):
         self.exit(128 + number, return_code=128 + number)
 
     def _handle_exception(self, error: Exception) -> None:
-        """End the dashboard with one sentence after an error in rowtui; in tests, raise
-        the error.
-        """
+        """End the dashboard with one sentence after an error in rowtui; in tests, raise it."""
         if self.is_headless:
             super()._handle_exception(error)
             return

@@ -308,9 +308,7 @@ class ThemeChoice:
         return [theme.name for theme in self._loaded.themes]
 
     def begin(self, asked: str | None) -> str:
-        """Return the first theme: requested, needed by the terminal, chosen before, or
-        the default.
-        """
+        """Return the first theme: requested, needed by the terminal, chosen before, or default."""
         if asked is not None and asked not in self._app.available_themes:
             self.wrong.append(self._unknown(asked))
             asked = None
@@ -319,9 +317,7 @@ class ThemeChoice:
         return asked or self._how.theme or self._remembered() or DEFAULT_THEME
 
     def choose(self, name: str) -> bool:
-        """Show this theme, and store the choice; return False, with a message, if it cannot be
-        used.
-        """
+        """Show this theme, and store the choice; False, with a message, if it cannot be used."""
         if name not in self._app.available_themes:
             self._say(self._unknown(name))
             return False

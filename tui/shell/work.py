@@ -16,9 +16,7 @@ Answer = TypeVar("Answer")
 
 
 class NewestAnswer(Generic[Question, Answer]):
-    """A runner of requests: `fetch` answers one; `arrived` or `failed` is called for the newest
-    one.
-    """
+    """A runner of requests: `fetch` answers one; `arrived` or `failed` gets the newest one."""
 
     def __init__(
         self,
@@ -36,9 +34,7 @@ class NewestAnswer(Generic[Question, Answer]):
         self._running = False
 
     def ask(self, question: Question) -> None:
-        """Send this request as soon as the one before it is answered; drop other requests that
-        wait.
-        """
+        """Send this request once the one before is answered; drop other requests that wait."""
         self._waiting = [question]
         if not self._running:
             self._running = True

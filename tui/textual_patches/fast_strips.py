@@ -63,9 +63,7 @@ class LightStrip(Strip):
         return cache
 
     def apply_filter(self, filter: LineFilter, background: Color) -> Strip:  # noqa: A002
-        """Return the strip itself if the filter changes nothing, which is the case in
-        most themes.
-        """
+        """Return the strip itself if the filter changes nothing, as in most themes."""
         if type(filter) is ANSIToTruecolor and self._is_true(filter, background):
             return self
         cached = self._filter_cache.get((filter, background))

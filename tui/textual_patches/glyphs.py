@@ -72,7 +72,5 @@ def _plain(char: str) -> str:
 
 
 def of_ours(char: str) -> str:
-    """Return the ASCII form of one of rowtui's glyphs, for the command line; "" for other
-    characters.
-    """
+    """Return the ASCII form of a glyph of rowtui, for the command line; "" for others."""
     return _PLAIN.get(char, "")

@@ -107,9 +107,7 @@ class KeptStylesheet(Stylesheet):
         return found
 
     def _look(self, node: DOMNode, wanted: tuple[str, ...]) -> tuple[object, ...]:
-        """Return all that decides the style of a node; a newly styled ancestor changes
-        the value.
-        """
+        """Return all that decides the style of a node; a newly styled ancestor changes it."""
         path = node.css_path_nodes
         return (
             self._readings,

@@ -52,9 +52,7 @@ def activity_rows(entries: Iterable[tuple[float, str, str, str]]) -> list[Activi
 
 
 def command_rows(ran: Iterable[RanCommand]) -> list[ActivityRow]:
-    """Return a row for each command, in the order of their starts; and a row for its
-    error message.
-    """
+    """Return a row for each command, in order of their starts, and a row for its error message."""
     rows = []
     for one in ran:
         end = "?" if one.exit_status is None else f"exit {one.exit_status}"

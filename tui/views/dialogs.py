@@ -138,9 +138,7 @@ MOST_LINES = 8
 
 
 class ConfirmScreen(Dialog[bool]):
-    """A dialog that returns True after the exact word: `yes` for one object, the number for
-    several.
-    """
+    """A dialog that returns True after the exact word: `yes` for one object, or the number."""
 
     BINDINGS = [Binding("escape", "no", "do nothing", id="confirm.no", tooltip="do nothing")]
 
@@ -254,9 +252,7 @@ class TrustScreen(Dialog[bool]):
         self._review = review
 
     def compose(self) -> ComposeResult:
-        """Compose the text, or its differences from the trusted text; below, the field for the
-        answer.
-        """
+        """Compose the text, or its differences from the trusted text, and the field below."""
         review = self._review
         asked = line(
             f"Its expressions are Python and run as you. {visible(review.place)}  ",

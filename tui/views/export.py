@@ -70,9 +70,7 @@ class RowFile:
             self.rows += 1
 
     def done(self) -> None:
-        """Complete the file and move it to its place. Raises: OSError if a write or the
-        move fails.
-        """
+        """Complete the file and move it to its place. Raises: OSError if this fails."""
         if self._json:
             self._file.write("\n]\n")
         self._file.flush()

@@ -72,9 +72,7 @@ class ScreenView(Screen[None]):
     _answer = ""
 
     def __init_subclass__(cls, *args: Any, **kwargs: Any) -> None:
-        """Set the style file of the view, which is in the same folder and read when the view first
-        opens.
-        """
+        """Set the style file of the view, in the same folder, read when the view first opens."""
         super().__init_subclass__(*args, **kwargs)
         cls.CSS_PATH = "view.tcss"
 
@@ -173,9 +171,7 @@ class ScreenView(Screen[None]):
         self.dashboard.go("pack")
 
     def forget_marks(self) -> None:
-        """Remove the marks of this view after a command has used them. Default: there are
-        no marks.
-        """
+        """Remove the marks of this view after a command has used them. Default: no marks."""
 
     def show_about(self, name: str) -> None:
         """Show this item, for example a cluster in the queue. Default: do nothing."""
@@ -212,9 +208,7 @@ class ScreenView(Screen[None]):
         self.show_bottom()
 
     def on_resize(self, event: Resize) -> None:
-        """Show the view again: the lines depend on the width, and the visible parts on
-        the height.
-        """
+        """Show the view again: its lines depend on the width, its visible parts on the height."""
         self.set_class(event.size.height < LOWEST, "-low")
         self.call_after_refresh(self.show)
 

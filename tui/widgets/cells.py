@@ -155,9 +155,7 @@ def fit(cell: Cell, width: int, align: str = "left") -> Line:
 
 
 def dimmed(cells: Mapping[str, Cell]) -> dict[str, Cell]:
-    """Return the cells of a row without their colours: for old rows, or jobs outside the
-    project.
-    """
+    """Return the cells of a row without colours: for old rows, or jobs of other projects."""
     return {
         name: (Dim(cell) if not isinstance(cell, tuple) else _dim(cell))
         for name, cell in cells.items()
@@ -228,9 +226,7 @@ class Bar:
     total: int
 
     def at(self, width: int) -> Line:
-        """Return `████▒▒░░░░  40%`; a bar is full, or empty, only if the share is exactly
-        1, or 0.
-        """
+        """Return `████▒▒░░░░ 40%`; a bar is full, or empty, only for a share of exactly 1, or 0."""
         percent = percentage(self.done, self.total)
         room = width - len(percent)
         if room < 3:

@@ -69,9 +69,7 @@ def row_line(row: LogRow, number: int | None, rows: int, found: str, hit: bool) 
 
 
 def _places(text: str, found: str) -> list[tuple[int, int]]:
-    """Return the positions of the matches in a row; empty for patterns, which only the
-    engine runs.
-    """
+    """Return the positions of matches in a row; empty for patterns, which the engine runs."""
     if not found or found == "!" or found.startswith("~"):
         return []
     folds = found == found.lower()

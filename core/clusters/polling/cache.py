@@ -57,9 +57,7 @@ def queues_folder() -> Path:
 
 
 def cache_name(cluster: Cluster, environ: Mapping[str, str]) -> str:
-    """Return a file name for a cluster and the way in which this user reaches it from
-    this machine.
-    """
+    """Return a file name for a cluster and the way in which this user reaches it from here."""
     remote = cluster.remote
     how: tuple[object, ...] = (
         tuple(environ.get(name, "") for name in _POINTERS)

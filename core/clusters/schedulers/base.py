@@ -295,9 +295,7 @@ class Scheduler(Protocol):
 
     @property
     def forgets(self) -> bool:
-        """Whether a crash may lose accepted jobs: jobs that are missing may then be submitted
-        again.
-        """
+        """Whether a crash may lose accepted jobs, so that missing jobs may be submitted again."""
         ...
 
     @property

@@ -63,9 +63,7 @@ class QueueService(Protocol):
     """The jobs of all clusters in one list, and verbs on its rows."""
 
     async def page(self, asked: QueueRequest, start: int, length: int) -> QueuePage:
-        """Return a page of the jobs of all clusters, arrays and bundles folded, as of the last
-        `jobs`.
-        """
+        """Return a page of the jobs of all clusters, arrays and bundles folded, as last polled."""
         ...
 
     async def all_of(self, asked: QueueRequest, which: str) -> tuple[MarkedRow, ...]:
@@ -77,9 +75,7 @@ class QueueService(Protocol):
         ...
 
     async def chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
-        """Return the jobs that `cancel`, `hold`, `release` or `retry` would apply to: all of a
-        fold.
-        """
+        """Return the jobs to which `cancel`, `hold`, `release` or `retry` would apply."""
         ...
 
     async def act(self, keys: Sequence[RowKey], verb: str) -> Acted:

@@ -62,9 +62,7 @@ class NetworkService(Protocol):
         ...
 
     async def dependents(self, jobs: Sequence[int]) -> int:
-        """Return how many further jobs that may still run depend on these jobs of the
-        newest run.
-        """
+        """Return how many further jobs that may still run depend on these of the newest run."""
         ...
 
     async def start(self, limits: RunLimits, *, anew: bool = False) -> None:

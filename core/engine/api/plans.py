@@ -106,9 +106,7 @@ class PlansService(Protocol):
         ...
 
     async def script_before(self, asked: ScriptRequest) -> ScriptBefore | None:
-        """Return the script last submitted for the same action on the same cluster, or a similar
-        one.
-        """
+        """Return the script last submitted for this action on this cluster, or a similar one."""
         ...
 
     async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:

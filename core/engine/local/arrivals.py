@@ -164,9 +164,7 @@ class Arrivals:
             self._tidying = asyncio.ensure_future(self._tidy_later())
 
     def _edited(self, ahead: Stored, basis: Stored | None, current: Stored) -> Stored:
-        """Return the records to commit: `ahead`, or the current ones with the staged
-        completions.
-        """
+        """Return the records to commit: `ahead`, or the current ones with staged completions."""
         if (
             basis is not None
             and not current.reread

@@ -218,9 +218,7 @@ class QueueWork:
         )  # fmt: skip
 
     def _local_detail(self, key: RowKey, entry: QueueEntry) -> JobDetail:
-        """Return details from this machine's queue, which starts jobs in the order of their
-        numbers.
-        """
+        """Return details from this machine's queue, which starts jobs in order of their numbers."""
         polled = self._project.jobs.queues.looks.latest.get(entry.cluster)
         jobs = polled.snapshot.jobs if polled is not None and polled.snapshot is not None else ()
         waits = [job.id for job in jobs if job.state is JobState.PENDING]

@@ -93,9 +93,7 @@ class Bins:
 
 
 class _Groups(NamedTuple):
-    """For each segment: groups up to its end, its groups, its members, and the rank of
-    its first.
-    """
+    """For each segment: groups up to its end, its groups, its members, rank of its first."""
 
     ends: Any
     many: Any

@@ -34,9 +34,7 @@ class LogsWork:
         self._books: OrderedDict[tuple[str, int], LogBook] = OrderedDict()
 
     async def look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
-        """Return what is known of a job's log now; with `earlier`, also some rows before
-        the first.
-        """
+        """Return what is known of a job's log; with `earlier`, also rows before the first."""
         try:
             book = await self._book(token, width)
             return await (book.earlier() if earlier else book.look())

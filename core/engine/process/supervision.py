@@ -80,9 +80,7 @@ class Life:
                     self._sender.at_once(number, frames.CLOSE)
 
     async def stream(self, request: Request) -> AsyncGenerator[Any, None]:
-        """Yield the values of a stream, each on request; closing it here closes it in the
-        engine.
-        """
+        """Yield the values of a stream, each on request; closing this closes it in the engine."""
         with self._queue() as (number, queue):
             over = False
             try:

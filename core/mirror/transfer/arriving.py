@@ -68,9 +68,7 @@ class Counting:
         self._done_bytes += sum(copy.facts.size for copy in copies)
 
     def progress(self, some_bytes: int = 0, some_files: int = 0) -> TransferProgress:
-        """Return the progress, with `some_bytes` and `some_files` of the files in
-        transfer added.
-        """
+        """Return the progress, with `some_bytes` and `some_files` of files in transfer added."""
         files = min(self._done_files + some_files, self._files)
         done = min(self._done_bytes + some_bytes, self._bytes)
         return TransferProgress(

@@ -356,9 +356,7 @@ async def _listen(process: asyncio.subprocess.Process, said: bytearray) -> None:
 
 
 def version_in(output: bytes) -> Version | None:
-    """Return the version that `rsync --version` prints; None if the output is of another
-    program.
-    """
+    """Return the version that `rsync --version` prints; None if another program answered."""
     found = _VERSION.match(output)
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 

@@ -139,9 +139,7 @@ class NetworkFile(TomlFile):
         self._lines: list[int] = []  # where each line begins; filled at the first use
 
     def locate(self, path: KeyPath) -> tuple[int, int]:
-        """Return line and column of a key path or of its nearest parent; (0, 0) if there
-        is none.
-        """
+        """Return line and column of a key path or its nearest parent; (0, 0) if there is none."""
         if self._offsets is None:
             self._offsets = offsets(self.text)
             self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]

@@ -40,9 +40,7 @@ class LinkEdges(NamedTuple):
 
 
 def edges(node: NodeRun, jobs: Rows | None = None) -> Iterator[LinkEdges]:
-    """Yield what these jobs of a node (None: all) need, link by link, in the order of the
-    members.
-    """
+    """Yield what these jobs of a node (None: all) need, link by link, in members' order."""
     if jobs is None:
         jobs = np.arange(node.columns.count, dtype=np.int64)
     for number, (part, link, to_link, of_input) in enumerate(_links(node, jobs)):

@@ -114,9 +114,7 @@ class JobStates:
         )
 
     def append(self, node: int, jobs: NewJobs, was: Was) -> list[int]:
-        """Add new jobs of one node; return the ones that are ready at once, which are not put in
-        `was`.
-        """
+        """Add new jobs of one node; return those that are ready at once and not put in `was`."""
         first = jobs.first
         seen = outlook(jobs, np.frombuffer(self.states, np.uint8))
         states = np.where(seen.unmet == 0, np.uint8(ELIGIBLE), np.uint8(WAITING))
@@ -201,9 +199,7 @@ class JobStates:
         return self._met(job)
 
     def say(self, jobs: Iterable[int], word: int, was: Was) -> list[int]:
-        """Apply an event to jobs; return the jobs without an event of the same or greater
-        strength.
-        """
+        """Apply an event to jobs; return the jobs without an event of at least its strength."""
         todo: _Todo = []
         heard: list[int] = []
         own, strength = self.own, STRENGTH[word]
@@ -285,9 +281,7 @@ class JobStates:
                 self._settle(one, todo, was)
 
     def _met(self, job: int) -> list[int]:
-        """Update the dependents of an open job that is complete now; return the ones that are
-        ready.
-        """
+        """Update the dependents of an open job that is complete now; return the ready ones."""
         unmet, states, head, following, starts, ends, targets, slot_jobs = self._columns
         ready: list[int] = []
         segment = head[job]
@@ -328,9 +322,7 @@ class JobStates:
 
 
 def _parents(jobs: NewJobs) -> NDArray[np.int32]:
-    """Return for each new job its first dependency; -1 without one, or if that job is new
-    as well.
-    """
+    """Return for each new job its first dependency; -1 without one, or if that is also new."""
     parents = np.full(jobs.count, -1, np.int32)
     has = np.diff(jobs.starts) > 0
     parents[has] = jobs.needs[jobs.starts[:-1][has]]

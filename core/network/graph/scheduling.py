@@ -66,9 +66,7 @@ class _Sweep:
         return done
 
     def few(self, front: list[int]) -> NDArray[np.int64]:
-        """Process these jobs one by one, as long as they are few; return the jobs that
-        come next.
-        """
+        """Process these jobs one by one while they are few; return the jobs that come next."""
         # Memory views yield Python numbers, several times as fast as an array's items.
         needs, left = self._needs.data, self.left.data
         starts = self._starts.data
@@ -273,9 +271,7 @@ class FromSource:
 
 @dataclass(frozen=True, slots=True)
 class CriticalPath:
-    """Jobs with the longest expected path to the end are first, because this path bounds
-    the run.
-    """
+    """Jobs with the longest expected path to the end are first: this path bounds the run."""
 
     name: str = "critical-path"
     summary: str = "begin with the jobs that have the longest remaining chain"

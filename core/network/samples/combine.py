@@ -80,9 +80,7 @@ def join(tables: Sequence[Columns]) -> Combined:
 
 @dataclass(frozen=True)
 class merge:  # noqa: N801 - one of the combinations, beside the functions
-    """Merge as Fastr does: dimensions that tables share (or only `names`) become one, at
-    the end.
-    """
+    """Merge as Fastr does: dimensions that tables share (or only `names`) become one, last."""
 
     names: Sequence[str] | None = None
 

@@ -282,9 +282,7 @@ class _Inference:
         return after if fine else None
 
     def combined(self, node: Node, inputs: Mapping[str, Dimensions]) -> Dimensions | None:
-        """Return the dimensions of joined inputs, with the groups combined by the node's
-        `combine`.
-        """
+        """Return the dimensions of joined inputs, with groups combined by the node's `combine`."""
         groups = [[it.name for it in those] for those in node.groups]
         joined = [_joined(inputs[name] for name in names) for names in groups]
         if node.combine == "zip":  # by position: the first group with dimensions names the samples

@@ -59,9 +59,7 @@ class LoginField(InputField):
 
 
 class ConnectingScreen(LoginDialog):
-    """A notice that a login is under way: the keys belong to the login until it ends or
-    is hidden.
-    """
+    """A notice that a login is under way; it has the keys until it ends or is hidden."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "hide", id="login.hide", tooltip="go on without this dialog")

@@ -54,9 +54,7 @@ class ClustersScreen(ScreenView):
         return self.query_one("#clusters-list", VirtualTable)
 
     async def on_screen_resume(self) -> None:
-        """Ask the engine again, because the answer may be old; the base class shows the
-        view again.
-        """
+        """Ask the engine again, because the answer may be old; the base class shows the view."""
         self._asked_after = None
 
     def show_header(self) -> None:

@@ -159,9 +159,7 @@ class DestinationChoice(Horizontal):
     # User actions
 
     def on_list_table_rearranged(self) -> None:
-        """Show the reasons again: after another filter or order, the destination may be another
-        one.
-        """
+        """Show the reasons again: another filter or order may change the destination."""
         self._show_reasons()
 
     def on_virtual_table_cursor_moved(self) -> None:
@@ -186,9 +184,7 @@ class DestinationChoice(Horizontal):
         self._read(self.table.has_focus)
 
     def back(self) -> bool:
-        """Drop the filter, or go back to the destinations; return False if there is
-        nothing to do.
-        """
+        """Drop the filter, or go back to the destinations; False if there is nothing to do."""
         if self.table.has_focus_within and self.table.clear_filter():
             return True
         if not self.table.has_focus:
@@ -225,9 +221,7 @@ class WhatIfForm(Fields):
     PREFIX = "if-"
 
     def compose(self) -> ComposeResult:
-        """Compose the resources of the job in the first line, and its tags, user and roles in the
-        second.
-        """
+        """Compose the job's resources in the first line, its tags, user and roles in the second."""
         for number, names in enumerate(_ROWS):
             with Horizontal(id=f"what-if-{number}"):
                 for name in names:

@@ -56,9 +56,7 @@ class DestinationRow(NamedTuple):
 
 
 def destination_rows(decision: Decision | None) -> list[DestinationRow]:
-    """Return the candidates in the order in which they are tried, then the destinations that
-    refuse.
-    """
+    """Return the candidates in the order of the attempts, then the destinations that refuse."""
     if decision is None:
         return []
     rows = [_candidate_row(candidate) for candidate in decision.candidates]
@@ -231,9 +229,7 @@ def walltime_of(decision: Decision) -> int | None:
 
 
 def destination_lines(row: DestinationRow, decision: Decision, keys: str, width: int) -> list[Line]:
-    """Return why the job goes there, could go there, or cannot. `keys` are the keys of
-    the changes.
-    """
+    """Return why the job goes there, could go there, or cannot. `keys`: of the changes."""
     lines = wrapped(line((f"{row.mark.glyph} {_verdict(row, decision)}", row.mark.style)), width, 2)
     where = wrapped(line((f"  {_where(row.of)}", "dim")), width, 2)
     if isinstance(row.of, Refusal):

@@ -155,9 +155,7 @@ def lines_to_add(asked: WhatIfRequest, action: str, decision: Decision | None) -
 
 
 def _where_its_tool_is(decision: Decision | None, action: str) -> str:
-    """Return the file and line of the action's tool; without a tool, the name of the project's
-    file.
-    """
+    """Return the file and line of the action's tool; without a tool, the project's file."""
     for matched in reversed(decision.matched if decision is not None else ()):
         origin = matched.origin
         if origin.kind == "tool" and origin.id == action and origin.place.file:
@@ -215,9 +213,7 @@ class WriteScreen(Dialog[bool]):
 
 
 def write_what_if(view: ExplainView, plain: Decision | None) -> None:
-    """Show the change, and write it after a confirmation; show lines to copy for the
-    other fields.
-    """
+    """Show the change, and write it after a confirmation; show lines to copy for the rest."""
     session = view.session
     action, what_if = session.action, session.what_if
     if action is None or what_if is None:

@@ -118,9 +118,7 @@ class ExplainView(ScreenView):
         self._show_explanation()
 
     def _open(self, about: tuple[int, Filter, int]) -> None:
-        """Open another job. The answer about another group stays on the screen until the new
-        answer.
-        """
+        """Open another job. The answer about another group stays on screen until the new one."""
         before, self._about = self._about, about
         if before is None or before[:2] != about[:2]:
             self.session.explanation = None
@@ -376,9 +374,7 @@ class ExplainView(ScreenView):
         self.choice.turn_page()
 
     def command_pane(self) -> None:
-        """Move between the destinations and the page on the right; in the form, to the
-        next field.
-        """
+        """Move between the destinations and the page on the right; in the form, between fields."""
         if self.form.inside:
             self.form.next_field()
         else:

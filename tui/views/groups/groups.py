@@ -108,9 +108,7 @@ def _laid_out(pieces: list[str], width: int) -> list[Line]:
 
 
 def _closing(pieces: list[str], start: int) -> int:
-    """Return the index of the bracket that closes the one at `start`; past the end if there is
-    none.
-    """
+    """Return the index of the bracket that closes the one at `start`; past the end if none."""
     depth = 0
     for at in range(start, len(pieces)):
         depth += (pieces[at] in ("{", "[")) - (pieces[at] in ("}", "]"))
@@ -220,9 +218,7 @@ class DirectoryRows(EngineRows[DirectoryRow]):
 
 
 def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[TableColumn, ...]:
-    """Return the columns for these groups; columns that would be empty for all of them are left
-    out.
-    """
+    """Return the columns for these groups, without those that would be empty for all."""
     first = max((len(group.first) for group in groups), default=9)
     columns = [
         TableColumn("number", "#", max(2, len(f"{total:,}")), align="right"),
@@ -286,9 +282,7 @@ def group_values(group: GroupSummary) -> dict[str, Any]:
 
 
 def group_weight(group: GroupSummary) -> tuple[float, float, float]:
-    """Return directories, CPU-hours and GPU-hours: the values that are summed over marked
-    groups.
-    """
+    """Return directories, CPU-hours and GPU-hours: the values that marked groups sum up."""
     return group.size, group.cost.cpu_hours, group.cost.gpu_hours
 
 

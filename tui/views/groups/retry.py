@@ -174,9 +174,7 @@ class AgainScreen(Dialog[AmountChange | None]):
         return self.query_one(f"#again-{name}", Input)
 
     def _check(self, only: str = "") -> dict[str, str]:
-        """Show the errors beneath all fields, or beneath this one; return the errors by
-        field name.
-        """
+        """Show the errors beneath all fields, or beneath this one; return them by field name."""
         texts = {field.name: self._input(field.name).value for field in self._fields}
         wrong = dict(read_change(texts).wrong)
         for field in self._fields:

@@ -180,9 +180,7 @@ class GroupVerbs(ScreenView):
             self.dashboard.go("pack")
 
     def command_retry(self) -> None:
-        """Ask for changes, then plan the jobs of the marked groups again; without marks, of this
-        group.
-        """
+        """Ask for changes, then plan the jobs of the marked groups, or of this group, again."""
         chosen = self.marked_rows
         if chosen.long:
             self.dashboard.warn(

@@ -59,9 +59,7 @@ class GroupsView(GroupVerbs):
         self._settle: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """Compose the groups, or all directories; one group; and below the details under the
-        cursor.
-        """
+        """Compose the groups, or all directories; one group; below, details under the cursor."""
         with Container(id="top"):
             yield ListTable(name="groups", can_mark=True, may_mark=self._may_mark)
             yield ListTable(

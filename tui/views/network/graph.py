@@ -108,9 +108,7 @@ class NetworkGraph(MovingKeys, Painted, can_focus=True):
             self.refresh()
 
     def _look_at_chosen(self, *, anew: bool = False) -> None:
-        """Scroll as little as necessary to show the chosen node, or from the upper left with
-        `anew`.
-        """
+        """Scroll as little as possible to the chosen node, or from the upper left with `anew`."""
         if (place := self._place) is None:
             return
         window = self.scrollable_content_region.size

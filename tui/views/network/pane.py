@@ -128,9 +128,7 @@ class NetworkPane:
         return max(1, self._view.size.width - 3)
 
     def show_titles(self) -> None:
-        """Show the number of nodes, the meaning of the marks, and the key for the other
-        arrangement.
-        """
+        """Show the number of nodes, the meaning of marks, and the key of the other arrangement."""
         network = self._view.look.view
         if network is None:
             return

@@ -62,9 +62,7 @@ class TypedLimits(NamedTuple):
 
 
 def proposed(view: NetworkView | None, cluster: str, *, anew: bool = False) -> RunLimits:
-    """Return suggested limits: the remaining cost, with retries, in addition to the spent
-    amount.
-    """
+    """Return suggested limits: the remaining cost with retries, added to the spent amount."""
     run = None if anew or view is None else view.run
     if run is not None and run.status.is_over:
         run = None

@@ -72,9 +72,7 @@ class NetworkLook:
     busy: str = ""  # The operation that the engine was asked for and has not answered yet.
 
     def take(self, view: NetworkView | None) -> None:
-        """Store the new state of the network; the cursor stays on its node if the node still
-        exists.
-        """
+        """Store the new state of the network; the cursor stays on its node while it exists."""
         self.view, self.known, self.error = view, True, None
         keys = [key_of(node) for node in view.nodes] if view else []
         if self.chosen not in keys:
@@ -123,9 +121,7 @@ class NetworkLook:
 
     @property
     def under_cursor(self) -> dict[int, str]:
-        """The job under the cursor with its state, also if others are marked; empty if there is
-        none.
-        """
+        """The job under the cursor with its state, also if others are marked; empty if none."""
         if self.under == "failures" and self.failure is not None:
             return {self.failure.job: "failed"}
         if self.under == "samples" and self.sample is not None and self.sample.job >= 0:

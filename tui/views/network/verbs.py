@@ -270,9 +270,7 @@ class NetworkVerbs(ScreenView):
 
 
 def redo_lines(view: RedoView, marked: bool) -> list[str]:
-    """Return lines with the jobs that would run again, and with what happens to the existing
-    results.
-    """
+    """Return lines with the jobs that would run again, and what happens to old results."""
     those = (
         f"{view.roots:,} marked" if marked else f"{view.roots:,} made from other members than now"
     )

@@ -51,9 +51,7 @@ class TypedPackLimits(NamedTuple):
 
 
 def read_limits(texts: Mapping[str, str], choice: PackChoice) -> TypedPackLimits:
-    """Return the choice with the limits of these texts; a text that cannot be parsed changes
-    nothing.
-    """
+    """Return the choice with the limits of these texts; unreadable texts change nothing."""
     found: dict[str, int | float | None] = dict.fromkeys(FIELDS)
     before = (choice.largest_bundle, choice.longest_seconds, choice.time_factor)
     wrong = []

@@ -39,9 +39,7 @@ AXES = 3
 
 
 class Share(NamedTuple):
-    """The used share of a node: `busy` over the time that is paid for, `held` for any
-    part of it.
-    """
+    """The used share of a node: `busy` over the time that is paid for, `held` for any part."""
 
     busy: float
     held: float
@@ -274,9 +272,7 @@ def bundle_values(row: Row) -> dict[str, Any]:
 
 
 def bundle_cells(row: Row) -> dict[str, Cell]:
-    """Return the cells of one row: a node type, bundles that are alike, or jobs that are not
-    packed.
-    """
+    """Return the cells of one row: a node type, alike bundles, or jobs that are not packed."""
     if isinstance(row, AloneRow):
         return {
             "what": line(("▲ ", "warning"), ("not packed", "warning")),

@@ -319,9 +319,7 @@ def settings_lines(
 def compared_lines(
     compared: Sequence[PackerResult], comparing: str, chosen: str, width: int
 ) -> list[Line]:
-    """Return each packer's result for the same jobs, the cheapest first; `chosen` is the current
-    packer.
-    """
+    """Return each packer's result for the same jobs, the cheapest first; `chosen`: current."""
     if not compared and not comparing:
         return []
     lines: list[Line] = [line(("packer       nodes  idle    cost", "heading"))]

@@ -248,9 +248,7 @@ class _Block(NamedTuple):
 
 
 def _blocks(lane: LaneView, seconds: int, room: int) -> list[_Block]:
-    """Return the pieces of a lane: single jobs if their names have room, otherwise several
-    together.
-    """
+    """Return the pieces of a lane: single jobs if their names fit, otherwise several together."""
     total = sum(lane.seconds)
     wide = room * total / seconds
     together = 1

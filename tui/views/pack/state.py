@@ -37,9 +37,7 @@ class PackingRequest(NamedTuple):
 
 
 class PackerResult(NamedTuple):
-    """The result of one packer for the same jobs. `idle` is a share of the cores; None if
-    unknown.
-    """
+    """The result of one packer for the same jobs. `idle`: share of the cores; None: unknown."""
 
     packer: str
     figures: Figures

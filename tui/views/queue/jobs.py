@@ -83,9 +83,7 @@ def job_id(record: JobRecord) -> str:
 
 
 def _times(state: JobState, elapsed: int | None, most: int | None) -> tuple[Line, ...]:
-    """Return the elapsed time in forms from wide to narrow; with the limit while the job
-    is active.
-    """
+    """Return the elapsed time in forms from wide to narrow; with the limit of active jobs."""
     passed = duration(None if state.waits else elapsed)
     limit = duration(most)
     if limit and state.active:
@@ -94,9 +92,7 @@ def _times(state: JobState, elapsed: int | None, most: int | None) -> tuple[Line
 
 
 def in_order(jobs: Sequence[JobView]) -> list[JobView]:
-    """Return the running jobs, then the waiting ones, then the ended ones; each part
-    newest first.
-    """
+    """Return the running jobs, the waiting ones, and the ended ones; each part newest first."""
     return sorted(
         jobs, key=lambda job: (job.state is not JobState.RUNNING) + (not job.state.active)
     )

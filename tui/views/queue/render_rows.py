@@ -144,9 +144,7 @@ def _label(row: QueueRow, unfolded: bool) -> Line:
 
 
 def _times(row: QueueRow) -> tuple[Line, ...]:
-    """Return the elapsed time in forms from wide to narrow; with the limit while the job
-    is active.
-    """
+    """Return the elapsed time in forms from wide to narrow; with the limit of active jobs."""
     passed, limit = duration(None if row.state.waits else row.elapsed), duration(row.limit)
     if not limit or not row.state.active:
         return (line(passed),)
@@ -201,9 +199,7 @@ def _of_several(row: QueueRow) -> tuple[Line, ...]:
 
 
 def start_text(start: int | None, now: float) -> str:
-    """Return `~05:40` for today, `~Tue 05:40` within six days, `~30 Nov`; "" if no time
-    is known.
-    """
+    """Return `~05:40` for today, `~Tue 05:40` within six days, `~30 Nov`; "" if unknown."""
     if start is None or not 0 < start - now < LONGEST_WAIT:
         return ""
     at, today = time.localtime(start), time.localtime(now)

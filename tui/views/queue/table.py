@@ -185,9 +185,7 @@ class QueueMarking:
         self._changed()
 
     def mark_all(self) -> None:
-        """Mark all jobs that have not ended; at the second call all failed jobs; at the
-        third none.
-        """
+        """Mark all jobs that have not ended; at the second call all failed jobs; then none."""
         steps = ["active", "failed"]
         if self._marked_all:
             steps = steps[steps.index(self._marked_all) + 1 :]

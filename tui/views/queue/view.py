@@ -343,9 +343,7 @@ class QueueView(QueueVerbs):
         self._marking.mark()
 
     def command_mark_all(self) -> None:
-        """Mark all jobs that have not ended; at the second call all failed jobs; at the
-        third none.
-        """
+        """Mark all jobs that have not ended; at the second call all failed jobs; then none."""
         self._marking.mark_all()
 
     def _show_marks(self) -> None:

@@ -38,9 +38,7 @@ def row_lines(
     width: int,
     used: UsageNow | None = None,
 ) -> list[Line]:
-    """Return all information about a row, the most useful lines first. `now` is in epoch
-    seconds.
-    """
+    """Return all information about a row, the most useful first. `now` is in epoch seconds."""
     lines = explained(row, now, width)
     lines += used_lines(used, now, width) if used is not None else []
     lines += detail_lines(detail, now, width) if detail is not None else []

@@ -45,9 +45,7 @@ AGAIN_SECONDS = 20.0
 
 
 def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line]:
-    """Return completed directories in each hour of the last day, and the estimated end of
-    the rest.
-    """
+    """Return completed directories in each hour of the last day, and when the rest may end."""
     if view is None or action is None:
         return []
     pace = next((one for one in view.paces if one.action == action.name), None)
@@ -183,9 +181,7 @@ class StatusView(NeedSteps):
         set_titles(panel, f"{action.name} completed in an hour" if action else "Pace")
 
     def _show_jobs(self) -> None:
-        """Show the number of jobs in each state; below, as far as there is room, the jobs
-        themselves.
-        """
+        """Show the number of jobs in each state and, as far as there is room, the jobs."""
         view = self.session.jobs
         panel = self.query_one("#jobs", Panel)
         lines = job_counts(view)

@@ -295,9 +295,7 @@ def cost_and_checks(
     copying: Copying | None = None,
     hints: Sequence[Line] = (),
 ) -> list[Line]:
-    """Return the cost, the checks, the groups that are left out, and the reason for the
-    destination.
-    """
+    """Return cost, checks, left-out groups, and the reason for the destination."""
     plan, chosen = sending.plan, sending.chosen
     off = len(plan.jobs) - chosen.requests
     many = plural(chosen.directories, "directory", "directories")

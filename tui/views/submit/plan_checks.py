@@ -189,9 +189,7 @@ def checks_short(checks: Checks, chosen: PlanChoice) -> Line:
 
 
 def why_not(checks: Checks, chosen: PlanChoice) -> str:
-    """Return why the confirmation needs one more word: the failures, in short; "" if
-    there is none.
-    """
+    """Return why the confirmation needs one more word: the failures in short; "" if none."""
     whys = []
     for one in standings(checks, chosen):
         if one.over:

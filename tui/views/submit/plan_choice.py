@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 class PlanChoice:
-    """The choice over one plan. Jobs are positions in the plan; all jobs are on at the
-    beginning.
-    """
+    """The choice over one plan. Jobs are positions in the plan; at first, all jobs are on."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan

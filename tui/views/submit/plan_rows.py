@@ -179,9 +179,7 @@ def _outcome_words(job: PlannedJob, sending: Sending) -> str:
 
 
 def shown_words(sending: Sending, tally: str) -> str:
-    """Return how many jobs of a plan are submitted if a filter hides rows. `tally`: `3 of
-    10,000`.
-    """
+    """Return how many jobs of a plan are submitted if rows are hidden. `tally`: `3 of 10,000`."""
     if sending.phase != "review":
         return f"{tally} shown · {all_words(sending)}"
     many = sending.chosen.requests

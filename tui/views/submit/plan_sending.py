@@ -87,9 +87,7 @@ LEAST_BAR = 8
 
 
 def sending_line(sending: Sending, now: float | None = None, width: int = 0) -> Line:
-    """Return the progress in one line; with a bar if `width` has room for it. `now`:
-    epoch seconds.
-    """
+    """Return the progress in one line; with a bar if `width` has room. `now`: epoch seconds."""
     total = len(sending.plan.jobs)
     accepted, refused = sending.accepted, sending.refused
     bad = [(f"  ✗ {refused:,} refused", "failed")] if refused else []

@@ -124,9 +124,7 @@ def coloured(item: str | Line) -> Line:
 
 @dataclass
 class ScriptLook:
-    """The scripts of the current plan. `known` has the earlier scripts, None where there
-    is none.
-    """
+    """The scripts of the current plan. `known` has the earlier scripts, None where none is."""
 
     full: bool = False
     unfolded: bool = False
@@ -144,9 +142,7 @@ class ScriptLook:
             self._differences.clear()
 
     def missing(self, jobs: Sequence[PlannedJob], scheduler: str) -> ScriptRequest | None:
-        """Return the request that is necessary before the difference of these jobs' script can be
-        shown.
-        """
+        """Return the request that must come before the difference of these jobs' script."""
         if not jobs or not jobs[0].directories:
             return None
         asked = asked_for(jobs, scheduler, self._plan_id)
@@ -155,9 +151,7 @@ class ScriptLook:
     def shown(
         self, key: str, jobs: Sequence[PlannedJob], scheduler: str, script: Callable[[], str]
     ) -> ScriptPane:
-        """Return the lines for the script of these jobs. `key` identifies the row at any
-        position.
-        """
+        """Return the lines for the script of these jobs. `key` identifies the row everywhere."""
         asked = asked_for(jobs, scheduler, self._plan_id) if jobs and jobs[0].directories else None
         before = None if asked is None else self.known.get(asked)
         if asked is None or before is None:

@@ -126,9 +126,7 @@ class PlanRows(ListRows[PlanRow]):
         return len(sending.outcomes), sending.phase, sending.under_way, bool(sending.copied)
 
     def follow(self) -> None:
-        """Process the rows again if a job has a new outcome, and the filter or the order depends on
-        it.
-        """
+        """Process the rows again if a new outcome of a job changes the filter or the order."""
         live = self.asked.sort == "outcome" or any(
             term.field in ("", "outcome") for term in self._wanted.terms
         )
@@ -189,9 +187,7 @@ class PlanRows(ListRows[PlanRow]):
 
 
 def _by_value(pairs: list[Pair], descending: bool) -> list[Pair]:
-    """Return the pairs sorted by their values; those without a value are last in both
-    directions.
-    """
+    """Return the pairs sorted by their values; those without a value are always last."""
     having = [(sort_key(pair[1]), pair) for pair in pairs if pair[1] != ""]
     having.sort(key=_first, reverse=descending)
     return [pair for _, pair in having] + [pair for pair in pairs if pair[1] == ""]
@@ -216,9 +212,7 @@ Switch = Callable[[Sequence[PlannedJob], bool | None], None]
 
 
 class PlanTable(ListTable):
-    """The list of jobs; `switch(jobs, on)` switches them on or off; None: off if any of
-    them is on.
-    """
+    """The list of jobs; `switch(jobs, on)` switches them; None: off if any of them is on."""
 
     def __init__(self, switch: Switch, may_switch: Callable[[], str]) -> None:
         super().__init__(name="planned", kept_as="plan", may_mark=may_switch)

@@ -74,9 +74,7 @@ class SubmitView(SubmitSteps):
         return self.query_one("#confirm", SubmitQuestion)
 
     def _lay_out_rows(self, sending: Sending) -> PlanRows:
-        """Return the rows; rows and columns are created once for each plan, which may have many
-        jobs.
-        """
+        """Return the rows; they are created once for each plan, which may have many jobs."""
         plan, sent = sending.plan, sending.phase != "review"
         made = self._rows_of
         if self._rows is None or made is None or made[0] is not sending or made[1] is not plan:
@@ -244,9 +242,7 @@ class SubmitView(SubmitSteps):
         return jobs[0].directories[0] if jobs and jobs[0].directories else ""
 
     def back(self) -> bool:
-        """Go back from the question, or another pane, to the jobs; drop the filter; leave
-        the plan.
-        """
+        """Go back from the question, or another pane, to the jobs; drop the filter; leave."""
         if self.question.asking:
             self.question.close()
             return True

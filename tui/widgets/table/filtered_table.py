@@ -176,9 +176,7 @@ class FilteredTable(VirtualTable):
             self._bar.say(why if text == self._bar.text else "")
 
     def _open_again(self) -> None:
-        """Open the line again, with its text and the reason, if the engine refused it
-        after Enter.
-        """
+        """Open the line again, with text and reason, if the engine refused it after Enter."""
         if self._bar is None and self.has_focus and self._kept_filter == self._refused[0] != "":
             self._kept_filter = ""
             self._bar = FilterBar(*self._refused)
@@ -196,9 +194,7 @@ class FilteredTable(VirtualTable):
             self._room_changed()
 
     def clear_filter(self) -> bool:
-        """Show all rows again; return False if there was no filter. A range that was begun is ended
-        first.
-        """
+        """Show all rows again; return False without a filter. A begun range is ended first."""
         if self._anchor is not None:
             self._anchor = None
             self._repaint_different()

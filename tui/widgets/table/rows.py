@@ -35,9 +35,7 @@ class RowSource(Protocol):
         ...
 
     def key(self, index: int) -> Hashable | None:
-        """Return the key of a row, which is independent of its index; None until its page is
-        loaded.
-        """
+        """Return the key of a row, independent of its index; None until its page is loaded."""
         ...
 
     def index_of(self, key: Hashable) -> int | None:
@@ -140,9 +138,7 @@ class PagedRows(Generic[Item]):
         return None if item is None else self._key_of(item)
 
     def index_of(self, key: Hashable) -> int | None:
-        """Return the index of a row on a loaded page, if there is one; fresh pages are searched
-        first.
-        """
+        """Return the index of a row on a loaded page, if there is one; fresh pages go first."""
         for number in sorted(self._pages, key=lambda page: page not in self._fresh):
             for at, item in enumerate(self._pages[number]):
                 if self._key_of(item) == key:

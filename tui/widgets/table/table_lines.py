@@ -184,9 +184,7 @@ class DrawnRows:
         return kept is not None and kept[0] == look
 
     def expected(self, index: int) -> RowLook | None:
-        """Return and remove the expected look of a row that has changed, or None if it is
-        unknown.
-        """
+        """Return and remove the expected look of a changed row, or None if it is unknown."""
         return self._next.pop(index, None)
 
     def kept(self, index: int, look: RowLook) -> Strip | None:

@@ -102,9 +102,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         stale: bool = False,
         sort: tuple[str, bool] | None = None,
     ) -> None:
-        """Show these rows. The cursor stays on its row, and that row keeps its place on
-        the screen.
-        """
+        """Show these rows. The cursor stays on its row, which keeps its place on the screen."""
         columns = tuple(columns)
         look = (columns, stale, sort)
         if look != (self.columns, self.stale, self.sort):
@@ -129,9 +127,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         self.show(_NO_ROWS, self.columns)
 
     def rows_changed(self) -> None:
-        """Follow the cursor's row and repaint changed lines, because the source may have other
-        rows.
-        """
+        """Follow the cursor's row and repaint changed lines: the source may have other rows."""
         count = self.source.row_count
         was = self.cursor
         now = None if self._cursor_key is None else self.source.index_of(self._cursor_key)
@@ -305,9 +301,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         self._repaint_row(self.cursor)
 
     async def on_click(self, event: events.Click) -> None:
-        """Move the cursor with a click; open with a click on the cursor; sort with one on a
-        heading.
-        """
+        """Move the cursor with a click; open by a click on it; sort by one on a heading."""
         offset = event.get_content_offset(self)
         if offset is None:
             return

@@ -183,9 +183,7 @@ class _Signals:
 
 
 def _script_file(script: str) -> int:
-    """Write the script to a nameless file in memory, which cannot be changed and needs no
-    removal.
-    """
+    """Write the script to a nameless file in memory: unchangeable, without need for removal."""
     fd = os.memfd_create("rowtui-script", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         write_all(fd, script.encode("utf-8", "surrogateescape"))

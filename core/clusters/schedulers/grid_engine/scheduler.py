@@ -123,9 +123,7 @@ class GridEngineScheduler:
         return read_submission(result)
 
     async def test_only(self, job: JobSpec) -> DryAnswer:
-        """Return the answer of `qsub -w v`: whether a queue could run the job on an empty
-        cluster.
-        """
+        """Return the answer of `qsub -w v`: could a queue run the job on an empty cluster?"""
         argv = ["qsub", "-w", "v", "-sync", "n", "-b", "n", "-now", "n"]
         result = await self._transport.run(
             [*argv, "-N", marked_name(job.name, job.token)],

@@ -53,9 +53,7 @@ KILL_SECONDS = 5.0  # between SIGTERM and SIGKILL
 
 
 def local_folder() -> Path:
-    """Return the folder of this machine's queue, in $ROWTUI_LOCAL_DIR or the user's state
-    folder.
-    """
+    """Return the folder of this machine's queue, $ROWTUI_LOCAL_DIR or below the state folder."""
     stated = os.environ.get("ROWTUI_LOCAL_DIR")
     if stated:
         return Path(stated) / host_name()
@@ -107,9 +105,7 @@ class LocalScheduler:
         return await _aside(self.find_now, tokens)
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
-        """Return all jobs of this user on this machine, including those ended in the last
-        7 days.
-        """
+        """Return all jobs of this user on this machine, and those that ended in the last 7 days."""
         return await _aside(self.queue_now, job_ids)
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:

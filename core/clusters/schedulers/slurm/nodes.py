@@ -92,9 +92,7 @@ def unseen_nodes(partitions: str, nodes: str) -> list[str]:
 def read_node_types(
     configuration: str, partitions: str, nodes: str, sleepers: Mapping[str, str] | None = None
 ) -> FoundNodes:
-    """Return the node types from scontrol's output, and sinfo's output on sleeping nodes
-    by name.
-    """
+    """Return the node types from the output of scontrol, and of sinfo for sleeping nodes."""
     notices: list[str] = []
     words = dict(_CONFIGURED.findall(configuration))
     members: dict[str, list[SlurmNode]] = {}

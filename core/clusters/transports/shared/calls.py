@@ -210,9 +210,7 @@ async def log_in_at(path: Path, asker: Asker) -> SharedLogin:
 
 
 async def _answer_questions(line: SharedConnection, asker: Asker) -> Message | None:
-    """Answer questions until the result of the login arrives; None if the connection ends
-    before.
-    """
+    """Answer questions until the login has a result; None if the connection ends before."""
     asking: dict[int, asyncio.Task[None]] = {}
     reading = asyncio.create_task(receive(line.reader))
     try:

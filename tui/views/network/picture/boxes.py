@@ -98,9 +98,7 @@ def progress_bar(node: NodeView, width: int) -> Line:
 
 
 def counts_line(counts: Sequence[int], width: int, more: bool = False) -> Line:
-    """Return the numbers of jobs by state, in words if there is room. `more`: lists will
-    add jobs.
-    """
+    """Return the numbers of jobs by state, in words if they fit. `more`: lists will add jobs."""
     tail = [("+?", "waiting")] if more else []
     forms: list[list[tuple[str, str]]] = []
     for order, number, words, gap in (
@@ -139,9 +137,7 @@ def size_text(node: NodeView) -> str:
 
 
 def box_lines(node: NodeView, made_of: NodeView | None, width: int) -> list[Line]:
-    """Return the two lines in a box. `made_of`: for a sink, the node whose results the
-    sink takes.
-    """
+    """Return the two lines in a box. `made_of`: for a sink, the node whose results it takes."""
     if not node.needed:
         return [line(("not needed", "dim")), line(("by any sink", "dim"))]
     if node.kind == "source":

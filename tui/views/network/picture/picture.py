@@ -197,9 +197,7 @@ class Graph:
 
 
 def graph(view: NetworkView, least: int = LEAST, known: Graph | None = None) -> Graph:
-    """Return the picture of a network. `known`: a picture whose layout is reused for an equal
-    shape.
-    """
+    """Return the picture of a network. `known`: one whose layout is reused for equal shapes."""
     links = arrows(view)
     nodes = {key_of(node): node for node in view.nodes}
     into: dict[NodeKey, list[Arrow]] = {key: [] for key in nodes}
