@@ -90,7 +90,6 @@ class Transport(Protocol):
         env: Mapping[str, str | None] | None = None,
     ) -> CommandResult:
         """Run one command to its end. `env` adds to its environment; None removes a variable."""
-        ...
 
 
 class LocalTransport:

@@ -50,11 +50,9 @@ class Senders(Protocol):
 
     def password(self, machine: str, user: str) -> Secret | None:
         """Return the user's password of a mail server; None if there is none."""
-        ...
 
     def show(self, sequence: str) -> bool:
         """Write a sequence to the user's terminal; False if there is no terminal."""
-        ...
 
 
 def deliver(channel: ChannelSettings, message: Outgoing, by: Senders) -> Delivery:

@@ -185,7 +185,6 @@ class Packer(Protocol):
 
         The packer improves the result while `go_on` returns True; the result is good in any case.
         """
-        ...
 
 
 # -- derived values ------------------------------------------------------------------------------

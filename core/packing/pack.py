@@ -8,7 +8,7 @@ algorithm instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
@@ -118,7 +118,7 @@ def _bundle_complaints(problem: PackingProblem, bundle: Bundle, timed: bool) -> 
     longest = node_type.longest_seconds
     if timed and longest is not None and seconds > longest:
         yield f"takes {seconds} s, on a {name} it may take {longest} s"
-    if not timed and any(_in_lane(lane.runs) > 1 for lane in bundle.lanes):
+    if not timed and any(sum(times for _, times in lane.runs) > 1 for lane in bundle.lanes):
         yield "has requests one after another, though their run times are unknown"
     requests = bundle_requests(bundle)
     if problem.largest_bundle is not None and requests > problem.largest_bundle:
@@ -128,10 +128,6 @@ def _bundle_complaints(problem: PackingProblem, bundle: Bundle, timed: bool) -> 
     hints = {problem.demands[run.demand].hint for lane in bundle.lanes for run in lane.runs}
     for hint in sorted(hints - {"", node_type.name}):
         yield f"has requests for a {visible(hint)} on a {name}"
-
-
-def _in_lane(runs: Iterable[tuple[int, int]]) -> int:
-    return sum(times for _, times in runs)
 
 
 def _count_complaints(

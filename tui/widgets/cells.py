@@ -40,7 +40,6 @@ class Fitted(Protocol):
 
     def at(self, width: int) -> Line:
         """Return the cell in at most `width` columns."""
-        ...
 
 
 Cell = Line | Fitted

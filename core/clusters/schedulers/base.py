@@ -266,52 +266,42 @@ class Scheduler(Protocol):
     @property
     def cluster(self) -> str:
         """The cluster's name."""
-        ...
 
     @property
     def kind(self) -> str:
         """The scheduler's name in clusters.toml: `slurm`, `local`, ..."""
-        ...
 
     @property
     def immediate(self) -> bool:
         """Whether jobs run inside `submit` and have ended when it returns (bash)."""
-        ...
 
     @property
     def place(self) -> str:
         """The machine where jobs can be queried, `machine` or `machine:queue`; "": any machine."""
-        ...
 
     @property
     def shared(self) -> bool:
         """Whether the queue has jobs of many users, so that it must not be polled often."""
-        ...
 
     @property
     def holds(self) -> bool:
         """Whether jobs can be submitted held, so that their ids are saved before they start."""
-        ...
 
     @property
     def forgets(self) -> bool:
         """Whether a crash may lose accepted jobs, so that missing jobs may be submitted again."""
-        ...
 
     @property
     def at_once(self) -> int:
         """How many submissions may run at the same time."""
-        ...
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Submit one job."""
-        ...
 
     async def test_only(self, job: JobSpec) -> DryAnswer:
         """Whether the scheduler would accept this job, as far as it can check without
         accepting it.
         """
-        ...
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """Return the jobs with these tokens, including ended ones, oldest first.
@@ -319,30 +309,24 @@ class Scheduler(Protocol):
         Tokens without a job are not in the mapping. None if the query failed or its answer is
         uncertain.
         """
-        ...
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
         """Return all jobs of this user, or only `job_ids`: active jobs and recently ended ones."""
-        ...
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
         """Return the folders that these jobs were submitted from, for jobs in the queue.
 
         None if the query failed.
         """
-        ...
 
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Ask for each job to be stopped."""
-        ...
 
     async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Prevent waiting jobs from starting."""
-        ...
 
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Allow held jobs to start. Repeating the request is harmless."""
-        ...
 
     async def measured(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured] | None:
         """Return what ended jobs used, as the scheduler's accounts say.
@@ -350,7 +334,6 @@ class Scheduler(Protocol):
         `jobs`: with their tokens in the queue. Jobs without an account (yet) are missing. None if
         the query failed; an empty answer if the site keeps no accounts.
         """
-        ...
 
     async def measured_now(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured] | None:
         """Return what running jobs have used up to now.
@@ -358,4 +341,3 @@ class Scheduler(Protocol):
         `jobs`: with their tokens in the queue. Jobs of which nothing is known are missing. None if
         the query failed; an empty answer if the scheduler does not measure running jobs.
         """
-        ...

@@ -38,6 +38,11 @@ class ReasonExplanation(NamedTuple):
     needs_person: bool = False
 
 
+def waits(sentence: str) -> ReasonExplanation:
+    """Return the explanation of a reason that passes by itself."""
+    return ReasonExplanation(sentence, "Nothing needs to be done.")
+
+
 class Reasons(NamedTuple):
     """The reasons of a scheduler: whole texts, and patterns for all other reasons.
 

@@ -90,7 +90,7 @@ async def run_in_channel(
             )  # fmt: skip
             _feed(session, stdin)
             await session.ended.wait()
-        await _wait(session.closed, _CLOSE_GRACE)
+        await wait_briefly(session.closed, _CLOSE_GRACE)
         lost = connection.is_closed() and not session.all_arrived
         closed = session.closed.is_set() and not lost
     except TimeoutError:
@@ -140,7 +140,8 @@ def _feed(session: _Session, stdin: bytes) -> None:
         pass  # the command has ended without reading all its input
 
 
-async def _wait(event: asyncio.Event, seconds: float) -> None:
+async def wait_briefly(event: asyncio.Event, seconds: float) -> None:
+    """Wait until the event is set, at most so many seconds."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

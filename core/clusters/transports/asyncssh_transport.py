@@ -166,7 +166,7 @@ class AsyncsshTransport:
     ) -> CommandResult | None:
         """Run in a channel; a refused channel did nothing, so another one is requested."""
         import asyncssh
-        from rowtui.core.clusters.transports.asyncssh_session import run_in_channel
+        from rowtui.core.clusters.transports.asyncssh_session import run_in_channel, wait_briefly
 
         loop = asyncio.get_running_loop()
         pause = _OPEN_PAUSE
@@ -192,7 +192,7 @@ class AsyncsshTransport:
             if self._running:
                 # The server allows fewer channels than expected: wait for another one to end.
                 self._freed.clear()
-                await _wait(self._freed, min(_FREE_PAUSE, deadline - loop.time()))
+                await wait_briefly(self._freed, min(_FREE_PAUSE, deadline - loop.time()))
             await asyncio.sleep(max(0.0, min(pause, deadline - loop.time())))
             pause = min(pause * 2, _FREE_PAUSE) if self._running else pause * 2
 
@@ -246,11 +246,3 @@ def _not_run(
     argv: Sequence[str], trouble: Trouble, detail: str, seconds: float = 0.0
 ) -> CommandResult:
     return CommandResult(tuple(argv), None, seconds=seconds, trouble=trouble, detail=detail)
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        pass

@@ -84,11 +84,9 @@ class Asker(Protocol):
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
         """Return the answers, one for each prompt; None if the user gives up."""
-        ...
 
     async def host_key(self, question: UnknownHostKey) -> bool:
         """Return whether the user accepts the machine's key from now on."""
-        ...
 
 
 class Nobody:

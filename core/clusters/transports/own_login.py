@@ -22,7 +22,6 @@ class Login(Transport, Protocol):
 
     async def close(self) -> None:
         """End the connection."""
-        ...
 
 
 def own_transport(transport: str, target: SshTarget, asker: Asker) -> Login:

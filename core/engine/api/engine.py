@@ -33,30 +33,24 @@ class ClustersService(Protocol):
 
     async def view(self) -> ClustersView:
         """Return the clusters as they are known now, without waiting for any of them."""
-        ...
 
     async def nodes(self, cluster: str) -> ClusterNodes:
         """Return the nodes of a cluster, which is queried at most once a minute.
 
         Raises: RowtuiError.
         """
-        ...
 
     async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
         """Return the commands run on clusters and here, with numbers above `after`; bounded."""
-        ...
 
     async def connect(self, cluster: str) -> None:
         """Log in to a cluster; its prompts come from `questions`. Raises: RowtuiError."""
-        ...
 
     def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
         """Yield the questions of logins to the user."""
-        ...
 
     def answer(self, number: int, answers: Sequence[str] | None) -> None:
         """Answer a question; None: the user cancels the login."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +145,6 @@ class Engine(Protocol):
 
     async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         """Synchronise with the disk and the scheduler; `full` also re-reads every directory."""
-        ...
 
     def changes(self) -> AsyncIterator[str]:
         """Yield a word whenever something on disk changes, and "watching ..." once changes are
@@ -161,11 +154,9 @@ class Engine(Protocol):
         a process of its own also yields "engine lost: why" and "engine back". A word with
         the prefix `TERMINAL_NOTICE` is a sequence for the user's terminal.
         """
-        ...
 
     async def close(self) -> None:
         """Stop watching and release all resources."""
-        ...
 
 
 def engine_methods() -> dict[str, Callable[..., Any]]:

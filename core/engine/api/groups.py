@@ -99,7 +99,6 @@ class GroupsService(Protocol):
         of a group to search for. Raises: RowtuiError for an invalid filter, or if a newer request
         for another list of groups arrived in between.
         """
-        ...
 
     async def members(
         self,
@@ -112,7 +111,6 @@ class GroupsService(Protocol):
         asked: ListRequest = AS_IS,
     ) -> DirectoriesPage:
         """Return a page of the directories of group `group` (from 0), or of all groups in order."""
-        ...
 
     async def directories(
         self,
@@ -128,4 +126,3 @@ class GroupsService(Protocol):
 
         `asked` and `find` (a name) as for `groups`.
         """
-        ...

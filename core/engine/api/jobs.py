@@ -36,27 +36,21 @@ class JobsService(Protocol):
 
         Queues are polled where due, or all of them with `now`.
         """
-        ...
 
     async def find(self, action: str, directory: str) -> JobView | None:
         """Return the newest job of an action with this directory; None if there is none."""
-        ...
 
     async def named(self, label: str) -> JobView | None:
         """Return the newest job of the project with this label, `4711_3`; None if there is none."""
-        ...
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs."""
-        ...
 
     async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Hold these jobs."""
-        ...
 
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Release these jobs."""
-        ...
 
 
 class QueueService(Protocol):
@@ -64,30 +58,24 @@ class QueueService(Protocol):
 
     async def page(self, asked: QueueRequest, start: int, length: int) -> QueuePage:
         """Return a page of the jobs of all clusters, arrays and bundles folded, as last polled."""
-        ...
 
     async def all_of(self, asked: QueueRequest, which: str) -> tuple[MarkedRow, ...]:
         """Return the rows of this project with jobs that are `active` or `failed`; bounded."""
-        ...
 
     async def marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
         """Return rows in their present state, without rows that no longer exist."""
-        ...
 
     async def chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
         """Return the jobs to which `cancel`, `hold`, `release` or `retry` would apply."""
-        ...
 
     async def act(self, keys: Sequence[RowKey], verb: str) -> Acted:
         """Cancel, hold or release the jobs of these rows; a refusal does not stop the others."""
-        ...
 
     async def detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
         """Return what its scheduler reports about a job, at most a minute ago.
 
         `estimate`: also when the job starts. The answer states what a scheduler does not offer.
         """
-        ...
 
     async def used(self, key: RowKey) -> UsageNow | None:
         """Return what a job of this project uses now, or used if it has ended.
@@ -95,7 +83,6 @@ class QueueService(Protocol):
         A cluster is asked at most once in each polling interval: None if it was asked by now, or
         if nothing is known.
         """
-        ...
 
 
 class LogsService(Protocol):
@@ -108,11 +95,9 @@ class LogsService(Protocol):
         Reading begins at the end; with `earlier`, rows before the first known one are read too.
         `width`: bytes after which a line continues in the next row.
         """
-        ...
 
     async def page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
         """Return rows of a log, at the width of an earlier `log_look`. Raises: RowtuiError."""
-        ...
 
     async def find(
         self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
@@ -121,8 +106,6 @@ class LogsService(Protocol):
 
         The text may be `~` and a regular expression, or "!" for likely errors. Raises: RowtuiError.
         """
-        ...
 
     async def tail(self, token: str, lines: int) -> LogTail:
         """Return the last lines of a job's log."""
-        ...

@@ -22,7 +22,6 @@ class NetworkService(Protocol):
 
         `frozen` False: the present network.toml, independent of the run.
         """
-        ...
 
     async def samples(
         self,
@@ -40,18 +39,15 @@ class NetworkService(Protocol):
         `frozen`: as in `network`; `asked`: as for `groups`; `find`: a job's number, or the
         directory of a source's sample. Raises: RowtuiError.
         """
-        ...
 
     async def waits(self, job: int) -> WaitPath:
         """Return what a job of the graph waits for, or why it was lost. Raises: RowtuiError."""
-        ...
 
     async def redo_view(self, jobs: Sequence[int]) -> RedoView:
         """Return what would run again with these complete jobs; without jobs, with all stale ones.
 
         Raises: RowtuiError.
         """
-        ...
 
     async def redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
         """Run these jobs and the jobs that used their results again; move products to the trash.
@@ -59,11 +55,9 @@ class NetworkService(Protocol):
         Returns the number of jobs and notices for the user. Raises: RowtuiError, also if the number
         would not be `expected`.
         """
-        ...
 
     async def dependents(self, jobs: Sequence[int]) -> int:
         """Return how many further jobs that may still run depend on these of the newest run."""
-        ...
 
     async def start(self, limits: RunLimits, *, anew: bool = False) -> None:
         """Drive the newest open run, or a new one, within limits that were confirmed.
@@ -71,11 +65,9 @@ class NetworkService(Protocol):
         The run continues in the background; `changes` yields "network" after each of its steps.
         Raises: RowtuiError.
         """
-        ...
 
     async def stop(self) -> None:
         """Stop driving. Submitted jobs go on."""
-        ...
 
     async def plan(self) -> tuple[Plan | None, tuple[str, ...]]:
         """Return what the run would submit next, for confirmation, and why some jobs cannot be
@@ -83,12 +75,9 @@ class NetworkService(Protocol):
 
         Raises: RowtuiError.
         """
-        ...
 
     async def retry(self, jobs: Sequence[int]) -> None:
         """Retry failed jobs of the graph. Raises: RowtuiError."""
-        ...
 
     async def cancel(self, jobs: Sequence[int]) -> None:
         """Give up jobs of the graph, with their dependents. Raises: RowtuiError."""
-        ...

@@ -17,11 +17,9 @@ class PastService(Protocol):
 
         Raises: RowtuiError if the records cannot be read.
         """
-        ...
 
     async def used(self) -> tuple[UsageRow, ...]:
         """Return what the jobs of each action used of what they requested.
 
         Raises: RowtuiError if the records cannot be read.
         """
-        ...

@@ -38,15 +38,12 @@ class ChoiceWatcher(RuleWatcher, Protocol):
 
     def ranked(self, destinations: Sequence[str], by: str) -> None:
         """Receive the order in which destinations are tried."""
-        ...
 
     def tried(self, destination: str, why_not: str) -> None:
         """Receive a tried destination: why it refused the job, or "" if it takes the job."""
-        ...
 
     def laid(self, entity: Entity) -> None:
         """Receive the destination laid over the job, after its rules, before filling in values."""
-        ...
 
 
 class _Final:

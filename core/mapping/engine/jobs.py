@@ -46,7 +46,6 @@ class JobWatcher(RuleWatcher, Protocol):
 
     def lane(self, entity: Entity, found: dict[str, Any]) -> None:
         """Receive the amounts and bounds of one entity."""
-        ...
 
 
 class JobPlan:

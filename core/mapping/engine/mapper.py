@@ -57,15 +57,12 @@ class MappingWatcher(JobWatcher, ChoiceWatcher, Protocol):
 
     def matched(self, matched: Sequence[Matched]) -> None:
         """Receive the entities that take part."""
-        ...
 
     def begin(self) -> None:
         """Receive the start of the mapping of a job, which may be repeated."""
-        ...
 
     def settled(self, settled: JobWithAmounts) -> None:
         """Receive the job with its amounts."""
-        ...
 
 
 class _CodeFacts(NamedTuple):

@@ -24,7 +24,6 @@ class RuleWatcher(Protocol):
 
     def rule(self, rule: Rule, matched: bool, before: Entity, after: Entity) -> None:
         """Receive an evaluated rule; `after` is `before` if the rule did not apply."""
-        ...
 
 
 class RuleState:

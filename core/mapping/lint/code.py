@@ -159,28 +159,16 @@ def _there(kind: str, piece: CodeSnippet) -> frozenset[str]:
 def _too_early(piece: CodeSnippet, name: str, place: FilePosition) -> LintFinding:
     where = f"`{piece.field}` of {whose(piece.origin)}"
     if piece.field in {"if", "execute", "fail"}:
-        return LintFinding(
-            "M502",
-            place,
-            f"{where} reads {name}, which is worked out only after all rules",
-            f"Write `entity.{name}` for its value so far (a number, or its expression)",
-            "error",
-        )
-    if name == piece.field:
-        return LintFinding(
-            "M502",
-            place,
-            f"{where} reads {name} itself, which is not there yet",
-            "It replaces the earlier expression: write the whole expression again",
-            "error",
-        )
-    return LintFinding(
-        "M502",
-        place,
-        f"{where} reads {name}, which is worked out later",
-        "The order is: bounds (min_*, then max_*), gpus, cores, mem; each may read those before it",
-        "error",
-    )
+        what = f"{name}, which is worked out only after all rules"
+        hint = f"Write `entity.{name}` for its value so far (a number, or its expression)"
+    elif name == piece.field:
+        what = f"{name} itself, which is not there yet"
+        hint = "It replaces the earlier expression: write the whole expression again"
+    else:
+        what = f"{name}, which is worked out later"
+        hint = "The order is: bounds (min_*, then max_*), gpus, cores, mem; each may read those "
+        hint += "before it"
+    return LintFinding("M502", place, f"{where} reads {what}", hint, "error")
 
 
 def _read_names(

@@ -88,11 +88,9 @@ class FileTransfer(Protocol):
 
     def send(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files of this machine to the cluster."""
-        ...
 
     def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files of the cluster to this machine."""
-        ...
 
 
 HERE = "this machine"
@@ -210,7 +208,6 @@ class HasConnection(Protocol):
 
     async def connection(self) -> asyncssh.SSHClientConnection:
         """Return the open connection. Raises: LoginError."""
-        ...
 
 
 @runtime_checkable
@@ -219,7 +216,6 @@ class HasCommand(Protocol):
 
     async def stream_command(self, line: str) -> list[str]:
         """Return the program that runs a line on the cluster. Raises: LoginError."""
-        ...
 
 
 def has_streams(transport: Transport) -> bool:

@@ -82,14 +82,13 @@ class SftpFiles:
             try:
                 for batch in _batches(copies):
                     yield count.progress()
-                    if len(batch) == 1:
-                        async with contextlib.aclosing(
-                            self._send_one(sftp, batch[0], count)
-                        ) as sizes:
+                    works = [self._send_one(sftp, copy, count) for copy in batch]
+                    if len(works) == 1:
+                        async with contextlib.aclosing(works[0]) as sizes:
                             async for size in sizes:
                                 yield count.progress(size)
                     else:
-                        await _together([self._send_one(sftp, copy, count) for copy in batch])
+                        await _together(works)
                     count.add(batch)
             finally:
                 for folder in holding:
@@ -106,14 +105,13 @@ class SftpFiles:
             async with self._opened() as sftp:
                 for batch in _batches(copies):
                     yield count.progress()
-                    if len(batch) == 1:
-                        async with contextlib.aclosing(
-                            self._fetch_one(sftp, batch[0], count)
-                        ) as sizes:
+                    works = [self._fetch_one(sftp, copy, count) for copy in batch]
+                    if len(works) == 1:
+                        async with contextlib.aclosing(works[0]) as sizes:
                             async for size in sizes:
                                 yield count.progress(size)
                     else:
-                        await _together([self._fetch_one(sftp, copy, count) for copy in batch])
+                        await _together(works)
                     count.add(batch)
         except OSError as error:
             raise explain_here(error, "fetching files", self._root) from None

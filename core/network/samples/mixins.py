@@ -80,15 +80,12 @@ class SampleContainer(Protocol):
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
         """Return names and sizes."""
-        ...
 
     def get(self, key: Key) -> Sample:
         """Return one sample. Raises: KeyError."""
-        ...
 
     def put(self, key: Key, sample: Sample) -> None:
         """Replace a sample. Raises: KeyError."""
-        ...
 
 
 class ContainsSamples(HasSamples):

@@ -44,12 +44,10 @@ class ListEntry(Protocol):
     @property
     def value(self) -> JSON:
         """Return the entry's value of the new dimension."""
-        ...
 
     @property
     def more(self) -> Mapping[str, JSON]:
         """Return further keys of the value file."""
-        ...
 
 
 # then by the directory that holds the list

@@ -67,7 +67,7 @@ class Cover:
         """Return the optimum, or None if the program was ended or cannot be solved."""
         self._go_on = go_on
         self._solver.run()
-        if not _is_optimal(self._solver):
+        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution = self._solver.getSolution()
         return LinearSolution(
@@ -169,10 +169,6 @@ def _ask(solver: highspy.Highs, go_on: GoOn) -> None:
 
     solver.cbMipInterrupt.subscribe(end)
     solver.cbSimplexInterrupt.subscribe(end)
-
-
-def _is_optimal(solver: highspy.Highs) -> bool:
-    return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
 
 def _infinite() -> float:

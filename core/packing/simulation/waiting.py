@@ -189,22 +189,18 @@ class MayWait(Protocol):
     @property
     def need(self) -> ResourceAmounts:
         """The room that the job needs."""
-        ...
 
     @property
     def rank(self) -> Rank:
         """The rank; smaller ranks come first."""
-        ...
 
     @property
     def arrival(self) -> int:
         """The number of the arrival; of the same rank, smaller numbers come first."""
-        ...
 
     @property
     def node_type(self) -> int:
         """The number of the only node type that the job may be on, or -1."""
-        ...
 
 
 W = TypeVar("W", bound=MayWait)

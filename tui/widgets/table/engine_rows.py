@@ -56,15 +56,12 @@ class Arranged(Protocol):
 
     def arrange(self, asked: ListRequest, key: Hashable | None, names: Mapping[str, str]) -> None:
         """Change filter and order. `key`: the row to keep; `names`: name of a column -> id."""
-        ...
 
     def weight(self, index: int) -> tuple[float, ...]:
         """Return what a row adds to the sums of marked rows, if its page is loaded."""
-        ...
 
     async def load(self, start: int, stop: int) -> list[LoadedRow]:
         """Return these rows, at most `LOADED`. Raises: every error of the engine."""
-        ...
 
 
 class RowPage(NamedTuple, Generic[Item]):

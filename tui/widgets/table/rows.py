@@ -28,23 +28,18 @@ class RowSource(Protocol):
     @property
     def row_count(self) -> int:
         """The number of rows."""
-        ...
 
     def row(self, index: int) -> Mapping[str, Cell] | None:
         """Return the cells of a row by column id; None until its page is loaded."""
-        ...
 
     def key(self, index: int) -> Hashable | None:
         """Return the key of a row, independent of its index; None until its page is loaded."""
-        ...
 
     def index_of(self, key: Hashable) -> int | None:
         """Return the current index of the row with that key, if it is known."""
-        ...
 
     def want(self, first: int, last: int) -> None:
         """Note that rows `first` to `last` (inclusive) are on the screen."""
-        ...
 
 
 class ListRows(Generic[Item]):

@@ -22,7 +22,7 @@ from rowtui.core.clusters.schedulers.kind import (
     SchedulerDetail,
     SchedulerKind,
 )
-from rowtui.core.clusters.schedulers.reasons import HELD, ReasonExplanation, Reasons, foreign
+from rowtui.core.clusters.schedulers.reasons import HELD, ReasonExplanation, Reasons, foreign, waits
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
@@ -163,7 +163,6 @@ def read_lines(text: str) -> tuple[tuple[str, str], ...]:
 
 # Explanations of the reasons that `parse` reads from the letters of Grid Engine's states.
 
-_WAIT = "Nothing needs to be done."
 _CLEAR = "Correct the cause and have the error cleared (`qmod -cj`), or cancel it and submit again."
 
 
@@ -176,25 +175,23 @@ def _in_error(match: re.Match[str]) -> ReasonExplanation:
 
 
 def _after_others(match: re.Match[str]) -> ReasonExplanation:
-    return ReasonExplanation(f"It waits for other jobs to end: {foreign(match[1])}.", _WAIT)
+    return waits(f"It waits for other jobs to end: {foreign(match[1])}.")
 
 
 GRID_ENGINE = Reasons(
     {
         "held": HELD,
-        "rescheduled": ReasonExplanation(
-            "It was put back into the queue, and starts again.", _WAIT
-        ),
-        "being deleted": ReasonExplanation("It is being cancelled.", _WAIT),
-        "being started": ReasonExplanation("It has its node and is being started.", _WAIT),
+        "rescheduled": waits("It was put back into the queue, and starts again."),
+        "being deleted": waits("It is being cancelled."),
+        "being started": waits("It has its node and is being started."),
         "suspended": ReasonExplanation(
             "A user or an administrator suspended the job; it keeps its memory until it resumes.",
             "Resume it (`qmod -usj`), or ask who stopped it.",
         ),
-        "its queue is suspended": ReasonExplanation(
-            "Its queue was stopped; the job keeps its memory and resumes with the queue.", _WAIT
+        "its queue is suspended": waits(
+            "Its queue was stopped; the job keeps its memory and resumes with the queue."
         ),
-        "load": ReasonExplanation("Its node is too busy: it goes on when the load falls.", _WAIT),
+        "load": waits("Its node is too busy: it goes on when the load falls."),
     },
     (
         (re.compile(r"error(?:: *(.*))?", re.S), _in_error),

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.reasons import HELD, ReasonExplanation, Reasons, foreign
+from rowtui.core.clusters.schedulers.reasons import HELD, ReasonExplanation, Reasons, foreign, waits
 
-_WAIT = "Nothing needs to be done."
 _ASK = "Ask the administrators, or cancel it and submit to another partition."
 _LESS = "Cancel it, ask for less, and submit again."
 
@@ -22,8 +21,8 @@ def _never(sentence: str, hint: str) -> ReasonExplanation:
     return ReasonExplanation(sentence, hint, needs_person=True)
 
 
-_ROOM = ReasonExplanation("It waits until enough cores, memory or GPUs are free for it.", _WAIT)
-_LATER_TURN = ReasonExplanation("Jobs of higher priority are before it in the queue.", _WAIT)
+_ROOM = waits("It waits until enough cores, memory or GPUs are free for it.")
+_LATER_TURN = waits("Jobs of higher priority are before it in the queue.")
 _NODES_GONE = "Waiting may help: administrators bring nodes back. Or submit to another partition."
 _CLOSED = ReasonExplanation(
     "Its partition starts no jobs at present.",
@@ -45,9 +44,9 @@ _QOS = _never(
 WORDS = {
     "Resources": _ROOM,
     "Priority": _LATER_TURN,
-    "SchedDefer": ReasonExplanation("The scheduler has not come to it yet.", _WAIT),
-    "WaitingForScheduling": ReasonExplanation("The scheduler has not come to it yet.", _WAIT),
-    "Dependency": ReasonExplanation("It waits for other jobs to end.", _WAIT),
+    "SchedDefer": waits("The scheduler has not come to it yet."),
+    "WaitingForScheduling": waits("The scheduler has not come to it yet."),
+    "Dependency": waits("It waits for other jobs to end."),
     "DependencyNeverSatisfied": _never(
         "A job that it has to wait for did not end as it must: this one never starts.",
         "Cancel it, and submit the failed job again.",
@@ -72,10 +71,9 @@ WORDS = {
         "It was put back into the queue too many times, and is held.",
         "Look at its log, then release or cancel it.",
     ),
-    "BeginTime": ReasonExplanation(
+    "BeginTime": waits(
         "It may not start before its time: it was submitted for later, or its node failed and it"
-        " was put back into the queue.",
-        _WAIT,
+        " was put back into the queue."
     ),
     "JobArrayTaskLimit": ReasonExplanation(
         "As many jobs of its array run as may run at a time.", "It starts when one of them ends."
@@ -110,15 +108,13 @@ WORDS = {
         )
     ),
     "ReqNodeNotAvail, Reserved for maintenance": _MAINTENANCE,
-    "ReqNodeNotAvail, May be reserved for other job": ReasonExplanation(
-        "The nodes that it could use are promised to other jobs.", _WAIT
+    "ReqNodeNotAvail, May be reserved for other job": waits(
+        "The nodes that it could use are promised to other jobs."
     ),
     "NodeDown": ReasonExplanation("A node that it needs is down.", _NODES_GONE),
-    "FrontEndDown": ReasonExplanation("The machine that starts jobs is down.", _WAIT),
-    "PowerNotAvail": ReasonExplanation("Its nodes would need more power than there is now.", _WAIT),
-    "PowerReserved": ReasonExplanation(
-        "The power for its nodes is reserved for other jobs.", _WAIT
-    ),
+    "FrontEndDown": waits("The machine that starts jobs is down."),
+    "PowerNotAvail": waits("Its nodes would need more power than there is now."),
+    "PowerReserved": waits("The power for its nodes is reserved for other jobs."),
     "Reservation": ReasonExplanation(
         "It waits for the reservation that it was submitted to.", "It starts when that begins."
     ),
@@ -129,15 +125,11 @@ WORDS = {
     "Licenses": ReasonExplanation(
         "All licences of a program that it needs are in use.", "It starts when one is given back."
     ),
-    "Prolog": ReasonExplanation("Its nodes are being prepared.", _WAIT),
-    "configuring": ReasonExplanation("It has its nodes, which are being prepared.", _WAIT),
-    "Cleaning": ReasonExplanation(
-        "It goes back to the queue after its last run was cleaned up.", _WAIT
-    ),
-    "BurstBufferResources": ReasonExplanation("It waits for room in the burst buffer.", _WAIT),
-    "BurstBufferStageIn": ReasonExplanation(
-        "Its data is being brought to the burst buffer.", _WAIT
-    ),
+    "Prolog": waits("Its nodes are being prepared."),
+    "configuring": waits("It has its nodes, which are being prepared."),
+    "Cleaning": waits("It goes back to the queue after its last run was cleaned up."),
+    "BurstBufferResources": waits("It waits for room in the burst buffer."),
+    "BurstBufferStageIn": waits("Its data is being brought to the burst buffer."),
     "BurstBufferOperation": _never(
         "The burst buffer could not be prepared for it.", "Ask the administrators, or cancel it."
     ),
@@ -154,7 +146,7 @@ WORDS = {
         "It starts as your other jobs end, unless it asks for too much by itself.",
     ),
     "DeadLine": _never("It cannot end before its own deadline any more.", "Cancel it."),
-    "FedJobLock": ReasonExplanation("The clusters agree on which of them starts it.", _WAIT),
+    "FedJobLock": waits("The clusters agree on which of them starts it."),
     "SystemFailure": _never("The cluster failed while it was to be started.", _ASK),
 }
 

@@ -133,7 +133,7 @@ def lay_out(boxes: Sequence[Box], links: Sequence[DrawnLink]) -> PictureLayout:
     bottom = max((it.y + it.height for column in columns for it in column), default=0)
     channels = []
     for column in columns[:-1]:
-        nets = _nets(column)
+        nets = [_Net(it.out, {hop.into for hop in it.after}, it) for it in column if it.after]
         bottom = max(bottom, _break_circles(nets, bottom))
         _assign_tracks(nets)
         channels.append(nets)
@@ -273,11 +273,6 @@ def _stack(column: list[_Item], wishes: Sequence[float]) -> None:
         for it in column[at : at + members]:
             it.y = base + offsets[at]
             at += 1
-
-
-def _nets(column: Sequence[_Item]) -> list[_Net]:
-    """Return the nets that leave the items of a column."""
-    return [_Net(it.out, {hop.into for hop in it.after}, it) for it in column if it.after]
 
 
 def _every(nets: Sequence[_Net]) -> list[_Net]:
