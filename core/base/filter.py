@@ -138,9 +138,7 @@ def _has_capitals(pattern: str) -> bool:
 
 
 def number_of(text: str) -> float | None:
-    """Parse `0.7`, `1e-3`, `12,800`, `20k`, `3M`, `90m` and `2h` (seconds), `01:30:00`;
-    else None.
-    """
+    """Parse `0.7`, `1e-3`, `12,800`, `20k`, `3M`, `90m`, `2h` (seconds), `01:30:00`; else None."""
     found = re.fullmatch(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)([kMGTsmhd]?)", text)
     if found is not None:
         digits = found[1].replace(",", "")

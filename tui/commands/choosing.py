@@ -77,9 +77,7 @@ STATUS: tuple[Command, ...] = (
 
 
 def may_submit_groups(session: Session) -> str:
-    """Return why the groups on the screen cannot be submitted, or "" if the list shows eligible
-    ones.
-    """
+    """Return why the groups on the screen cannot be submitted, or "" if it lists eligible ones."""
     if reason := may_submit(session):
         return reason
     if session.filter.word != "eligible":

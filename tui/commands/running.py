@@ -78,9 +78,7 @@ def with_row(session: Session) -> str:
 
 
 def with_fold(session: Session) -> str:
-    """Return why the cursor is not on an array or a bundle (or on a job of an unfolded
-    one), or "".
-    """
+    """Return why the cursor is on no array or bundle (nor on a job of an unfolded one), or ""."""
     row = session.queue_row
     if row is None:
         return with_row(session)

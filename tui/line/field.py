@@ -51,9 +51,7 @@ class LineHistory:
         return tuple(self._lines)
 
     def add(self, line: str) -> None:
-        """Add a line that the user typed; a line that looks like a secret, or is too long, is not
-        stored.
-        """
+        """Add a typed line, unless it looks like a secret or is too long."""
         from rowtui.core.clusters.command_log import without_secrets
 
         line = " ".join(line.split())
@@ -351,9 +349,7 @@ class CommandLine(Vertical):
 
 
 def candidate_lines(candidates: Sequence[Completion], at: int, width: int) -> list[Line]:
-    """Return a line for each candidate: usage, and description or refusal. `at` is the
-    chosen one.
-    """
+    """Return a line for each candidate: usage, and description or refusal. `at`: the chosen one."""
     usages = [line((one.shown, "dim" if one.reason else "key")) for one in candidates]
     room = min(WIDEST_USAGE, max((width_of(one) for one in usages), default=0), width)
     lines = []

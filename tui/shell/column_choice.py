@@ -28,9 +28,7 @@ class FieldChoice(NamedTuple):
     hidden: frozenset[str] = frozenset()
 
     def arranged(self, columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
-        """Return all columns in the chosen order; a column that is not in the choice follows its
-        neighbour.
-        """
+        """Return all columns in the chosen order; a column not chosen follows its neighbour."""
         if not self.order:
             return tuple(columns)
         rank = {name: at for at, name in enumerate(self.order)}

@@ -80,9 +80,7 @@ class Feed:
             group.create_task(self._follow_network())
 
     def refresh_now(self, *, full: bool = False, queues: bool = False) -> None:
-        """Refresh as soon as possible, also while paused; `queues`: poll the queues because the
-        user asks.
-        """
+        """Refresh as soon as possible, also while paused; `queues`: the user asks for a poll."""
         self._full = self._full or full
         self._jobs_now = self._jobs_now or queues
         self._jobs_wanted = True

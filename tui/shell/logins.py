@@ -147,9 +147,7 @@ class Logins:
             await asyncio.sleep(RETRY_SECONDS)
 
     def show_next(self) -> None:
-        """Show the next question if a dialog of a login is on the screen; otherwise announce the
-        question.
-        """
+        """Show the next question if a dialog of a login is on screen; otherwise announce it."""
         if self._shown is not None or not self._line or not self._app.is_running:
             return
         if not self._take_waiting_away():

@@ -65,9 +65,7 @@ def manner(
     slow: bool = False,
     mouse: bool = True,
 ) -> Manner:
-    """Return how to draw on the terminal of this environment; `encoding` is Python's output
-    encoding.
-    """
+    """Return how to draw on the terminal of this environment; `encoding`: of Python's output."""
     if environment.get("TEXTUAL_DRIVER", "") == WEB_DRIVER:
         return Manner(browser=True)
     term = environment.get("TERM", "")

@@ -219,10 +219,7 @@ def _read(path: str) -> bytes:
 
 
 def parse_theme(data: bytes) -> Theme:
-    """Return a validated theme.
-
-    Raises: ValueError with a sentence for the user.
-    """
+    """Return a validated theme. Raises: ValueError with a sentence for the user."""
     try:
         table = tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -287,9 +284,7 @@ LOOK_SECONDS = 2.0
 
 
 class ThemeChoice:
-    """The themes of one dashboard. `own` is the folder of the user's themes, `state` that of
-    choices.
-    """
+    """The themes of one dashboard. `own`: the folder of the user's themes; `state`: of choices."""
 
     def __init__(self, app: RowtuiApp, own: Path | None, state: Path | None, how: Manner) -> None:
         self._app = app

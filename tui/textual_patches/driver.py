@@ -56,9 +56,7 @@ def set_aside() -> None:
 
 
 def search() -> None:
-    """Run a full search if many objects were created since the last one; to be called at
-    intervals.
-    """
+    """Run a full search if many objects were created since the last; to be called at intervals."""
     if gc.get_count()[2] >= DUE:
         gc.collect()
 
@@ -73,9 +71,7 @@ class TerminalDriver(LinuxDriver):
         self._file: Any = _MayBeGone(sys.__stderr__, self.gone)
 
     def gone(self) -> None:
-        """Notify the app once that the terminal is gone; may be called from any thread, and
-        repeatedly.
-        """
+        """Notify the app once that the terminal is gone; any thread may call this repeatedly."""
         if not self._told:
             self._told = True
             app: Any = self._app

@@ -109,9 +109,7 @@ class LightStrip(Strip):
 
 
 class FramedStrip(LightStrip):
-    """A line in its frame: the line itself, and behind it the part that all lines of a widget
-    share.
-    """
+    """A line in its frame: the line, and behind it the part that all lines of a widget share."""
 
     __slots__ = ("_body", "_tail")
 

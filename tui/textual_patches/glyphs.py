@@ -36,9 +36,7 @@ _LINES = {
 
 
 def _lines() -> dict[str, str]:
-    """Return the table of box drawing characters: every one that is not a straight line becomes
-    "+".
-    """
+    """Return the table of box drawing characters: all but the straight lines become "+"."""
     table = {chr(code): "+" for code in range(0x2500, 0x2580)}
     for plain, glyphs in _LINES.items():
         table.update(dict.fromkeys(glyphs, plain))

@@ -64,9 +64,7 @@ class KeysInOrder(App[int]):
             self.call_later(self._done, number)
 
     def _look(self) -> None:
-        """Check the widget: a widget that was removed, for example with a closed page, drops its
-        messages.
-        """
+        """Check the widget: a removed one, for example of a closed page, drops its messages."""
         if self._asked is not None and not self._asked.is_attached:
             self.call_later(self._done, self._number)
         self._late = asyncio.get_running_loop().call_later(LOOK, self._look)

@@ -189,9 +189,7 @@ def confirm(
     otherwise: str = "",
     of: int = 0,
 ) -> None:
-    """Ask the question, and call `do` after the exact word; after another answer show the text
-    `otherwise`.
-    """
+    """Ask the question, and call `do` after the exact word; else show the text `otherwise`."""
 
     def answered(yes: bool | None) -> None:
         if yes:

@@ -41,9 +41,7 @@ class RowFile:
     """One file that is being written; `done` moves it to its place, `give_up` removes it."""
 
     def __init__(self, path: Path, columns: Sequence[tuple[str, str]]) -> None:
-        """Open the temporary file. `columns`: (id, title). Raises: OSError if the file cannot be
-        created.
-        """
+        """Open the temporary file. `columns`: (id, title). Raises: OSError if this fails."""
         self.path = path
         self.rows = 0
         self._columns = columns
@@ -85,9 +83,7 @@ class RowFile:
 
 
 class ExportScreen(Dialog[Path | None]):
-    """A dialog that returns the path, or None. An existing file is replaced after a
-    second Enter.
-    """
+    """A dialog that returns the path, or None. A second Enter replaces an existing file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "write nothing", id="export.no", tooltip="write nothing"),

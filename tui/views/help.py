@@ -22,9 +22,7 @@ from textual.widgets import Input, Static
 
 
 def help_sections(session: Session, view: str, title: str) -> list[tuple[str, list[Line]]]:
-    """Return the page as titled sections: view, movement, global, unavailable with
-    reasons, marks.
-    """
+    """Return titled sections: view, movement, global, unavailable with reasons, marks."""
 
     def entries(scope: str) -> list[Line]:
         keyed = (command for command in COMMANDS if command.keys != NO_KEY)

@@ -253,9 +253,7 @@ def bars(numbers: Sequence[int]) -> str:
 
 
 def percentage(part: int, total: int) -> str:
-    """Return five columns: ` 100%`; 100 only if nothing is missing, and 0 only if nothing
-    is done.
-    """
+    """Return five columns: ` 100%`; 100 only if nothing is missing, 0 only if nothing is done."""
     if not total:
         return "    –"
     whole = 100 * part // total

@@ -160,9 +160,7 @@ class LogPages(Sequence[Line]):
             self.pages.popitem(last=False)
 
     def take(self, state: LogState) -> int:
-        """Store a new state of the log; return the number of rows that were inserted before the
-        known ones.
-        """
+        """Store a new state of the log; return how many rows came in before the known ones."""
         old, self.state = self.state, state
         if state.generation == old.generation:
             return 0

@@ -101,9 +101,7 @@ def duration(seconds: float | None) -> str:
 
 
 def age(seconds: float) -> str:
-    """Return `now`, `15 s`, `3 min`, `2 h`, `5 d`: coarse, so that the text seldom changes on
-    screen.
-    """
+    """Return `now`, `15 s`, `3 min`, `2 h`, `5 d`: coarse, so that the text seldom changes."""
     whole = int(seconds)
     if whole < 5:
         return "now"

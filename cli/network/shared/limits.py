@@ -40,10 +40,7 @@ if TYPE_CHECKING:
 
 
 def open_network(args: argparse.Namespace, out: Output) -> Networks:
-    """Return the network of this folder's project.
-
-    Raises: RowtuiError if it has no network or run.
-    """
+    """Return the network of this folder's project. Raises: RowtuiError without network or run."""
     root = find_project(Path.cwd())
     if not has_network(root) and not RunStore(root).ids():
         raise RowtuiError(

@@ -104,9 +104,7 @@ def toml_key(name: str) -> str:
 
 
 def toml_string(text: str) -> str:
-    """Return a TOML string in the simplest form that can hold it, as the Rust library
-    chooses it.
-    """
+    """Return a TOML string in the simplest form that can hold it, as the Rust library does."""
     newline = "\n" in text
     control = _CONTROL.search(text) is not None
     start = "\n" if newline else ""

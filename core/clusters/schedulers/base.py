@@ -299,9 +299,7 @@ class Scheduler(Protocol):
         """Submit one job."""
 
     async def test_only(self, job: JobSpec) -> DryAnswer:
-        """Whether the scheduler would accept this job, as far as it can check without
-        accepting it.
-        """
+        """Whether the scheduler would accept this job, as far as it can check that beforehand."""
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """Return the jobs with these tokens, including ended ones, oldest first.

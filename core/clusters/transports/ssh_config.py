@@ -148,10 +148,7 @@ class SshSettings(NamedTuple):
 
 
 def read_settings(target: SshTarget, *, connect_timeout: float) -> SshSettings:
-    """Read the settings of a machine.
-
-    Raises: LoginError (CONFIG) with the file and the line.
-    """
+    """Read the settings of a machine. Raises: LoginError (CONFIG) with the file and the line."""
     if complaint := target.complaint:
         raise LoginError(LoginTrouble.CONFIG, complaint)
     home = Path("~").expanduser()

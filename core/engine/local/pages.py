@@ -360,10 +360,7 @@ class GroupsWork:
         *,
         asked: ListRequest = AS_IS,
     ) -> DirectoriesPage:
-        """Return a page of a group's directories, or of all groups' in order.
-
-        Raises: RowtuiError.
-        """
+        """See `GroupsService.members`. Raises: RowtuiError."""
         which = self._pages.which("group", action_index, tuple(statuses), asked)
         async with self._records:
             page = partial(self._pages.group_directories_page, which, group, start, length)

@@ -204,10 +204,7 @@ class PlansWork:
     async def failed_jobs(
         self, action_index: int, groups: Sequence[int] | None
     ) -> tuple[FailedJob, ...]:
-        """Return the jobs in which these groups of failed directories failed.
-
-        Raises: RowtuiError.
-        """
+        """See `PlansService.failed_jobs`. Raises: RowtuiError."""
         async with self._turn:
             return await asyncio.to_thread(self._pages.failed_jobs, action_index, groups)
 

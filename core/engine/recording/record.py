@@ -160,9 +160,7 @@ class Masks:
 
 
 def kind_of(field: TextField) -> str:
-    """Return a field's kind: action, dir, user, path, text, value; "" for sentences and plain
-    names.
-    """
+    """Return a field's kind: action, dir, user, path, text, value; "" for sentences and names."""
     special = KINDS.get((field.owner.rpartition(".")[2], field.name))
     if special is not None:
         return special

@@ -98,10 +98,7 @@ _CHUNK = 1 << 20
 
 
 def open_partial(place: Path) -> int:
-    """Open the file with the received part of `place`, for reading and writing.
-
-    Raises: OSError.
-    """
+    """Open the file with the received part of `place`, for reading and writing. Raises: OSError."""
     folder = place.parent / PARTIAL
     os.makedirs(folder, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

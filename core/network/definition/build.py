@@ -198,17 +198,11 @@ class Build:
         return self
 
     def network(self) -> Network:
-        """Return the network.
-
-        Raises: NetworkError with every problem.
-        """
+        """Return the network. Raises: NetworkError with every problem."""
         return self.loaded().network
 
     def loaded(self) -> LoadedNetwork:
-        """Return the network and the warnings about it.
-
-        Raises: NetworkError with every problem.
-        """
+        """Return the network and the warnings about it. Raises: NetworkError with every problem."""
         tables: Table = {"name": self._name}
         things = {"source": self._sources, "node": self._nodes, "sink": self._sinks}
         tables.update({key: it for key, it in things.items() if it})

@@ -24,10 +24,7 @@ _POINTER = f"/{NODE_KEY}"
 def check_against_workflow(
     network: Network, workflow: Workflow, file: str = "network.toml"
 ) -> tuple[Problem, ...]:
-    """Return all contradictions, in the order of the file.
-
-    The network has no errors of its own.
-    """
+    """Return all contradictions, in the order of the file. The network has no errors of its own."""
     homes = {name: home.name for name, home in homes_of(network).items()}
     check = _Check(network, workflow, file, homes)
     check.value_file()

@@ -58,9 +58,7 @@ def dimension_fault(name: str) -> str:
 
 
 def path_fault(path: str, whole: str) -> str:
-    """Return why a path does not stay inside its folder, the `whole` (`the project`); "" if it
-    does.
-    """
+    """Return why a path leaves its folder, the `whole` (`the project`); "" if it stays inside."""
     if not path:
         return "is empty"
     if path.startswith("/"):
@@ -111,10 +109,7 @@ class PublishError(ValueError):
 
 
 def pieces_of(template: str) -> tuple[TemplatePiece, ...]:
-    """Return the pieces of a template, in order.
-
-    Raises: PublishError.
-    """
+    """Return the pieces of a template, in order. Raises: PublishError."""
     pieces = []
     at = 0
     while at < len(template):

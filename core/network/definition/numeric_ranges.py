@@ -21,10 +21,7 @@ class NotSpacedError(Exception):
 
 
 def range_length(bounds: float | Sequence[float]) -> int:
-    """Return how many values `range` has.
-
-    Raises: NotSpacedError.
-    """
+    """Return how many values `range` has. Raises: NotSpacedError."""
     start, stop, step = _bounds(bounds)
     return max(0, math.ceil((stop - start) / step))
 

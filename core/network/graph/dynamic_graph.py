@@ -157,9 +157,7 @@ class Growth:
         return found
 
     def lost_lists(self, job: int) -> list[tuple[str, int]]:
-        """Return jobs whose lists a job does without, with the input that their members would be
-        in.
-        """
+        """Return jobs whose lists a job does without, with the input of their members."""
         name = self.where(job).node
         node = self.flow.network.node(name)
         assert node is not None

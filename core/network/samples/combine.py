@@ -144,9 +144,7 @@ def only_grows(how: Combination) -> bool:
 
 
 def _leads(table: Columns, at: int) -> tuple[bool, bool, int, int]:
-    """Return the sort key of the leader: samples before constants, most dimensions, then
-    the first.
-    """
+    """Return the sort key of the leader: samples before constants, most dimensions, the first."""
     return (not table.is_single, not table.unnamed, len(table.axes), -at)
 
 

@@ -136,9 +136,7 @@ class Flow:
         return {**self._more_of_lists(node, row), **node.constants, **found}
 
     def is_made(self, home: str) -> bool:
-        """Whether the network makes the directories of a source or node; otherwise they existed
-        before.
-        """
+        """Whether the network makes the directories of a source or node; else they exist before."""
         source = self.network.source(home)
         return source is None or not isinstance(source.data, Existing)
 

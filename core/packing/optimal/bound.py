@@ -129,10 +129,7 @@ class PriceBound(NamedTuple):
 
 
 def lower_bound(problem: PackingProblem, go_on: GoOn = lambda: True) -> float:
-    """Return a cost that no packing is below.
-
-    Every request has to fit on some node type.
-    """
+    """Return a cost that no packing is below. Every request has to fit on some node type."""
     return worth(problem, go_on).bound
 
 

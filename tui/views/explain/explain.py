@@ -84,9 +84,7 @@ def refusal_in_words(refusal: Refusal) -> str:
 
 
 def _in_short(check: ConstraintCheck) -> str:
-    """Return a failed check in words: `asks 16 CPUs, accepts at most 8`, `tag gpu is required
-    there`.
-    """
+    """Return a failed check in words: `asks 16 CPUs, accepts at most 8`."""
     if not check.constraint.startswith("tag "):
         return check_in_words(check)
     if "does not have" in check.offered:
@@ -134,9 +132,7 @@ def destination_cells(row: DestinationRow) -> dict[str, Cell]:
 
 
 def destination_values(row: DestinationRow) -> dict[str, Any]:
-    """Return the values of a destination for filters and files; those without a rank are sorted
-    last.
-    """
+    """Return the values of a destination for filters and files; without a rank it is last."""
     verdict = row.mark.word + (f": {row.why}" if row.why else "")
     score = "" if row.score is None else row.score
     return {"rank": row.rank or "", "name": row.name, "score": score, "verdict": verdict}

@@ -50,9 +50,7 @@ _NARROWEST = 20
 
 
 def show_sources(view: ExplainView, row: DestinationRow | None) -> None:
-    """Open a page with all sources of the decision; `row` is the destination whose sources come
-    first.
-    """
+    """Open a page with all sources of the decision, first those of the destination `row`."""
     found, snapshot = view.session.explanation, view.session.snapshot
     if found is None or found.decision is None or snapshot is None:
         return
@@ -95,9 +93,7 @@ WIDTH = 100
 def explanation_text(
     explanation: PlacementExplanation, rows: Sequence[DestinationRow], action: str
 ) -> str:
-    """Return all of it: the job, each destination in a line, the reason for the choice,
-    the story.
-    """
+    """Return the job, each destination in a line, the reason for the choice, and the story."""
     title = f"{visible(action)}, group {explanation.group:,} of {explanation.groups:,}"
     lines = [title, *map(plain, job_lines(explanation, WIDTH)), ""]
     for row in rows:
@@ -117,9 +113,7 @@ def explanation_text(
 
 
 def lines_to_add(asked: WhatIfRequest, action: str, decision: Decision | None) -> list[str]:
-    """Return the lines, with their files, that make a what-if permanent; this function writes
-    nothing.
-    """
+    """Return the lines, with their files, that make a what-if permanent; write nothing."""
     amounts = asked.change.amounts
     lines: list[str] = []
     if asked.change.walltime_seconds is not None:

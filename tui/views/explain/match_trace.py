@@ -148,9 +148,7 @@ NARROW, BROAD = 8, 18
 
 
 def _matrix(decision: Decision, width: int) -> Iterator[Line]:
-    """Yield the points that each tag gave each candidate, side by side, if there are several
-    candidates.
-    """
+    """Yield the points that each tag gave each candidate, if there are several, side by side."""
     ranked = [one for one in decision.candidates if one.rank]
     tags = dict.fromkeys(tag for one in ranked for tag, points in one.by_tag if points)
     if len(ranked) < 2 or not tags:

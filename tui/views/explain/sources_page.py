@@ -54,9 +54,7 @@ class SourceRow(NamedTuple):
 
 
 def source_rows(row: DestinationRow | None, decision: Decision) -> list[SourceRow]:
-    """Return each source once: first those of the destination, then those of the job, in their
-    order.
-    """
+    """Return each source once: those of the destination, then those of the job, in order."""
     found = dict.fromkeys(_sources(row, decision))
     return [SourceRow(number, *one) for number, one in enumerate(found)]
 

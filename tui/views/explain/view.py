@@ -54,9 +54,7 @@ class ExplainQuestion(NamedTuple):
 
 
 class ExplainView(ScreenView):
-    """A view of one group's decision; one request runs at a time, and only the newest answer
-    counts.
-    """
+    """A view of one group's decision; one request runs at a time, and the newest answer counts."""
 
     MODE = "explain"
     BINDINGS = bindings_for("explain")

@@ -43,9 +43,7 @@ _SECONDS = {"d": 86_400, "h": 3_600, "m": 60}
 
 
 class TypedWhatIf(NamedTuple):
-    """The request of the form (None: no change), and (field, sentence) for what cannot be
-    parsed.
-    """
+    """The request of the form (None: no change), and (field, sentence) for unreadable texts."""
 
     asked: WhatIfRequest | None
     wrong: tuple[tuple[str, str], ...] = ()

@@ -59,9 +59,7 @@ FIELDS = (
 
 
 class TypedChange(NamedTuple):
-    """The change in the fields, and by field name a sentence about each text that cannot
-    be parsed.
-    """
+    """The change in the fields, and by field name a sentence about each unreadable text."""
 
     change: AmountChange
     wrong: Mapping[str, str]
@@ -83,9 +81,7 @@ def read_change(texts: Mapping[str, str]) -> TypedChange:
 
 
 def prefilled(jobs: Sequence[FailedJob]) -> dict[str, str]:
-    """Return the change that may help all of these jobs, as texts for the fields; empty if they
-    differ.
-    """
+    """Return the change that may help all of these jobs, as texts of the fields; else nothing."""
     suggested = {suggested_change(job.cause) for job in jobs}
     change = suggested.pop() if len(suggested) == 1 else NO_CHANGE
     amounts = {"memory": change.memory, "walltime": change.walltime, "cpus": change.cpus}

@@ -24,9 +24,7 @@ LOOK_UP = 1000
 
 
 class MarkedGroups(NamedTuple):
-    """Group numbers from 0, their first directories, and the number of marks whose groups
-    are gone.
-    """
+    """Group numbers from 0, their first directories, and the number of marks without a group."""
 
     numbers: list[int]
     firsts: set[str]

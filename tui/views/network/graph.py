@@ -216,9 +216,7 @@ class NetworkGraph(MovingKeys, Painted, can_focus=True):
 
 
 def _seen(start: int, end: int, offset: int, size: int) -> int:
-    """Return the offset, with the least movement, at which the whole range, or its start, is
-    visible.
-    """
+    """Return the nearest offset at which the whole range, or its start, is visible."""
     if start < offset or end - start > size:
         return max(0, start)
     return max(offset, end - size)

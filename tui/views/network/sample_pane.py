@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 
 class Of(NamedTuple):
-    """The node and the states of the samples. `frozen`: of the run, not of the current
-    network.toml.
-    """
+    """The node and the states of the samples. `frozen`: of the run, not of network.toml."""
 
     node: str
     filter: StateFilter

@@ -54,9 +54,7 @@ STATE_FILTERS = (
 
 @dataclass
 class NetworkLook:
-    """The state of the Network view. `view` None with `known` True means that there is no
-    network.toml.
-    """
+    """The state of the Network view. `view` None with `known` True: there is no network.toml."""
 
     view: NetworkView | None = None
     known: bool = False

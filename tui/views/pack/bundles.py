@@ -195,9 +195,7 @@ def _look(there: PackedDestination, jobs: Sequence[PlannedJob], known: Known) ->
 
 
 def _shape(bundle: BundleView, jobs: Sequence[PlannedJob]) -> tuple[object, ...]:
-    """Return a key that is equal for bundles with equal sizes, times and actions; directories may
-    differ.
-    """
+    """Return a key that bundles with equal sizes, times and actions share."""
     lanes = sorted(
         (lane.amounts, lane.seconds, tuple(jobs[at].action for at in lane.jobs))
         for lane in bundle.lanes

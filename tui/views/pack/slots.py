@@ -38,9 +38,7 @@ MOST_COLUMNS = 128
 
 
 def node_lines(row: BundleRow, jobs: Sequence[PlannedJob], axis: str, width: int) -> list[Line]:
-    """Return the node as a bar over its `axis`, "cores" or "memory"; then the meaning of each
-    letter.
-    """
+    """Return the node as a bar over its `axis`, "cores" or "memory", and what each letter means."""
     at = 0 if axis == "cores" else 1
     total = row.node_type.amounts[at]
     if not total:

@@ -39,9 +39,7 @@ class QueueRows(EngineRows[QueueRow]):
             self._followed = (followed, page.followed)
 
     def index_of(self, key: Hashable) -> int | None:
-        """Return the position of the row: the engine's last report, or the position in the loaded
-        pages.
-        """
+        """Return the position of the row by the engine's last report, or in the loaded pages."""
         if self._followed is not None and self._followed[0] == key:
             at = self._followed[1]
             if at is None or self.key(at) in (key, None):

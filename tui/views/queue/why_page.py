@@ -141,9 +141,7 @@ def detail_lines(detail: JobDetail, now: float, width: int) -> list[Line]:
 
 
 def why_page(row: QueueRow, detail: JobDetail | None, now: float, width: int) -> list[Line]:
-    """Return the whole page: the explanation, the scheduler's numbers, and its whole output, by
-    command.
-    """
+    """Return the explanation, the scheduler's numbers, and its whole output by command."""
     lines = explained(row, now, width)
     if row.key.folded:
         lines.append(_counts(row))

@@ -100,9 +100,7 @@ def needs(
     network: NetworkView | None = None,
     sending: Sending | None = None,
 ) -> list[NeedItem]:
-    """Return the items that need the user, the worst first: errors, failures, warnings, then ready
-    work.
-    """
+    """Return what needs the user, the worst first: errors, failures, warnings, ready work."""
     found = list(_broken(broken))
     if snapshot is None:
         return found

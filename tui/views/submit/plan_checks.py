@@ -202,9 +202,7 @@ def why_not(checks: Checks, chosen: PlanChoice) -> str:
 
 
 def word_for(jobs: int, *, objection: bool) -> str:
-    """Return the text to type: the number of jobs, `yes` for a single one; with an objection,
-    `anyway`.
-    """
+    """Return the text to type: the number of jobs, `yes` for one; with an objection, `anyway`."""
     word = "yes" if jobs == 1 else str(jobs)
     return f"{word} {ANYWAY}" if objection else word
 

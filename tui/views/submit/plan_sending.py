@@ -23,9 +23,7 @@ _SHOWN = 5  # The number of conflicts that are named.
 
 @dataclass(slots=True)
 class Copying:
-    """The state of the copies. `views` is None until the answer arrives; `error` is why it is
-    unknown.
-    """
+    """The state of the copies. `views`: None until the answer; `error`: why it is unknown."""
 
     views: tuple[TransferView, ...] | None = None
     error: str = ""

@@ -72,9 +72,7 @@ class PlanRows(ListRows[PlanRow]):
         return len(self.everything)
 
     def index_of(self, key: Hashable) -> int | None:
-        """Return the position of a row; for a plan without filter and order, without a search of
-        all rows.
-        """
+        """Return the position of a row, without a search of a plan that has no filter or order."""
         if isinstance(self.items, SingleRows) and isinstance(key, str):
             return self._sending.chosen.find(key)
         return super().index_of(key)

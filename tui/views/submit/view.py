@@ -289,9 +289,7 @@ class SubmitView(SubmitSteps):
             self.show()
 
     def _switch(self, jobs: Sequence[PlannedJob], on: bool | None = None) -> None:
-        """Switch these jobs on or off, with the jobs that depend on them; None: off if any of them
-        is on.
-        """
+        """Switch these jobs on or off, with their dependents; None: off if any of them is on."""
         sending = self.session.sending
         if sending is None or not jobs:
             return

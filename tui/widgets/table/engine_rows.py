@@ -65,9 +65,7 @@ class Arranged(Protocol):
 
 
 class RowPage(NamedTuple, Generic[Item]):
-    """A page: of the `total` rows that match, out of `of`. `found` is the position of the row
-    `find`.
-    """
+    """A page of the `total` rows that match, out of `of`. `found`: the place of the row `find`."""
 
     total: int
     items: Sequence[Item]

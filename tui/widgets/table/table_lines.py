@@ -51,9 +51,7 @@ class CursorMoved(_News, namespace="virtual_table"):
         self.key = key
 
     def can_replace(self, message: Message) -> bool:
-        """Whether this message replaces an older one: a newer position makes the older one
-        irrelevant.
-        """
+        """Whether this message replaces an older one: only the newest position counts."""
         return isinstance(message, CursorMoved) and message.table is self.table
 
 
@@ -219,9 +217,7 @@ class RowLook(NamedTuple):
 
 
 class TableLines:
-    """Draws the lines of one table in the colours of one theme; create a new one for
-    another theme.
-    """
+    """Draws the lines of one table in the colours of one theme; another theme needs a new one."""
 
     def __init__(self, table: Widget, palette: Palette) -> None:
         self._palette = palette
@@ -276,9 +272,7 @@ class TableLines:
         places: Places | None = None,
         shift: int = 0,
     ) -> Strip:
-        """Return one row, with cursor and mark; matches of `places` are highlighted, long texts
-        shifted.
-        """
+        """Return one row with cursor and mark; highlight matches of `places`, shift long texts."""
         ground = ("cursor" if look.focus else "idle-cursor") if look.here else ""
         styles = self._styles_on(ground)
         blank = styles[""]

@@ -123,9 +123,7 @@ def job_state(word: str, reason: str = "") -> JobState:
 
 
 def seconds_of(text: str) -> int | None:
-    """Return `1-02:03:04`, `02:03:04` or `03:04` in seconds; None for UNLIMITED, INVALID,
-    N/A, ...
-    """
+    """Return `1-02:03:04`, `02:03:04` or `03:04` in seconds; None for UNLIMITED, N/A, ..."""
     match = _DURATION.fullmatch(text)
     if match is None:
         return None

@@ -53,9 +53,7 @@ class BoxPlace(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The path of a link: corners from the box that it leaves to the box that it enters, both
-    outside.
-    """
+    """The path of a link: corners from the box that it leaves to the one that it enters."""
 
     link: DrawnLink
     points: tuple[Point, ...]
@@ -106,9 +104,7 @@ class _Hop:
 
 @dataclass(eq=False)
 class _Net:
-    """All hops that leave one item on one line, drawn with one vertical. `rows` are their target
-    lines.
-    """
+    """All hops that leave one item on one line, drawn with one vertical. `rows`: their targets."""
 
     row: int
     rows: set[int]
@@ -238,9 +234,7 @@ def _settle(columns: list[list[_Item]]) -> None:
 
 
 def _wish(it: _Item, *, backward: bool) -> float:
-    """Return the line at which the links on one side would be straight; without links, the current
-    line.
-    """
+    """Return the line at which the links on one side would be straight, or the current line."""
     if backward:
         wishes = [hop.into - it.leaves for hop in it.after]
     else:

@@ -162,9 +162,7 @@ class _Jobs:
 
 
 def in_order(nodes: Sequence[NodeView], links: Sequence[Arrow]) -> list[tuple[NodeKey, int]]:
-    """Return each node after all of its inputs, as near to one of them as possible; with
-    its depth.
-    """
+    """Return each node with its depth, after all of its inputs and as near to one as possible."""
     after: dict[NodeKey, list[NodeKey]] = {key_of(node): [] for node in nodes}
     left = {key_of(node): set[NodeKey]() for node in nodes}
     for one in links:

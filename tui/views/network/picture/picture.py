@@ -125,9 +125,7 @@ class Graph:
         return tuple(spans)
 
     def _link_spans(self, y: int, chosen: NodeKey | None) -> list[tuple[int, Span]]:
-        """Return the pieces of links on a line, with their columns; adjacent pieces of one style
-        are joined.
-        """
+        """Return the pieces of links on a line with their columns, joined where they look alike."""
         found: list[tuple[int, Span]] = []
         last = -2
         for x, (bits, numbers) in sorted(self._cells.get(y, {}).items()):
@@ -169,9 +167,7 @@ class Graph:
         return (Span(frame[5] + " ", style), *text, Span(" " + frame[5], style))
 
     def neighbour(self, here: NodeKey, way: Direction) -> NodeKey | None:
-        """Return the node at the end of a link in that direction, or the nearest box without such a
-        link.
-        """
+        """Return the node at the end of a link in that direction; without one, the nearest box."""
         centres = {
             key: (place.x + place.width / 2, 2.0 * (place.y + place.height / 2))
             for key, place in self.places.items()
