@@ -67,7 +67,7 @@ class KeptStylesheet(Stylesheet):
 
     @property
     def rules(self) -> list[RuleSet]:
-        """All rules; while a node is styled, only those that may apply to it, in the same order."""
+        """All rules; while a node is styled, only rules that may apply to it, in the same order."""
         return super().rules if self._narrow is None else self._narrow
 
     def apply(

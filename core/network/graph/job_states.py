@@ -114,7 +114,7 @@ class JobStates:
         )
 
     def append(self, node: int, jobs: NewJobs, was: Was) -> list[int]:
-        """Add new jobs of one node; return those that are ready at once and not put in `was`."""
+        """Add new jobs of one node; return the ones ready at once, which are not put in `was`."""
         first = jobs.first
         seen = outlook(jobs, np.frombuffer(self.states, np.uint8))
         states = np.where(seen.unmet == 0, np.uint8(ELIGIBLE), np.uint8(WAITING))

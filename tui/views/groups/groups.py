@@ -218,7 +218,7 @@ class DirectoryRows(EngineRows[DirectoryRow]):
 
 
 def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[TableColumn, ...]:
-    """Return the columns for these groups, without those that would be empty for all."""
+    """Return the columns for these groups, without columns that are empty for all."""
     first = max((len(group.first) for group in groups), default=9)
     columns = [
         TableColumn("number", "#", max(2, len(f"{total:,}")), align="right"),

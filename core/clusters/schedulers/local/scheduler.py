@@ -105,7 +105,7 @@ class LocalScheduler:
         return await _aside(self.find_now, tokens)
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
-        """Return all jobs of this user on this machine, and those that ended in the last 7 days."""
+        """Return all jobs of this user here, also the ones that ended in the last 7 days."""
         return await _aside(self.queue_now, job_ids)
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
