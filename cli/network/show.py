@@ -25,10 +25,7 @@ _SHAPES = {"source": "ellipse", "node": "box", "sink": "note"}
 
 
 def dot_lines(view: NetworkView) -> Iterator[str]:
-    """Yield the graph's lines.
-
-    Sinks have separate ids, because a sink may have the name of a node.
-    """
+    """Yield the graph's lines; sinks have their own ids, as one may have the name of a node."""
     yield f"digraph {quoted(view.name)} {{"
     yield '  rankdir=LR; node [fontname="sans-serif"]; edge [fontname="sans-serif", fontsize=10];'
     for node in view.nodes:

@@ -32,10 +32,7 @@ _UNITS: Final = {
 
 
 class FilterError(RowtuiError):
-    """A filter that cannot be used.
-
-    `at`: the place, in characters from 1; 0 for the whole filter.
-    """
+    """A filter that cannot be used. `at`: the character, from 1; 0 for the whole filter."""
 
     def __init__(self, message: str, hint: str = "", at: int = 0) -> None:
         super().__init__(f"{message} (at character {at})" if at else message, hint)

@@ -47,10 +47,7 @@ _KINDS: Final[dict[type, JsonKind]] = {
 
 
 def kind_of(value: Any) -> JsonKind:
-    """Return the kind of a JSON value.
-
-    A value outside of JSON (a TOML date) counts as an object.
-    """
+    """Return the kind of a JSON value; one outside of JSON (a TOML date) counts as an object."""
     return _KINDS.get(type(value), JsonKind.OBJECT)
 
 

@@ -125,10 +125,7 @@ async def _sent(project: DemoProject, plan: Plan) -> list[SimulatedJob]:
 
 
 def know(project: DemoProject, plan: Plan) -> None:
-    """Register the work of a plan's jobs.
-
-    A bundle is one job that does the work of all its jobs.
-    """
+    """Register the work of a plan's jobs; a bundle is one job that does the work of all."""
     work = project.simulation.work
     for job in plan.jobs:
         work[job.token] = DemoWork(job.action, job.directories)

@@ -187,10 +187,7 @@ class SecretProvider(Protocol):
         """Store the secret, replacing an older one. Raises: CouldNotSetCredentials."""
 
     async def del_password_for_user(self, machine: str, user: str) -> None:
-        """Delete the secret.
-
-        Raises: CouldNotDeleteCredentials, also if the secret does not exist.
-        """
+        """Delete the secret. Raises: CouldNotDeleteCredentials, also if there is none."""
 
     async def names(self) -> tuple[SecretName, ...]:
         """Return the names of all stored secrets. Raises: CouldNotListCredentials."""

@@ -117,10 +117,7 @@ def limits_json(limits: RunLimits) -> LimitsJson:
 
 
 def charged_json(spent: Spent) -> ChargesJson:
-    """Return what a run's submitted jobs ask for.
-
-    A price in one currency is in the cost as well.
-    """
+    """Return what a run's submitted jobs ask for; a price in one currency is in the cost too."""
     ((currency, price),) = spent.money.items() if len(spent.money) == 1 else (("", None),)
     return {
         "charged": cost_of(Cost(spent.cpu_hours, spent.gpu_hours), price, currency),

@@ -239,10 +239,7 @@ class SchedulerKind:
         return None
 
     async def node_types(self, transport: Transport) -> FoundNodes | None:
-        """Return the cluster's types of nodes; None if it does not report them.
-
-        Raises: RowtuiError.
-        """
+        """Return the cluster's node types; None if it does not report them. Raises: RowtuiError."""
         return None
 
     async def allocations(self, transport: Transport, accounts: Collection[str]) -> Allocations:

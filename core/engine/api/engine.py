@@ -35,10 +35,7 @@ class ClustersService(Protocol):
         """Return the clusters as they are known now, without waiting for any of them."""
 
     async def nodes(self, cluster: str) -> ClusterNodes:
-        """Return the nodes of a cluster, which is queried at most once a minute.
-
-        Raises: RowtuiError.
-        """
+        """Return a cluster's nodes, queried at most once a minute. Raises: RowtuiError."""
 
     async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
         """Return the commands run on clusters and here, with numbers above `after`; bounded."""

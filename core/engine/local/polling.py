@@ -111,10 +111,7 @@ class ClusterPolls:
         await asyncio.gather(*(ask(name) for name in rest))
 
     async def ask_cluster(self, name: str, *, now: bool, may_send: bool = False) -> None:
-        """Poll one cluster, and record its answer.
-
-        The records are free while the cluster is slow.
-        """
+        """Poll one cluster, and record its answer; the records are free during the poll."""
         jobs = self._project.jobs
         async with self._asking[name]:
             answers = await jobs.queues.ask_cluster(name, now=now, may_send=may_send)

@@ -81,10 +81,7 @@ SHOWN_BAD = 20  # bad directories named in a snapshot
 
 
 class Snapshots:
-    """The snapshots of one project.
-
-    An action's summary is made again when its status row changes.
-    """
+    """The snapshots of one project; a change of an action's status row renews its summary."""
 
     def __init__(self, project: Project, needs: ProjectNeeds) -> None:
         self._project = project

@@ -74,10 +74,7 @@ def _make_engine(project: Project, generation: int) -> Any:
 def main(
     opening: Callable[[EngineOptions], tuple[ProjectOpened, Callable[[], Any]]] = open_engine,
 ) -> None:
-    """Serve the project of the options, which arrive first.
-
-    Arguments: descriptor, path of the log.
-    """
+    """Serve the project of the options, which arrive first. Arguments: descriptor, log's path."""
     descriptor, log = int(sys.argv[1]), Path(sys.argv[2])
     os.set_inheritable(descriptor, False)
     parent = os.getppid()

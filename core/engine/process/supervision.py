@@ -64,10 +64,7 @@ class Life:
         self._on_lost(self)
 
     async def call(self, request: Request) -> Any:
-        """Return the answer to a call; a cancellation is passed on.
-
-        Raises: RowtuiError, OSError.
-        """
+        """Return the answer to a call; pass a cancellation on. Raises: RowtuiError, OSError."""
         with self._queue() as (number, queue):
             over = False
             try:

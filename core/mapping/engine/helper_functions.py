@@ -214,10 +214,7 @@ class Helpers:
         return self._draw(list(destinations), params, len(destinations))
 
     def weighted_choice(self, items: Sequence[T]) -> T:
-        """Return one of several maps; a higher `weight` makes a map likelier.
-
-        Raises: ValueError.
-        """
+        """Return one of several maps; a higher `weight` is likelier. Raises: ValueError."""
         if not items:
             raise ValueError("weighted_choice needs something to choose from")
         return self._draw(list(items), items, 1)[0]

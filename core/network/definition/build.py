@@ -244,10 +244,7 @@ def _given(fields: Mapping[str, Any]) -> Table:
 
 
 def _some(names: Iterable[str]) -> JSON:
-    """Return a list, or None for an empty one.
-
-    A single text is kept, so that parsing reports it.
-    """
+    """Return a list, or None for an empty one; a single text stays, so that parsing reports it."""
     return names if isinstance(names, str) else list(names) or None
 
 

@@ -142,10 +142,7 @@ class JobGraph:
             return change
 
     def fail(self, jobs: _Jobs, reason: str = "") -> GraphChange:
-        """Mark jobs as failed.
-
-        A job that is complete or was cancelled by the user keeps its state.
-        """
+        """Mark jobs as failed, except those complete or cancelled by the user."""
         return self._say(jobs, FAILED, reason)
 
     def cancel(self, jobs: _Jobs, reason: str = "") -> GraphChange:

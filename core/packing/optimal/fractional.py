@@ -95,7 +95,8 @@ class Fractional:
         self.duals: Numbers = self.worth
         self.times: list[float] = []
         self.complete = False
-        self._step = price_step(kind.price for kind in vectors.bins)
+        # The step between possible costs; 0 if costs have no common step.
+        self.step = price_step(kind.price for kind in vectors.bins)
         self._finder = BinFinder(vectors.bins, self.useful)
         self._numbers = np.array([float(item.number) for item in vectors.items])
         self._scale = max(1.0, float(self._numbers.max()) / SCALE)
@@ -109,12 +110,7 @@ class Fractional:
     @property
     def least(self) -> float:
         """The bound, rounded up to a possible cost."""
-        return stepped_up(self.bound, self._step)
-
-    @property
-    def step(self) -> float:
-        """Step between possible costs; 0 if costs have no common step."""
-        return self._step
+        return stepped_up(self.bound, self.step)
 
     def add(self, content: Content) -> int:
         """Return the number of the column with this content; a new content is added."""

@@ -61,10 +61,7 @@ _SHOWN = 60  # characters of a line that could not be parsed
 
 
 def read_each_node(text: str, notices: list[str]) -> Iterator[tuple[SlurmNode, list[str]]]:
-    """Yield each node with the names of its partitions.
-
-    Nodes that are only planned are left out.
-    """
+    """Yield each node with the names of its partitions, without nodes that are only planned."""
     odd = []
     for line in text.split("\n"):
         if not line.startswith("NodeName="):

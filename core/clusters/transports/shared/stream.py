@@ -88,10 +88,7 @@ async def _say(process: Any, writer: asyncio.StreamWriter) -> None:
 
 @contextlib.asynccontextmanager
 async def _running(transport: object, line: str) -> AsyncIterator[Any]:
-    """Start a process of asyncssh, or one of asyncio with the same interface.
-
-    Raises: LoginError.
-    """
+    """Start a process of asyncssh, or of asyncio with the same interface. Raises: LoginError."""
     if isinstance(transport, AsyncsshTransport):
         process = await (await transport.connection()).create_process(
             line, encoding=None, request_pty=False, send_env=(), env=(), x11_forwarding=False
