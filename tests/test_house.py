@@ -13,13 +13,14 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("core", "cli", "tui")
 MOST_MODULES = 16  # of a folder
 # A figure falls, or stays. Code that is hard to read does not become simpler when it is squeezed.
-# They rose by what a project did, uses and reports (runs, usage, messages, the view Past), and by
-# what keeps its records when files are damaged, deleted or restored.
-MOST_LINES = 154_100
-MOST_MODULES_IN_ALL = 666
+# They rose by what a project did, uses and reports (runs, usage, messages, the view Past), by what
+# keeps its records when files are damaged, deleted or restored, and by the one conclusion about the
+# end of a job, whose readers keep their own words until they share one record.
+MOST_LINES = 154_500
+MOST_MODULES_IN_ALL = 670
 LONG, MOST_LONG = 400, 7  # lines of a long module, and how many there may be
 SMALL, MOST_SMALL = 100, 25  # lines of a small module, and how many may have a single importer
-MOST_INNER_IMPORTS = 325  # imports inside functions
+MOST_INNER_IMPORTS = 326  # imports inside functions
 
 
 def folders() -> dict[Path, list[Path]]:
