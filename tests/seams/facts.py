@@ -28,8 +28,8 @@ COUNTS = ("completed", "submitted", "eligible", "waiting", "failed", "not_reache
 ENDED = ("failed", "not reached", "cancelled")  # statuses of directories that are eligible
 AMOUNTS = ("cpus", "memory_mb", "gpus", "walltime_seconds", "processes")
 OF_JOBS = (
-    "id", "cluster", "partition", "action", "state", "reason", "exit_code", "signal", "attempt",
-    *AMOUNTS,
+    "id", "cluster", "partition", "action", "state", "reason", "outcome", "exit_code", "signal",
+    "attempt", *AMOUNTS,
 )  # fmt: skip
 
 
@@ -190,6 +190,10 @@ def usage(project: Commands) -> Iterator[Fact]:
             subject = ("job", row["token"])
             for name in ("id", "action", "cluster", "partition"):
                 yield Fact(subject, name, row[name] or None, source)
+            for name in ("outcome", "signal"):
+                yield Fact(subject, name, row[name] or None, source)
+            code = row["exit_code"]
+            yield Fact(subject, "exit_code", int(code) if code else None, source)
             for name in ("attempt", "cpus", "gpus", "requested_wall_seconds"):
                 field = name.replace("requested_wall", "walltime")
                 yield Fact(subject, field, int(row[name]), source)

@@ -155,6 +155,7 @@ def outcome_of(it: Evidence) -> JobResult:
     request of a bundle that ended by itself, the scheduler's record of the bundle says nothing.
 
     == =================================================================== =====================
+     0 the scheduler lists it, or it may run unlisted                      open (`settle`)
      1 rejected; no scheduler was reached                                  never sent
      2 rejected                                                            refused
      3 began; the action has products, and every directory is complete     completed
