@@ -176,7 +176,7 @@ def _compact_slowly(value: Any) -> str:
 
 
 def _float_text(value: float) -> str:
-    """Format a double with the shortest digits, as serde_json: 0.00001 for `1e-05`, 1e-7."""
+    """Format a double with the fewest digits, as serde_json: `1e-05` is 0.00001, `1e-07` 1e-7."""
     if not math.isfinite(value):
         return "null"
     text = repr(value)

@@ -154,7 +154,7 @@ def fit(cell: Cell, width: int, align: str = "left") -> Line:
 
 
 def dimmed(cells: Mapping[str, Cell]) -> dict[str, Cell]:
-    """Return the cells of a row without colours: for old rows, or jobs of other projects."""
+    """Return the cells of a row without colours: for old rows, or jobs outside the project."""
     return {
         name: (Dim(cell) if not isinstance(cell, tuple) else _dim(cell))
         for name, cell in cells.items()

@@ -85,7 +85,7 @@ class PlansService(Protocol):
     async def failed_jobs(
         self, action_index: int, groups: Sequence[int] | None
     ) -> tuple[FailedJob, ...]:
-        """Return the jobs in which these groups (from 0) of failed directories failed, or all."""
+        """Return the jobs in which these groups (from 0; None: all) of directories failed."""
 
     async def again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
         """Return a plan that retries the failed directories of these jobs."""

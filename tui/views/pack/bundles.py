@@ -270,7 +270,7 @@ def bundle_values(row: Row) -> dict[str, Any]:
 
 
 def bundle_cells(row: Row) -> dict[str, Cell]:
-    """Return the cells of one row: a node type, alike bundles, or jobs that are not packed."""
+    """Return the cells of one row: a node type, similar bundles, or jobs that are not packed."""
     if isinstance(row, AloneRow):
         return {
             "what": line(("▲ ", "warning"), ("not packed", "warning")),

@@ -108,7 +108,7 @@ def _elapsed_column(rows: Sequence[QueueRow], form: int) -> TableColumn:
 
 
 def queue_cells(row: QueueRow, now: float, *, unfolded: bool = False) -> dict[str, Cell]:
-    """Return the cells of a row; dim for a job of others, or of a cluster without an answer."""
+    """Return the cells of a row; dim for a job outside the project or a silent cluster."""
     mark = JOB_MARKS[row.state]
     first = row.first if not row.key.folded else ""
     cells: dict[str, Cell] = {

@@ -183,7 +183,7 @@ class _Signals:
 
 
 def _script_file(script: str) -> int:
-    """Write the script to a nameless file in memory: unchangeable, without need for removal."""
+    """Write the script to a nameless file in memory, which never changes or needs removal."""
     fd = os.memfd_create("rowtui-script", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         write_all(fd, script.encode("utf-8", "surrogateescape"))

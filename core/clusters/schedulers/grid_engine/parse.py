@@ -67,7 +67,7 @@ def common_beginning(tokens: Iterable[str]) -> str:
 
 
 def task_range(tasks: Sequence[int]) -> str | None:
-    """Return task numbers as the range that qsub takes for an array; None if they are none."""
+    """Return task numbers as the range that qsub takes for an array; None if they form none."""
     first, last = min(tasks), max(tasks)
     step = (last - first) // (len(tasks) - 1) if len(tasks) > 1 else 1
     if not step or sorted(tasks) != list(range(first, last + 1, step)):

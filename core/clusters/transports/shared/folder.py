@@ -215,7 +215,7 @@ def _private(path: Path, *, make: bool) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _alone(folder: int) -> Iterator[None]:
-    """Lock the folder while sockets are made or removed, so that none is removed when new."""
+    """Lock the folder while sockets are made or removed, so that no new one is removed."""
     lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
