@@ -91,8 +91,9 @@ class Pane:
         next key right behind the Escape, and a terminal reads both as one key, with Alt.
         """
         self.sees(*texts)
+        self.rested()
         self.press("Escape")
-        self.until(lambda shown: texts[0] not in shown, f"no {texts[0]!r}")
+        self.until(lambda _: texts[0] not in self.rested(), f"no {texts[0]!r}")
 
     def until(self, true: Callable[[str], object], what: str) -> str:
         """Wait until this is true of the screen; that screen."""

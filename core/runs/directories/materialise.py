@@ -30,6 +30,7 @@ from rowtui.core.runs.directories.readiness import (
     unprepared,
     values_of,
 )
+from rowtui.core.runs.model import BY_HAND
 from rowtui.core.runs.observed_states import ObservedStates
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.snapshot import Study, source_directories, wanted_directories
@@ -51,7 +52,7 @@ class Unstarted:
         self._taken = TakenLists(study.network)
 
     def look(self) -> None:
-        """Update the graph from the records. Every failure counts, because no run exists yet."""
+        """Update the graph from the records. All failures and cancellations count."""
         graph = self.growth.graph
         news = self.facts.news(self.project.state, lambda *_: True)
         graph.reopen(news.gone)
@@ -62,6 +63,7 @@ class Unstarted:
         graph.complete([job for job in news.complete if job not in broken])
         for failed in news.failed:
             graph.fail(failed.job, failed.failure.reason)
+        graph.cancel(news.cancelled, BY_HAND)
         for job, why in broken.items():
             graph.fail(job, why)
         for job, why in left_out(self.project, self.growth, self.facts).items():

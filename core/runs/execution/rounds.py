@@ -241,7 +241,7 @@ def happened_text(happened: Happened) -> str:
 def over_text(running: OpenRun, lost: int) -> str:
     """Return how a run ended. `lost`: jobs that are not complete."""
     if not lost:
-        return "all is done"
+        return "all jobs are completed"
     counts = running.graph.counts()
     failed = sum(each[GraphJobState.FAILED] for each in counts)
     cancelled = sum(each[GraphJobState.CANCELLED] for each in counts)

@@ -39,9 +39,8 @@ def report_run(
 ) -> None:
     """Report the end or the pause of a run. `now`: epoch seconds."""
     if told.kind is MessageKind.OVER:
-        result = told.sentence or "all jobs are completed"
         more = () if told.success else (f"See them with: {commands.show}",)
-        text = f"run {run.id} is finished: {result}"
+        text = f"run {run.id} is finished: {told.sentence}"
         messages.event(StudyEventKind.RUN_FINISHED, text, f"run:{run.id}:over:{now:.0f}", *more)
     elif told.kind is MessageKind.WAITING:
         messages.event(

@@ -145,7 +145,7 @@ def test_a_submit_by_hand_begins_a_run_that_a_driver_ends(root: Path) -> None:
     ended(root, 2)
     driven = drive(root)
     assert driven.run.id == run.id
-    assert driven.told[-1].sentence == "all is done"
+    assert driven.told[-1].sentence == "all jobs are completed"
     assert ran(root) == {
         "state,t=1: simulate": 1,
         "state,t=2: simulate": 1,
@@ -338,7 +338,7 @@ def test_what_a_person_cancels_waits_until_it_is_retried(root: Path) -> None:
     running = networks.running()
     assert running is not None
     networks.retry(running.growth.jobs("simulate").tolist())
-    assert drive(root).told[-1].sentence == "all is done"
+    assert drive(root).told[-1].sentence == "all jobs are completed"
 
 
 def test_the_end_of_a_cancelled_job_that_comes_after_its_retry_is_no_failure(root: Path) -> None:
@@ -356,7 +356,7 @@ def test_the_end_of_a_cancelled_job_that_comes_after_its_retry_is_no_failure(roo
     assert [it.error for it in found] == ["", ""]
 
     (root / "wait").unlink()
-    assert drive(root).told[-1].sentence == "all is done"
+    assert drive(root).told[-1].sentence == "all jobs are completed"
 
 
 def test_the_end_of_a_job_that_its_driver_cancelled_and_retried_is_no_failure(root: Path) -> None:
