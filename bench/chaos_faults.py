@@ -102,12 +102,20 @@ def small_disk(folder: Path) -> Iterator[None]:
 
 
 class Clock:
-    """The clock of this process, which may be wrong."""
+    """The clock of this process, which may be wrong from `begin` to `end`."""
 
     def __init__(self) -> None:
         self.offset = 0.0
         self._right = time.time
+
+    def begin(self) -> None:
+        """Be asked in place of the right clock."""
         time.time = self  # type: ignore[assignment]
+
+    def end(self) -> None:
+        """Leave the process its right clock."""
+        self.offset = 0.0
+        time.time = self._right
 
     def __call__(self) -> float:
         return self._right() + self.offset
@@ -161,13 +169,14 @@ class Chaos:
             self.kinds.append(self.remove_journal)
 
     def __enter__(self) -> Self:
+        CLOCK.begin()
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.done.set()
         self._thread.join()
-        CLOCK.offset = 0.0
+        CLOCK.end()
         if isinstance(self.here, RemoteProjects):
             self.here.login.clean()
             if self.here.cluster.controller.alive:
