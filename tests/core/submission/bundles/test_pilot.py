@@ -193,7 +193,7 @@ async def test_what_does_not_fit_into_it_goes_alone(here: Piloted) -> None:
 
 
 async def test_what_does_not_fit_into_the_time_left_is_given_back_at_once(here: Piloted) -> None:
-    await here.start(replace(SMALL, seconds=120, idle_seconds=1))
+    await here.start(replace(SMALL, seconds=120, idle_seconds=4))
     plan = here.for_pilot("a", "d", seconds=60)
     assert plan.jobs[0].bundle is not None
     late = replace(plan.jobs[1].bundle, own_seconds=500)
