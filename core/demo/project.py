@@ -236,7 +236,7 @@ def write_records(project: Project, directories: int, seed: int) -> None:
             workspace_mtime_ns=workspace_mtime_ns(workspace),
             racy=False,
             value_file=workflow.value_file,
-            products={action.name: action.products for action in workflow.actions},
+            products=workflow.products(),
             reread=False,
         )
 

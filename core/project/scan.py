@@ -194,7 +194,7 @@ def look_again(project: Project, names: Sequence[bytes]) -> bool:
     Pairs of action and directory whose job has not ended are skipped: the job reports when a
     product is whole.
     """
-    products = {each.name: each.products for each in project.workflow.actions}
+    products = project.workflow.products()
     where = [project.state.directories.position(os.fsdecode(name)) for name in names]
     directories = project.state.directories
     assert isinstance(directories, StoredDirectories)
@@ -273,7 +273,7 @@ def look_at_ended(store: Store, workflow: Workflow, jobs: Sequence[OverJob]) -> 
     if stored is None:
         return not_looked(jobs)
     stored = with_news(store.root, stored)
-    products = {each.name: each.products for each in workflow.actions}
+    products = workflow.products()
     table, found = stored.directories.table, list[SeenProducts]()
     new: dict[str, list[bytes]] = {}
     names = [[os.fsencode(name) for name in over.job.directories] for over in jobs]

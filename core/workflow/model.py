@@ -132,6 +132,10 @@ class Workflow(NamedTuple):
         """Return each name once, in file order."""
         return tuple(dict.fromkeys(action.name for action in self.actions))
 
+    def products(self) -> dict[str, tuple[str, ...]]:
+        """Return the products of each name; elements of one name have the same products."""
+        return {action.name: action.products for action in self.actions}
+
     def named(self, name: str) -> tuple[Action, ...]:
         """Return the elements with this name, in file order."""
         return tuple(action for action in self.actions if action.name == name)

@@ -119,9 +119,7 @@ class RecordsUpdate:
         self._listing: DirectoryListing | None = None
         self._readings: list[tuple[ReadRequest, WorkspaceReading]] = []
         self._unreadable: tuple[tuple[str, str], ...] = ()
-        self._products: dict[str, tuple[str, ...]] = {}
-        for action in workflow.actions:  # elements of one name have the same products
-            self._products.setdefault(action.name, action.products)
+        self._products = workflow.products()
 
     def bring_up(self, before: Stored, waiting: Sequence[str]) -> Stored | None:
         """Return the updated `before`, or `before` itself; None: start again from newer records."""

@@ -109,7 +109,7 @@ class Arrivals:
             and not directories.bad_set
             and base.value_file == workflow.value_file
             and workspace_mtime_ns(workflow.workspace) == base.workspace_mtime_ns
-            and dict(base.products) == {it.name: it.products for it in reversed(workflow.actions)}
+            and dict(base.products) == workflow.products()
             and base.state.completed.keys() == base.products.keys()
             and import_row_files(project.root, base).stored is base
         )

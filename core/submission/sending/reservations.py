@@ -155,7 +155,7 @@ class StoredReservations:
         self._looked_at.update(job.token for job in jobs)
         if self._workflow is None:
             return made
-        products = {it.name: it.products for it in reversed(self._workflow.actions)}
+        products = self._workflow.products()
         workspace = os.fspath(self._workflow.workspace)
         for job in jobs:
             for name in () if job.named else job.directories:
