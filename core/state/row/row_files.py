@@ -100,7 +100,8 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
     damaged: list[DamagedFile] = []
     before = stored
     for file, seen in stored.row.aside.items():
-        stored = _with_late_write(stored, paths.completed.with_name(file), seen)
+        of_jobs = file.startswith(paths.submitted.name)
+        stored = _with_late_write(stored, paths.submitted.with_name(file), seen, of_jobs=of_jobs)
     row = stored.row
     read = _Reading(paths.completed, decode_completed, row.completed_identity, stored, again)
     if read.news:
@@ -283,15 +284,18 @@ def _with_more(stored: Stored, theirs: Mapping[str, int]) -> Stored:
     return stored._replace(state=state, doubtful=doubtful)
 
 
-def _with_late_write(stored: Stored, path: Path, seen: Identity) -> Stored:
-    """Return records with what Row wrote to a damaged file after it was set aside."""
+def _with_late_write(stored: Stored, path: Path, seen: Identity, *, of_jobs: bool) -> Stored:
+    """Return records with what Row wrote to a damaged file after it was set aside.
+
+    `of_jobs`: it was Row's list of jobs, else that of completions.
+    """
     now = identity_of(path)
     if now == seen:
         return stored
     table, state = stored.directories.table, stored.state
     try:
         data = b"" if now is None else path.read_bytes()
-        if path.name.startswith("submitted"):
+        if of_jobs:
             submitted = {action: dict(jobs) for action, jobs in state.submitted.items()}
             for action, jobs in (decode_submitted(data) if data else {}).items():
                 found = zip(table.positions(list(jobs)), jobs.values(), strict=True)

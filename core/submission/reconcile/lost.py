@@ -193,11 +193,11 @@ class Lost:
         mine, now = f"{GONE} {host_name()}:", it.uptime()
         looks = [one.detail for one in it.entries if one.token == token]
         gone = list(takewhile(lambda detail: detail.startswith(GONE), reversed(looks)))
-        began = [float(it.removeprefix(mine)) for it in gone if it.startswith(mine)]
-        if not began or began[-1] > now:
+        times = [float(one.removeprefix(mine)) for one in gone if one.startswith(mine)]
+        if not times or times[-1] > now:
             it.noted(token, key, f"{mine}{now}")
             return True
-        return now - began[-1] < ORPHAN_SECONDS
+        return now - times[-1] < ORPHAN_SECONDS
 
     async def send_later(self, job: PlannedJob, entry: JournalEntry, why: str) -> None:
         """Plan to send again a job that the scheduler certainly lacks and that never began."""

@@ -85,22 +85,18 @@ class Journal:
 
         Raises: RowtuiError if the journal cannot be read.
         """
-        files = self._files(plan_id)
-        known = self._known.get(plan_id)
-        if known is not None and known.files == files:
-            return list(known.entries)
-        return list(self._learn(plan_id, files).entries)
+        return list(self._all(plan_id).entries)
 
     def cancel_asked(self, plan_id: str) -> frozenset[str]:
         """Return the tokens of the jobs that the user cancelled. Raises: RowtuiError."""
-        files = self._files(plan_id)
-        known = self._known.get(plan_id)
-        if known is None or known.files != files:
-            known = self._learn(plan_id, files)
-        steps = {note.token: note.step for note in known.notes}
+        steps = {note.token: note.step for note in self._all(plan_id).notes}
         return frozenset(token for token, step in steps.items() if step is JobStep.CANCELLING)
 
-    def _learn(self, plan_id: str, files: tuple[tuple[int, ...], ...]) -> _KnownEntries:
+    def _all(self, plan_id: str) -> _KnownEntries:
+        files = self._files(plan_id)
+        known = self._known.get(plan_id)
+        if known is not None and known.files == files:
+            return known
         read = self._read(plan_id)
         found = [entry for entry in read if entry.step not in NOTES]
         notes = tuple(entry for entry in read if entry.step in NOTES)

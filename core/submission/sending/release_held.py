@@ -23,6 +23,7 @@ from rowtui.core.submission.reconcile.conclude import (
     NOT_LOOKED,
     Conclusion,
     LookAtProducts,
+    SeenProducts,
     conclude,
     not_looked,
 )
@@ -125,9 +126,10 @@ class RunRecords:
             )
             for job in jobs
         ]
-        seen = await asyncio.to_thread(self.tools.look, every) if evidence.began else ()
-        looked = [*seen] or [NOT_LOOKED] * len(every)
-        found = [conclude(it, its, at) for it, its in zip(every, looked, strict=True)]
+        seen: Sequence[SeenProducts] = [NOT_LOOKED] * len(every)
+        if evidence.began:
+            seen = await asyncio.to_thread(self.tools.look, every)
+        found = [conclude(it, its, at) for it, its in zip(every, seen, strict=True)]
         for each in found:
             if each.finished is not None:
                 await asyncio.to_thread(self.tools.on_end, each.finished)
