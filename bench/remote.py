@@ -79,6 +79,27 @@ resources.walltime.per_submission = "00:01:00"
 """
 
 
+def _new_project(folder: Path, directories: int, seconds: float, clusters: str) -> Path:
+    """Make a project with one action, whose jobs take this long, and its clusters; its folder."""
+    for number in range(directories):
+        (folder / "workspace" / f"d{number:05}").mkdir(parents=True)
+    text = WORKFLOW.format(action=ACTION, seconds=seconds)
+    (folder / "workflow.toml").write_text(text)
+    config = folder / "config" / "rowtui"
+    config.mkdir(parents=True)
+    if clusters:
+        (config / "clusters.toml").write_text(clusters)
+    return folder
+
+
+def _opened(folder: Path, cluster: str) -> Project:
+    """The project as one more process would have it open, its queue asked on request."""
+    environment = dict(os.environ)
+    environment["XDG_CONFIG_HOME"] = str(folder / "config")
+    environment[POLL_VARIABLE] = "0"
+    return Project.open(folder, cluster=cluster, environment=environment)
+
+
 class RemoteProjects:
     """The cluster and its login node, and the folder for projects on it."""
 
@@ -101,15 +122,8 @@ class RemoteProjects:
 
         `preempted`: jobs take a moment before they have any result.
         """
-        folder = self.work / name
-        for number in range(directories):
-            (folder / "workspace" / f"d{number:05}").mkdir(parents=True)
         # Of a bundle some are to have ended, some to run and some to wait whatever happens to it.
         seconds = 0.5 if bundles else 0.3 if preempted else 0
-        text = WORKFLOW.format(action=ACTION, seconds=seconds)
-        (folder / "workflow.toml").write_text(text)
-        config = folder / "config" / "rowtui"
-        config.mkdir(parents=True)
         text = CLUSTERS.format(
             name=NAME,
             arrays=str(arrays).lower(),
@@ -118,15 +132,11 @@ class RemoteProjects:
             config=self.login.ssh_config,
             folder=self.cluster.work,
         )
-        (config / "clusters.toml").write_text(text + PACKING * bundles)
-        return folder
+        return _new_project(self.work / name, directories, seconds, text + PACKING * bundles)
 
     def open(self, folder: Path) -> Project:
         """The project as one more process would have it open: with a connection of its own."""
-        environment = dict(os.environ)
-        environment["XDG_CONFIG_HOME"] = str(folder / "config")
-        environment[POLL_VARIABLE] = "0"  # asked on request
-        return Project.open(folder, cluster=NAME, environment=environment)
+        return _opened(folder, NAME)
 
     def waiting(self) -> list[str]:
         """The jobs that still wait in the queue, for a person."""
@@ -168,23 +178,12 @@ class ProjectsHere:
         preempted: bool = False,
     ) -> Path:
         """A new project; its folder."""
-        folder = self.work / name
-        for number in range(directories):
-            (folder / "workspace" / f"d{number:05}").mkdir(parents=True)
-        text = WORKFLOW.format(action=ACTION, seconds=0.1)
-        (folder / "workflow.toml").write_text(text)
-        config = folder / "config" / "rowtui"
-        config.mkdir(parents=True)
-        if self.engine is not None:
-            (config / "clusters.toml").write_text(ENGINE.format(name=self.name))
-        return folder
+        clusters = ENGINE.format(name=self.name) if self.engine is not None else ""
+        return _new_project(self.work / name, directories, 0.1, clusters)
 
     def open(self, folder: Path) -> Project:
         """The project as one more process would have it open."""
-        environment = dict(os.environ)
-        environment["XDG_CONFIG_HOME"] = str(folder / "config")
-        environment[POLL_VARIABLE] = "0"
-        project = Project.open(folder, cluster=self.name, environment=environment)
+        project = _opened(folder, self.name)
         if self.engine is not None:
             scheduler = GridEngineScheduler(self.name, self.engine.transport)
             project.connections._schedulers[self.name] = scheduler
