@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.project.context.cluster_context import in_event_loop
 
 if TYPE_CHECKING:
     import argparse
@@ -27,12 +28,18 @@ _endings: list[Callable[[], Awaitable[None]]] = []
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, in the loop of this command."""
-    global _runner  # noqa: PLW0603
-    if _runner is None:
-        import asyncio
+    """Run a coroutine to its end, in the loop of this command.
 
+    While the loop runs, another thread of the command, such as one that plans, may call this, too.
+    """
+    global _runner  # noqa: PLW0603
+    import asyncio
+
+    if _runner is None:
         _runner = asyncio.Runner()
+    loop = _runner.get_loop()
+    if loop.is_running() and not in_event_loop():
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
     return _runner.run(work)
 
 

@@ -41,7 +41,7 @@ class ClusterContext:
         """Set up the clusters. `environment`: this process's environment by default."""
         self.cluster_name = cluster_name
         self.environment = dict(os.environ if environment is None else environment)
-        # Runs a coroutine for synchronous code, outside of an event loop.
+        # Runs a coroutine for synchronous code, in any thread that runs no event loop itself.
         self.wait: Callable[[Coroutine[Any, Any, Any]], Any] = _run
         # The asker for the questions of a login, by cluster. With `always_ask` it is used even if
         # no login was requested: the user of a command is at a terminal.
@@ -126,6 +126,17 @@ class ClusterContext:
         connections: Connections | None = self.__dict__.get("connections")
         if connections is not None:
             await connections.close()
+
+
+def in_event_loop() -> bool:
+    """Whether this thread runs an event loop, which must not block."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _run(work: Coroutine[Any, Any, Any]) -> Any:
