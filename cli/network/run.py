@@ -99,13 +99,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.warn("Nothing was begun.")
         return 1
     plug_ins = {"priority": args.priority, "execution": args.execution}
-    ours = networks.begin(
-        limits,
-        anew=had is None,
-        name=None if had is None else had.id,
-        plug_ins={name: value for name, value in plug_ins.items() if value is not None},
-    )
-    return _drive(args, networks, ours, policy, out)
+    with networks.store.hold():
+        ours = networks.begin(
+            limits,
+            anew=had is None,
+            name=None if had is None else had.id,
+            plug_ins={name: value for name, value in plug_ins.items() if value is not None},
+        )
+        return _drive(args, networks, ours, policy, out)
 
 
 def _refuse_what_does_not_count(args: argparse.Namespace) -> None:

@@ -35,7 +35,7 @@ from rowtui.core.runs.execution.project_run import ProjectRun
 from rowtui.core.runs.execution.rounds import WAITS, AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
 from rowtui.core.runs.limits.times import cost_text, describe
-from rowtui.core.runs.lock import Holder, RunHeldError
+from rowtui.core.runs.lock import PROJECT_DRIVER, Holder, RunHeldError
 from rowtui.core.runs.model import Retried, RunStatus, Stopped
 from rowtui.core.runs.run import TERMINATED, Run
 from rowtui.core.runs.store import PROJECT_RUNS, RunStore
@@ -88,8 +88,9 @@ def _run(args: argparse.Namespace, out: Output) -> int:
                 "No run was interrupted. 'rowtui run' begins one, or goes on with new limits."
             )
             return 0
-        send_messages(project, out)
-        return _drive(args, ProjectRun(project, had, policy, args.action), out)
+        with store.hold():
+            send_messages(project, out)
+            return _drive(args, ProjectRun(project, had, policy, args.action), out)
     limits = _limits(args, project, actions, had)
     if not args.json:
         _say_what(project, had, policy, limits, out)
@@ -100,14 +101,15 @@ def _run(args: argparse.Namespace, out: Output) -> int:
     if not (args.yes or ask("Proceed?", out, as_json=args.json)):
         out.warn("Nothing was begun.")
         return 1
-    if had is None:
-        had = store.create(None, limits=limits, cluster=project.cluster_name or "")
-    else:
-        had.confirm(limits, time.time())
-    if args.install_service:
-        return service.install_service(args, project, out)
-    send_messages(project, out)
-    return _drive(args, ProjectRun(project, had, policy, args.action), out)
+    with store.hold():
+        if had is None:
+            had = store.create(None, limits=limits, cluster=project.cluster_name or "")
+        else:
+            had.confirm(limits, time.time())
+        if not args.install_service:
+            send_messages(project, out)
+            return _drive(args, ProjectRun(project, had, policy, args.action), out)
+    return service.install_service(args, project, out)
 
 
 def _open_run(store: RunStore, args: argparse.Namespace) -> Run | None:
@@ -117,7 +119,7 @@ def _open_run(store: RunStore, args: argparse.Namespace) -> Run | None:
         return None
     holder = newest.holder()
     if holder is not None:
-        raise RunHeldError(newest.id, holder, "rowtui run --status", "rowtui run --stop")
+        raise RunHeldError(newest.id, holder, PROJECT_DRIVER)
     return None if args.new or newest.status.is_over else newest
 
 

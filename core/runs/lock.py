@@ -40,25 +40,37 @@ class Holder(NamedTuple):
         return f"process {self.pid} on {visible(self.host)}, since {time_text(self.since)}"
 
 
+class DriverCommands(NamedTuple):
+    """The commands that show and stop the process that drives a run."""
+
+    watch: str = "rowtui network show"
+    stop: str = "rowtui network stop"
+
+
+NETWORK_DRIVER = DriverCommands()
+PROJECT_DRIVER = DriverCommands("rowtui run --status", "rowtui run --stop")
+
+
 class RunHeldError(RowtuiError):
-    """Another process drives the run; `holder` is set if the lock file names that process."""
+    """Another process drives the run, or ("") any run of the project.
+
+    `holder` is set if the lock file names that process.
+    """
 
     def __init__(
-        self,
-        run_id: str,
-        holder: Holder | None,
-        watch: str = "rowtui network show",
-        stop: str = "rowtui network stop",
+        self, run_id: str, holder: Holder | None, commands: DriverCommands = NETWORK_DRIVER
     ) -> None:
+        what = f"run {run_id}" if run_id else "the project"
         super().__init__(
-            f"run {run_id} is driven by {holder or 'another process'}",
-            f"watch the run with `{watch}`, or stop it with `{stop}`: nothing is lost",
+            f"{what} is driven by {holder or 'another process'}",
+            f"watch the run with `{commands.watch}`, or stop it with `{commands.stop}`: "
+            "nothing is lost",
         )
         self.holder = holder
 
 
 @contextlib.contextmanager
-def hold(path: Path, run_id: str) -> Iterator[Holder]:
+def hold(path: Path, run_id: str = "") -> Iterator[Holder]:
     """Hold the lock of this file, which need not exist.
 
     Raises: RunHeldError if another process holds the lock; OSError if the file cannot be written.

@@ -19,7 +19,7 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.files import (
     read_bounded,
     sync_folder,
@@ -30,13 +30,13 @@ from rowtui.core.base.files import (
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import Network, SourceRows
 from rowtui.core.runs.limits.limits import RunLimits
-from rowtui.core.runs.lock import Holder, RunHeldError
+from rowtui.core.runs.lock import NETWORK_DRIVER, PROJECT_DRIVER, Holder, RunHeldError, hold
 from rowtui.core.runs.model import (
     RunHeader,
     about_bytes,
     about_of,
 )
-from rowtui.core.runs.run import EVENTS_FILE, LIMIT, NETWORK_FILE, RUN_FILE, Run
+from rowtui.core.runs.run import EVENTS_FILE, LIMIT, LOCK_FILE, NETWORK_FILE, RUN_FILE, Run
 from rowtui.core.runs.snapshot import frozen_bytes
 
 __all__ = ["BadRun", "Holder", "Run", "RunHeldError", "RunStore"]
@@ -66,6 +66,7 @@ class RunStore:
         self.root = root
         self.folder = root / ".row" / "rowtui" / kind
         self._begun_by = "rowtui network run" if kind == NETWORK_RUNS else "rowtui run"
+        self._commands = NETWORK_DRIVER if kind == NETWORK_RUNS else PROJECT_DRIVER
         self._fixed_file = NETWORK_FILE if kind == NETWORK_RUNS else RUN_FILE
         # with the stamp of its network.json
         self._last: tuple[Run, tuple[int, int, int]] | None = None
@@ -107,6 +108,25 @@ class RunStore:
                 f"cannot make a run in {visible(str(self.folder))}: {error.strerror or error}",
                 "free some space or correct the permissions, then try again",
             ) from None
+
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[Holder]:
+        """Hold the lock of the project, so that one process at a time begins and drives runs.
+
+        Raises: RunHeldError; NotSavedError if the lock file cannot be written.
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                me = stack.enter_context(hold(self.folder / LOCK_FILE))
+            except RunHeldError as error:
+                raise RunHeldError("", error.holder, self._commands) from None
+            except OSError as error:
+                raise NotSavedError(
+                    f"cannot write to {visible(str(self.folder))}: {error.strerror or error}",
+                    "free some space or correct the permissions, then try again",
+                ) from None
+            yield me
 
     def load(self, run_id: str) -> Run:
         """Return a run by its name; the last loaded object is reused, with its parsed journal.

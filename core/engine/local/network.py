@@ -171,11 +171,15 @@ class NetworkWork:
             raise RowtuiError("the run is driven already", "stop it first")
         self._starting = True
         try:
-            async with self._turn:
-                run = await asyncio.to_thread(self._begin, limits, anew)
-            self._planned.clear()
-            self._ending = False
-            self._driver = asyncio.create_task(self._drive(run))
+            with contextlib.ExitStack() as lock:
+                lock.enter_context(self._networks.store.hold())
+                async with self._turn:
+                    run = await asyncio.to_thread(self._begin, limits, anew)
+                self._planned.clear()
+                self._ending = False
+                self._driver = asyncio.create_task(self._drive(run))
+                held = lock.pop_all()
+                self._driver.add_done_callback(lambda _: held.close())
         finally:
             self._starting = False
 

@@ -65,6 +65,17 @@ def test_the_study_runs_by_itself_to_its_plot(
     assert "1 completed" in here("network").out
 
 
+def test_of_processes_that_begin_at_the_same_time_one_drives_the_network(
+    here: OnClusters, small: Path
+) -> None:
+    store = RunStore(small)
+    with store.hold():
+        second = here("network", "run", "--yes")
+    assert second.code == 1
+    assert f"the project is driven by process {os.getpid()}" in second.err
+    assert store.latest() is None
+
+
 def test_what_is_done_is_not_done_again_by_another_run(here: OnClusters, small: Path) -> None:
     assert here("network", "run", "--yes").code == 0
     done = here("network", "run", "--yes", "--new")

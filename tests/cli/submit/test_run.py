@@ -217,6 +217,17 @@ def test_one_process_drives_a_project_and_another_stops_it(
     assert runs(shell.folder) == {"a": 1, "b": 3, "c": 1}
 
 
+def test_of_processes_that_begin_at_the_same_time_one_drives_the_project(project: Local) -> None:
+    store = RunStore(project.folder, PROJECT_RUNS)
+    with store.hold():  # another process has the user's confirmation, and no run yet
+        second = project("run", "--yes")
+    assert second.code == 1
+    assert f"the project is driven by process {os.getpid()}" in second.err
+    assert "rowtui run --status" in second.err
+    assert store.latest() is None
+    assert project("run", "--yes").code == 0
+
+
 def test_the_end_of_a_run_and_the_first_failure_are_messages(project: Local) -> None:
     folder = project.home / ".config" / "rowtui"
     folder.mkdir(parents=True)
