@@ -58,8 +58,8 @@ def json_option(parser: Any) -> None:
     flag(parser, "--json", "print JSON for programs")
 
 
-def limit_options(parser: Any) -> None:
-    """Add the limits of a run."""
+def limit_options(parser: Any, in_a_row: int = 3) -> None:
+    """Add the limits of a run. `in_a_row`: the default limit of failures in a row."""
     limits = parser.add_argument_group("Limits (beyond them it stops and asks)")
     limits.add_argument(
         "--max-cpu-hours",
@@ -85,7 +85,7 @@ def limit_options(parser: Any) -> None:
         "--max-failures-in-a-row",
         type=positive,
         metavar="N",
-        help="stop at N failed jobs without a good one in between [default: 3]",
+        help=f"stop at N failed jobs without a good one in between [default: {in_a_row}]",
     )
     limits.add_argument(
         "--to",

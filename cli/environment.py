@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.project.context.cluster_context import in_event_loop
 
 if TYPE_CHECKING:
     import argparse
@@ -38,8 +37,11 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     if _runner is None:
         _runner = asyncio.Runner()
     loop = _runner.get_loop()
-    if loop.is_running() and not in_event_loop():
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
+    if loop.is_running():
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:  # in another thread
+            return asyncio.run_coroutine_threadsafe(work, loop).result()
     return _runner.run(work)
 
 

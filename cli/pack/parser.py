@@ -271,5 +271,5 @@ def add_run(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     flag(look, "--install-service", "let systemd of the user drive it, also after a restart")
     flag(look, "--uninstall-service", "stop and remove that service")
     flag(run, "--yes", "do not ask")
-    limit_options(run)
+    limit_options(run, in_a_row=10)
     json_option(run)

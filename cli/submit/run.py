@@ -32,12 +32,13 @@ from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.project import Project
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy
 from rowtui.core.runs.execution.project_run import ProjectRun
+from rowtui.core.runs.execution.result import failed_jobs
 from rowtui.core.runs.execution.rounds import WAITS, AutopilotMessage, MessageKind
-from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
+from rowtui.core.runs.limits.limits import PROJECT_FAILURES_IN_A_ROW, RunLimits, proposed_budget
 from rowtui.core.runs.limits.times import cost_text, describe
 from rowtui.core.runs.lock import PROJECT_DRIVER, Holder, RunHeldError
 from rowtui.core.runs.model import Retried, RunStatus, Stopped
-from rowtui.core.runs.run import TERMINATED, Run
+from rowtui.core.runs.run import TERMINATED, Run, RunTotals
 from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 from rowtui.core.workflow.find import has_network
 
@@ -50,7 +51,6 @@ TRY_AGAIN = 75  # sysexits.h: a service that ended so is started again
 TELL_SECONDS = 5.0
 _EXPLAINED = (RunStatus.PAUSED, RunStatus.FAILED, RunStatus.FINISHED)
 _COUNTED = (MessageKind.SENT, MessageKind.HAPPENED)
-FAILURES_IN_A_ROW = 10  # failures that nothing retries: more than chance explains
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -70,7 +70,7 @@ def _run(args: argparse.Namespace, out: Output) -> int:
         return 0
     store = RunStore(project.root, PROJECT_RUNS)
     if args.status or args.stop:
-        return _stop_or_show(store, args, out)
+        return _stop_or_show(store, project, args, out)
     if has_network(project.root):
         raise RowtuiError(
             "this project has a network, which decides what runs",
@@ -132,7 +132,7 @@ def _limits(
     proposed = RunLimits(
         cpu_hours=proposed_budget(cost.cpu_hours, grows=False),
         gpu_hours=proposed_budget(cost.gpu_hours, grows=False) or None,
-        failures_in_a_row=FAILURES_IN_A_ROW,
+        failures_in_a_row=PROJECT_FAILURES_IN_A_ROW,
     )
     return with_options(args, project, proposed)
 
@@ -165,7 +165,7 @@ def _print_rules(policy: RetryPolicy, args: argparse.Namespace, out: Output) -> 
     out.lines(retry_lines(policy))
 
 
-def _stop_or_show(store: RunStore, args: argparse.Namespace, out: Output) -> int:
+def _stop_or_show(store: RunStore, project: Project, args: argparse.Namespace, out: Output) -> int:
     """Stop the process that drives the newest run, or show how far that run is."""
     run = store.latest()
     if run is None:
@@ -180,8 +180,9 @@ def _stop_or_show(store: RunStore, args: argparse.Namespace, out: Output) -> int
         return 0
     standing = run.standing
     retried = [event for event in run.events() if isinstance(event, Retried) and event.why]
+    standing.failed = len(failed_jobs(run, project.jobs.records()))
     if args.json:
-        out.json(_run_json(run, holder, retried))
+        out.json(_run_json(run, standing, holder, retried))
         return 0
     driven = f"driven by {holder}" if holder is not None else "no process drives it"
     explained = standing.why and standing.status in _EXPLAINED
@@ -196,8 +197,9 @@ def _stop_or_show(store: RunStore, args: argparse.Namespace, out: Output) -> int
     return 0
 
 
-def _run_json(run: Run, holder: Holder | None, retried: Sequence[Retried]) -> to.ProjectRunJson:
-    standing = run.standing
+def _run_json(
+    run: Run, standing: RunTotals, holder: Holder | None, retried: Sequence[Retried]
+) -> to.ProjectRunJson:
     return {
         "version": VERSION,
         "id": run.id,

@@ -274,9 +274,9 @@ def _mail(table: TomlTable) -> MailSettings:
         for key in ("port", "user", "starttls"):
             if key in table:
                 table.problem(key, f"`{key}` needs `host`", "without it, sendmail sends the mail")
-    plain = starttls is False or (starttls is None and host in LOOPBACK)
+    plain = starttls is False or (starttls is None and host in LOOPBACK and not user)
     if user and plain:
-        hint = "remove `starttls`, or `user`"
+        hint = "remove `starttls = false`, or `user`"
         table.problem("user", "a password is sent only over an encrypted connection", hint)
     return MailSettings(tuple(to), sender, host, port or 587, user, not plain)
 

@@ -50,12 +50,25 @@ class ChosenFailures(NamedTuple):
     tokens: Collection[str] | None = None
 
 
+class FailedAttempt(NamedTuple):
+    """A failed attempt, the number `attempt` from 1. `record`: its job, None if not on record.
+
+    `before`: the earlier failed attempts at the first directory of the job, the latest first.
+    """
+
+    action: str
+    cause: str
+    attempt: int = 1
+    record: JobRecord | None = None
+    before: tuple[JobRecord, ...] = ()
+
+
 class FailedGroup(NamedTuple):
     """Directories to be tried again together. `jobs`: the scheduler ids of the jobs that failed.
 
-    `attempt` counts the tries so far, from 1. `planned` is a job that failed; if several jobs
-    failed, all asked for the same amounts. `planned` and `record` are None if the plan is no longer
-    on record.
+    `before`: see `FailedAttempt`. `attempt` counts the tries so far, from 1. `planned` is a job
+    that failed; if several jobs failed, all asked for the same amounts. `planned` and `record` are
+    None if the plan is no longer on record.
     """
 
     group: Group
@@ -65,6 +78,13 @@ class FailedGroup(NamedTuple):
     attempt: int = 1
     planned: PlannedJob | None = None
     record: JobRecord | None = None
+    before: tuple[JobRecord, ...] = ()
+
+    @property
+    def failure(self) -> FailedAttempt:
+        """Return the failure that decides about a retry."""
+        name = self.group.action.name
+        return FailedAttempt(name, self.cause, self.attempt, self.record, self.before)
 
     @property
     def end(self) -> JobEnd:
@@ -154,7 +174,38 @@ def failed_work(project: Project, choice: ChosenFailures) -> FailedWork:
                 f"job {record.key}: nothing of it is to be tried again: none of its directories has"
                 " this job as its last, failed one"
             )
-    return FailedWork(tuple(found), tuple(skipped))
+    last = [it.record for it in found if it.record is not None]
+    before = failed_before(records.values(), last)
+    return FailedWork(
+        tuple(
+            it._replace(before=before.get(it.record.token, ())) if it.record is not None else it
+            for it in found
+        ),
+        tuple(skipped),
+    )
+
+
+def failed_before(
+    records: Iterable[JobRecord], failures: Iterable[JobRecord]
+) -> dict[str, tuple[JobRecord, ...]]:
+    """Return the earlier failed attempts of jobs, by their tokens. `records`: the newest first.
+
+    An attempt belongs to a job if it was at the job's first directory. The latest comes first.
+    """
+    at = {
+        (it.action, it.directories[0]): it for it in failures if it.attempt > 1 and it.directories
+    }
+    actions = {action for action, _ in at}
+    found: dict[str, list[JobRecord]] = {}
+    for record in records if at else ():
+        if record.action not in actions or record.end is None or not record.end.outcome.failed:
+            continue
+        for name in record.directories:
+            last = at.get((record.action, name))
+            chain = found.setdefault(last.token, [last]) if last is not None else []
+            if chain and record.attempt < chain[-1].attempt:
+                chain.append(record)
+    return {token: tuple(chain[1:]) for token, chain in found.items()}
 
 
 class _Known(NamedTuple):

@@ -9,6 +9,7 @@ computed on first use.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -48,6 +49,8 @@ Progress = Callable[[int, int], None]
 
 # Orders of fewer directories are computed faster than they are read from a file.
 STORED_ORDER_FROM = 20_000
+FRESH_SECONDS = 300.0
+"""A notice is given again if nothing gave it for this long."""
 
 
 class NetworkHooks(Protocol):
@@ -102,6 +105,7 @@ class Project(ClusterContext):
         # problems that keep the newest workflow.toml from being used
         self.unused: tuple[Problem, ...] = ()
         self._notices: list[str] = []
+        self._noticed: dict[str, float] = {}  # when each was given last, in monotonic seconds
         # Whether and how jobs are put into bundles. False: never; None: as configured.
         self.packing: PackChoice | Literal[False] | None = None
         self.arrays: bool | None = None  # jobs of the same shape as one array; None: as configured
@@ -147,8 +151,10 @@ class Project(ClusterContext):
         return self._state
 
     def notice(self, text: str) -> None:
-        """Add a notice that the user sees once."""
-        if text not in self._notices:
+        """Add a notice that the user sees once, also if each look at the project gives it again."""
+        now, before = time.monotonic(), self._noticed.get(text)
+        self._noticed[text] = now
+        if before is None or now - before > FRESH_SECONDS:
             self._notices.append(text)
 
     def take_notices(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from rowtui.core.mapping.code.patterns import (
     TimedPattern,
     compile_pattern,
 )
-from rowtui.core.project.failed_jobs import FailedGroup
+from rowtui.core.project.failed_jobs import FailedAttempt
 from rowtui.core.project.next_attempt import (
     AmountChange,
     parse_cpus,
@@ -55,11 +55,12 @@ POLICY_FILE = "rowtui.toml"
 ANY = "any"
 MOST_WAIT_SECONDS = 3600.0
 """The wait before a retry doubles with each attempt, up to an hour."""
+MOST_ATTEMPTS = 1000
+"""Attempts at a directory, for all causes together."""
 
 _LARGEST_FILE = 1 << 20
 _SEARCHED_BYTES = 1 << 18
 _SEARCHED_LINES = 1000
-_MOST_ATTEMPTS = 1000
 _NODE = "node failure"
 _CAUSES = {
     OUT_OF_MEMORY: (OUT_OF_MEMORY,),
@@ -74,7 +75,7 @@ _HINT = 'causes are "out of memory", "time limit", "node failure", "preempted", 
 
 
 class RetryRule(NamedTuple):
-    """One rule. `on`: causes; `attempts`: at most this many in all, including the first.
+    """One rule. `on`: causes; `attempts`: at most this many that fail for one of these causes.
 
     `log`: a pattern that a line of the job's log must contain; None for any log. `wait_seconds`:
     before the second attempt. `line`: in rowtui.toml, 0 for a default rule.
@@ -121,12 +122,13 @@ DEFAULT_RULES = (
 
 
 class RetryDecision(NamedTuple):
-    """What becomes of a failed group: `rule` retries it from `at` on (epoch seconds), or `why`
-    states the reason against it.
+    """What becomes of failed work: `rule` retries it `wait_seconds` after it failed, as attempt
+    `attempt` of this rule; or `why` states the reason against it.
     """
 
     rule: RetryRule | None = None
-    at: float = 0.0
+    attempt: int = 0
+    wait_seconds: float = 0.0
     why: str = ""
 
 
@@ -142,29 +144,26 @@ class RetryPolicy(NamedTuple):
         """
         return next((it for it in self.rules if it.matches(action, cause, log)), None)
 
-    def retries(self, action: str, cause: str, attempt: int, log: LogLines = tuple) -> bool:
-        """Whether a job that failed for this cause at this attempt is tried again."""
-        try:
-            rule = self.rule(action, cause, log)
-        except PatternError:
-            return False
-        return rule is not None and attempt < rule.attempts
+    def decide(self, root: Path, failure: FailedAttempt) -> RetryDecision:
+        """Return whether, how and when failed work of the project at `root` is tried again.
 
-    def decide(self, root: Path, failed: FailedGroup) -> RetryDecision:
-        """Return whether, how and when failed work of the project at `root` is tried again."""
-        action = failed.group.action.name
-        log = tuple if failed.record is None else partial(end_of_log, root, failed.record)
+        A rule counts the attempts for which it decides: other causes have their own rules.
+        """
         try:
-            rule = self.rule(action, failed.cause, log)
+            rule = self.rule(failure.action, failure.cause, _log(root, failure.record))
+            if rule is None:
+                return RetryDecision(why="no rule retries this cause")
+            tried = 1 + sum(
+                it.end is not None and rule.matches(it.action, it.end.cause, _log(root, it))
+                for it in failure.before
+            )
         except PatternError as error:
             return RetryDecision(why=error.message)
-        if rule is None:
-            return RetryDecision(why="no rule retries this cause")
-        if failed.attempt >= rule.attempts:
-            tries = "one attempt" if rule.attempts == 1 else f"{rule.attempts} attempts"
+        if tried >= rule.attempts or failure.attempt >= MOST_ATTEMPTS:
+            most = min(rule.attempts, MOST_ATTEMPTS)
+            tries = "one attempt" if most == 1 else f"{most:,} attempts"
             return RetryDecision(why=f"its rule allows {tries}")
-        ended = 0.0 if failed.record is None else failed.record.ended_at
-        return RetryDecision(rule, ended + rule.wait_before(failed.attempt + 1))
+        return RetryDecision(rule, tried + 1, rule.wait_before(tried + 1))
 
 
 NO_RETRIES = RetryPolicy(())
@@ -204,13 +203,17 @@ def end_of_log(root: Path, record: JobRecord) -> list[str]:
     return [line[:LONGEST_SUBJECT] for line in reversed(lines)]
 
 
+def _log(root: Path, record: JobRecord | None) -> LogLines:
+    return tuple if record is None else partial(end_of_log, root, record)
+
+
 def _rules(file: TomlFile) -> Iterator[RetryRule]:
     for table in file.top.tables("retry") or ():
         table.only(_KEYS)
         on = _causes(table)
         attempts = table.integer("attempts", 1)
-        if attempts is not None and attempts > _MOST_ATTEMPTS:
-            table.problem("attempts", f"`attempts` must be at most {_MOST_ATTEMPTS}")
+        if attempts is not None and attempts > MOST_ATTEMPTS:
+            table.problem("attempts", f"`attempts` must be at most {MOST_ATTEMPTS}")
         change = AmountChange(
             memory=_parsed(table, "memory", parse_memory),
             walltime=_parsed(table, "walltime", parse_walltime),

@@ -31,8 +31,8 @@ from rowtui.core.runs.execution.rounds import (
 from rowtui.core.runs.execution.run_messages import (
     has_budget,
     report_budget,
-    report_pause,
     report_run,
+    reported_driver,
 )
 from rowtui.core.runs.limits.limits import Breach, RunLimits, fits, unknown_clusters
 from rowtui.core.runs.limits.spending import (
@@ -164,7 +164,7 @@ class Networks(NetworkQueries):
         if policy is None:
             policy = await asyncio.to_thread(load_policy, self.project.root)
         turn = turn or asyncio.Lock()
-        with run.hold():
+        with run.hold(), reported_driver(self.project.messages, run):
             async with turn:
                 running = await asyncio.to_thread(OpenRun, self.project, run)
             self.driving = Autopilot(
@@ -180,10 +180,6 @@ class Networks(NetworkQueries):
                     async for told in telling:
                         await self._report(run, running, told, turn)
                         yield told
-            except (RowtuiError, OSError) as error:
-                if self.project.messages is not None:
-                    report_pause(self.project.messages, run, str(error), time.time())
-                raise
             finally:
                 self.driving = None
                 self._running = None

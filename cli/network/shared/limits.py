@@ -26,7 +26,14 @@ from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.rounds import PlanAnswer
-from rowtui.core.runs.limits.limits import TRIES, Breach, LimitKind, RunLimits, proposed_budget
+from rowtui.core.runs.limits.limits import (
+    FAILURES_IN_A_ROW,
+    TRIES,
+    Breach,
+    LimitKind,
+    RunLimits,
+    proposed_budget,
+)
 from rowtui.core.runs.limits.spending import RemainingCost
 from rowtui.core.runs.limits.times import amount, cost_text, describe, parse_until
 from rowtui.core.runs.networks import Networks
@@ -65,9 +72,6 @@ def logs_of(networks: Networks, jobs: Iterable[tuple[str, str]]) -> dict[tuple[s
             if key in wanted and record.log_path:
                 found[key] = record.log_path
     return found
-
-
-FAILURES_IN_A_ROW = 3  # this many failures indicate a common cause
 
 
 def chosen_limits(

@@ -128,17 +128,6 @@ class ClusterContext:
             await connections.close()
 
 
-def in_event_loop() -> bool:
-    """Whether this thread runs an event loop, which must not block."""
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
 def _run(work: Coroutine[Any, Any, Any]) -> Any:
     import asyncio
 

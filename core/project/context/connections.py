@@ -30,7 +30,6 @@ from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.schedulers.kind import make_scheduler
 from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble, Nobody
 from rowtui.core.mirror.model import CopyFailure, MirrorError
-from rowtui.core.project.context.cluster_context import in_event_loop
 from rowtui.core.project.context.credentials import LoginCredentials
 from rowtui.core.submission.sending.site import Access, LocalSite, RemoteSite, Site
 
@@ -134,7 +133,7 @@ class Connections:
             return described_cluster(cluster) or cluster
         if cluster.name not in self._described:
             kept = described_cluster(cluster)
-            if kept is None and ask and self.around.always_ask and not in_event_loop():
+            if kept is None and ask and self.around.always_ask and not _in_loop():
                 self.around.wait(self.prepare(cluster))
                 kept = described_cluster(cluster) or self._described.get(cluster.name)
             if kept is None:
@@ -344,3 +343,14 @@ class Connections:
             place = default_place(cluster.remote.mirror, root)
             self._mirrors[cluster.name] = Mirror(root, cluster.name, self.transport(cluster), place)
         return self._mirrors[cluster.name]
+
+
+def _in_loop() -> bool:
+    """Whether this thread runs an event loop, which must not block."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rowtui.core.network.graph.job_model import GraphJobState
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class NetworkRetries:
-    """`resting`: jobs that no cluster accepted. `due_at`: when to call `plans` next, in epoch
+    """`resting`: jobs that no cluster accepted. `due_at`: when to call `plans` next, in monotonic
     seconds; None if only a further failure is a reason to.
     """
 
@@ -36,6 +36,7 @@ class NetworkRetries:
     policy: RetryPolicy
     resting: Resting
     due_at: float | None = 0.0
+    _due: dict[str, float] = field(default_factory=dict)  # see `found_retries`
 
     def plans(self, failed: Collection[int]) -> list[RetryPlan]:
         """Return plans of what is retried now. `failed`: jobs of the graph that failed just now.
@@ -46,7 +47,7 @@ class NetworkRetries:
         if not self.policy.rules:
             self.due_at = None
             return []
-        if not failed and (self.due_at is None or time.time() < self.due_at):
+        if not failed and (self.due_at is None or time.monotonic() < self.due_at):
             return []
         again: list[DueRetry] = []
         times: list[float] = []
@@ -57,13 +58,14 @@ class NetworkRetries:
             among = self._failed_in(action.name)
             if not among:
                 continue
-            found = found_retries(project, ChosenFailures((action,), among=among), self.policy)
+            choice = ChosenFailures((action,), among=among)
+            found = found_retries(project, choice, self.policy, self._due)
             again += [it for it in found.again if resting.isdisjoint(self._jobs(it.failed))]
             times += [] if found.later is None else [found.later]
             for group in (*(it.failed for it in found.again), *found.waiting):
                 retried.update(self._jobs(group))
         if self.resting.will_be_tried and not resting.isdisjoint(retried):
-            times.append(time.time())
+            times.append(time.monotonic())
         self.due_at = min(times, default=None)
         counted = self.running.failures_in_a_row - len(retried.intersection(failed))
         self.running.failures_in_a_row = max(0, counted)
@@ -87,7 +89,7 @@ class NetworkRetries:
         """
         for job in self.resting.at(time.monotonic()) & reasons.keys():
             self.running.graph.fail(job, reasons[job])
-            self.due_at = time.time()
+            self.due_at = time.monotonic()
 
     def _failed_in(self, action: str) -> list[int]:
         """Return the positions of the directories in which jobs of an action failed."""

@@ -102,12 +102,12 @@ class LookPause:
     _next: float = 0.0
 
     async def wait(self, *, idle: bool, until: float | None = None) -> None:
-        """Wait. `idle`: there was nothing to do; `until`: the longest, in epoch seconds."""
+        """Wait. `idle`: there was nothing to do; `until`: the longest, in monotonic seconds."""
         self._next = min(2 * self._next, LONGEST_LOOKS * self.shortest) if idle else 0.0
         self._next = max(self._next, self.shortest)
         end = time.monotonic() + self._next
         if until is not None:
-            end = min(end, time.monotonic() + max(self.shortest, until - time.time()))
+            end = min(end, time.monotonic() + max(self.shortest, until - time.monotonic()))
         stamp = self.run.stamp()
         while (left := end - time.monotonic()) > 0 and self.run.stamp() == stamp:
             with contextlib.suppress(asyncio.TimeoutError):

@@ -52,7 +52,7 @@ class RetryPlan(NamedTuple):
 
 
 class FoundRetries(NamedTuple):
-    """What becomes of failed work. `waiting` is retried not before `later` (epoch seconds).
+    """What becomes of failed work. `waiting` is retried not before `later` (monotonic seconds).
 
     `left`: how many directories nothing retries, by the reason.
     """
@@ -66,7 +66,7 @@ class FoundRetries(NamedTuple):
 
 class OpenWork(NamedTuple):
     """What a turn found. `fresh`: positions by the action's index; `later`: when the next retry is
-    due, in epoch seconds; `left`: directories that nothing tries again, with the reasons;
+    due, in monotonic seconds; `left`: directories that nothing tries again, with the reasons;
     `refused` by a scheduler, `ended_well`: see `run_result`.
     """
 
@@ -85,11 +85,13 @@ def open_work(
     actions: tuple[Action, ...],
     records: Sequence[JobRecord],
     policy: RetryPolicy,
+    *,
+    due: dict[str, float],
     left_out: Collection[Pair] = (),
 ) -> OpenWork:
     """Return what a run that submitted these jobs has to do. Waits for the disk.
 
-    `left_out`: pairs that no plan could place. Raises: RowtuiError.
+    `due`: see `found_retries`. `left_out`: pairs that no plan could place. Raises: RowtuiError.
     """
     sends: Counter[tuple[str, str]] = Counter()
     good: set[Pair] = set()
@@ -110,7 +112,7 @@ def open_work(
     problems = []
     running = 0
     directories = project.state.directories
-    retries = found_retries(project, ChosenFailures(actions), policy)
+    retries = found_retries(project, ChosenFailures(actions), policy, due)
     for action in actions:
         row = project.status_row(action)
         if row.problem:
@@ -144,27 +146,36 @@ def open_work(
     )  # fmt: skip
 
 
-def found_retries(project: Project, choice: ChosenFailures, policy: RetryPolicy) -> FoundRetries:
+def found_retries(
+    project: Project, choice: ChosenFailures, policy: RetryPolicy, due: dict[str, float]
+) -> FoundRetries:
     """Return which of the chosen failed work is retried now, which later, and which is not.
 
-    Waits for the disk. Raises: RowtuiError.
+    `due`: when the retries of failed jobs are due, by token, in monotonic seconds; entries of newly
+    found failures are added. A failure that an earlier driver saw waits for what is left of its
+    wait by the clock of the day, but never longer than the rule says. Waits for the disk.
+    Raises: RowtuiError.
     """
     again: list[DueRetry] = []
     waiting: list[FailedGroup] = []
     later: float | None = None
     left: Counter[str] = Counter()
     found = failed_work(project, choice)
-    now = time.time()
+    now = time.monotonic()
     for failed in found.groups:
         decided, change = _decide(project, failed, policy)
+        record, at = failed.record, now
+        if decided.rule is not None and record is not None:
+            passed = max(0.0, time.time() - record.ended_at)
+            at = due.setdefault(record.token, now + max(0.0, decided.wait_seconds - passed))
         row = project.status_row(failed.group.action)
         if decided.rule is None and decided.why:
             name = visible(failed.group.action.name)
             count = sum(bool(row.failed >> at & 1) for at in failed.group.indices)
             left[f"{name}: {visible(failed.cause)}; {decided.why}"] += count
-        elif decided.at > now:
+        elif at > now:
             waiting.append(failed)
-            later = decided.at if later is None else min(later, decided.at)
+            later = at if later is None else min(later, at)
         else:
             again.append(DueRetry(failed, change, _why(failed, decided)))
     return FoundRetries(again, waiting, later, dict(left), found.skipped)
@@ -198,7 +209,7 @@ def _decide(
             return RetryDecision(), NO_CHANGE
     except RowtuiError as error:
         return RetryDecision(why=error.message), NO_CHANGE
-    decided = policy.decide(project.root, failed)
+    decided = policy.decide(project.root, failed.failure)
     return decided, NO_CHANGE if decided.rule is None else decided.rule.change
 
 
@@ -206,9 +217,8 @@ def _why(failed: FailedGroup, decided: RetryDecision) -> str:
     """Return why and how failed work is retried, for example `simulate on 3 directories: ...`."""
     action = visible(failed.group.action.name)
     where = plural(len(failed.group.indices), "directory", "directories")
-    attempt = f"attempt {failed.attempt + 1}"
+    what = f"{action} on {where}: {visible(failed.cause)}"
     if decided.rule is None:
-        return f"{action} on {where}: {visible(failed.cause)}; {attempt} by its resubmit rules"
+        return f"{what}; attempt {failed.attempt + 1} by its resubmit rules"
     change = "the same again" if decided.rule.change.is_nothing else str(decided.rule.change)
-    of = decided.rule.attempts
-    return f"{action} on {where}: {visible(failed.cause)}; {attempt} of {of}, {change}"
+    return f"{what}; attempt {decided.attempt} of {decided.rule.attempts}, {change}"

@@ -30,7 +30,7 @@ async def permitted_part(
     plan: Plan,
     fit: Callable[[], Awaitable[Fit]],
     ask: Ask | None,
-    confirmed: Callable[[], None],
+    confirmed: Callable[[], None] | None = None,
     *,
     by_step: bool = False,
 ) -> Permission:
@@ -48,7 +48,8 @@ async def permitted_part(
         answer = await ask(plan, asked)
         if answer.limits is not None:
             run.confirm(answer.limits, time.time())
-            confirmed()
+            if confirmed is not None:
+                confirmed()
             found = await fit()
         if answer.send:
             found = found._replace(jobs=plan.jobs, breaches=())

@@ -20,17 +20,24 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
+from rowtui.core.clusters.transports.login import PASSING, LoginError
 from rowtui.core.groups.form import matching_actions
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.retry_policy import RetryPolicy, end_of_log
+from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
 from rowtui.core.project.views.mapping_trust import untrusted_files
 from rowtui.core.runs.execution.execution import LONGEST_SECONDS, LookPause
 from rowtui.core.runs.execution.open_work import OpenWork, open_work, plan_retries
 from rowtui.core.runs.execution.permission import permitted_part
-from rowtui.core.runs.execution.result import NOT_PLACEABLE, Pair, left_out_by, run_result
+from rowtui.core.runs.execution.result import (
+    NOT_PLACEABLE,
+    EndedJobs,
+    Pair,
+    left_out_by,
+    run_result,
+)
 from rowtui.core.runs.execution.rounds import (
     STOPPED_ELSEWHERE,
     Ask,
@@ -43,6 +50,7 @@ from rowtui.core.runs.execution.run_messages import (
     has_budget,
     report_budget,
     report_run,
+    reported_driver,
 )
 from rowtui.core.runs.limits.limits import Fit, Spent, fits
 from rowtui.core.runs.limits.spending import (
@@ -66,14 +74,17 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.run import Run
 from rowtui.core.state.model import bit_set, positions
 from rowtui.core.submission.plan.charges import charges_of
-from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan
+from rowtui.core.submission.plan.model import JobRecord, Plan
 from rowtui.core.submission.plan.planner import PlanError
+from rowtui.core.submission.sending.send import SilentClusterError
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.workflow.model import Action
 
 LOOK_SECONDS = 1.0
+STUCK_SECONDS = 600.0
+"""After this time in which no plan could be sent the run pauses, or reports a silent cluster."""
 _IDLE_LOOKS = 2
 
 
@@ -81,8 +92,7 @@ _IDLE_LOOKS = 2
 class ProjectRun:
     """One run of the actions that match `pattern`. `ask`: see `Ask`; None pauses the run instead.
 
-    `look_seconds`: the shortest wait between two looks. `failures_in_a_row` counts failed jobs that
-    no rule retries, since the last good one. Only `drive` is asynchronous.
+    `look_seconds`: the shortest wait between two looks. Only `drive` is asynchronous.
     """
 
     project: Project
@@ -91,12 +101,14 @@ class ProjectRun:
     pattern: str | None = None
     ask: Ask | None = None
     look_seconds: float = LOOK_SECONDS
-    failures_in_a_row: int = 0
     _tokens: set[str] = field(default_factory=set)  # of jobs that this run submitted
     _tried: set[str] = field(default_factory=set)  # and of those that no scheduler took
-    _ended: set[str] = field(default_factory=set)  # of these, jobs whose end was counted
+    _ends: EndedJobs = field(default_factory=EndedJobs)  # of these
+    _due: dict[str, float] = field(default_factory=dict)  # see `found_retries`
     _reported: set[str] = field(default_factory=set)
     _left_out: dict[Pair, str] = field(default_factory=dict)  # by the last plans, with the reasons
+    _stuck_since: float = 0.0  # monotonic seconds: since then no plan could be sent; 0: one could
+    _silent: bool = False  # since a cluster does not answer
     _rest: float = 0.0  # seconds to wait after a submission that failed
     _rest_until: float = 0.0
     _idle: int = 0
@@ -112,7 +124,7 @@ class ProjectRun:
             elif isinstance(event, NotSent):
                 self._tokens.difference_update(event.jobs)
             elif isinstance(event, JobFailed):
-                self._ended.add(event.token)
+                self._ends.noted.add(event.token)
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -133,7 +145,7 @@ class ProjectRun:
 
     async def drive(self) -> AsyncGenerator[AutopilotMessage, None]:
         """Run until nothing is left or the user must decide. Raises: RowtuiError, RunHeldError."""
-        with self.run.hold():
+        with self.run.hold(), reported_driver(self.project.messages, self.run, PROJECT_COMMANDS):
             begun = await asyncio.to_thread(self._begin)
             yield AutopilotMessage(MessageKind.BEGUN, begun)
             changes = Changes(self.project)
@@ -182,7 +194,7 @@ class ProjectRun:
             self._changed.clear()
             await self._look()
             seen = await asyncio.to_thread(self._seen)
-            if seen == resting and (later is None or time.time() < later):
+            if seen == resting and (later is None or time.monotonic() < later):
                 await pause.wait(idle=True, until=later)
                 continue
             happened = await asyncio.to_thread(self._take_ends)
@@ -229,36 +241,20 @@ class ProjectRun:
 
     def _take_ends(self) -> AutopilotMessage | None:
         """Record failures of this run's jobs that ended since the last look."""
-        good, bad = 0, 0
-        for record in self._records():
-            if record.step is not JobStep.ENDED or record.token in self._ended:
-                continue
-            self._ended.add(record.token)
-            if record.ended_well:
-                good += 1
-                self.failures_in_a_row = 0
-                continue
-            if record.end is None or not record.end.outcome.failed:
-                continue
-            bad += 1
-            log, cause = partial(end_of_log, self.project.root, record), record.end.cause
-            if not self.policy.retries(record.action, cause, record.attempt, log):
-                self.failures_in_a_row += 1
-            first = record.directories[0] if record.directories else ""
-            self.run.append(
-                JobFailed(time.time(), record.action, first, record.end_reason, record.token)
-            )
-        words = [f"{plural(good, 'job')} completed"] * bool(good)
-        words += [f"{plural(bad, 'job')} failed"] * bool(bad)
-        if not words:
+        new = self._ends.take(self._records(), self.project, self.policy)
+        if new.events:
+            self.run.append(*new.events)
+        if not new.sentence:
             return None
+        bad = len(new.events)
         return AutopilotMessage(
-            MessageKind.HAPPENED, ", ".join(words), success=not bad, completed=good, failed=bad
+            MessageKind.HAPPENED, new.sentence, success=not bad, completed=new.good, failed=bad
         )
 
     def _open_work(self) -> OpenWork:
         tried = [it for it in self.project.jobs.records() if it.token in self._tried]
-        return open_work(self.project, self.actions, tried, self.policy, self._left_out)
+        known = partial(open_work, due=self._due, left_out=self._left_out)
+        return known(self.project, self.actions, tried, self.policy)
 
     def _records(self) -> list[JobRecord]:
         return [it for it in self.project.jobs.records() if it.token in self._tokens]
@@ -322,10 +318,9 @@ class ProjectRun:
         if not plan.jobs or self._stop.is_set():
             return
         fit = partial(asyncio.to_thread, self._fit, plan)
-        permission = await permitted_part(self.run, plan, fit, self.ask, self._forget_failures)
+        permission = await permitted_part(self.run, plan, fit, self.ask)
         if permission.pause:
-            self.run.append(Paused(time.time(), permission.pause))
-            yield AutopilotMessage(MessageKind.PAUSED, permission.pause, plan=plan, success=False)
+            yield self._paused(permission.pause, plan)
             return
         part = permission.part
         if part is None:
@@ -336,11 +331,19 @@ class ProjectRun:
         number = await self._submit(part, retried, errors)
         if number:
             yield AutopilotMessage(MessageKind.SENT, f"sent {plural(number, 'job')}", plan=part)
-        for text in dict.fromkeys(errors):
+        for text in self._new_problems(dict.fromkeys(errors)):
             yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
+        if not self._stuck_since or time.monotonic() - self._stuck_since < STUCK_SECONDS:
+            return
+        why = f"nothing can be sent: {errors[-1]}"
+        if not self._silent:
+            yield self._paused(why)
+        for text in self._new_problems((why,) if self._silent else ()):
+            yield AutopilotMessage(MessageKind.WAITING, text, success=False)
 
-    def _forget_failures(self) -> None:
-        self.failures_in_a_row = 0
+    def _paused(self, why: str, plan: Plan | None = None) -> AutopilotMessage:
+        self.run.append(Paused(time.time(), why))
+        return AutopilotMessage(MessageKind.PAUSED, why, plan=plan, success=False)
 
     def _fit(self, plan: Plan) -> Fit:
         prices, balances = prices_of(self.project, plan), balances_of(self.project, plan)
@@ -350,7 +353,8 @@ class ProjectRun:
         """Return what the run has spent, by its journal and by what is submitted now."""
         submitted = self.project.state.submitted.values()
         ours = {it.token for jobs in submitted for it in jobs.values()} & self._tokens
-        return self.run.standing.spent(len(set(map(token_in_queue, ours))), self.failures_in_a_row)
+        failures = self._ends.failures_in_a_row(self.run.about.limits_at or 0.0)
+        return self.run.standing.spent(len(set(map(token_in_queue, ours))), failures)
 
     async def _submit(self, plan: Plan, retried: Sequence[str], errors: list[str]) -> int:
         """Submit a plan, journalled before and after; return how many jobs were accepted."""
@@ -374,10 +378,15 @@ class ProjectRun:
                         break
         except RowtuiError as error:  # nothing was submitted, or what was is in the journal
             errors.append(str(error))
+            passes = isinstance(error, LoginError) and error.trouble in PASSING
+            self._silent = passes or isinstance(error, SilentClusterError)
+            self._stuck_since = self._stuck_since or time.monotonic()
         unsent = unsent_of(plan, self.project.jobs.journal)
         if free := not_sent_events(plan.id, units, unsent):
             await asyncio.to_thread(self.run.append, *free)
         self._tokens -= unsent
+        if len(unsent) < len(plan.jobs):
+            self._stuck_since = 0.0
         self._rest = min(LONGEST_SECONDS, max(LOOK_SECONDS, 2 * self._rest)) if unsent else 0.0
         self._rest_until = time.monotonic() + self._rest if unsent else 0.0
         return len(plan.jobs) - len(unsent)
@@ -387,8 +396,6 @@ class ProjectRun:
             self.project, self.actions, self._left_out, work.refused, work.ended_well
         )
         if NOT_PLACEABLE in result.rest and (files := untrusted_files(self.project)):
-            why = f"{visible(files[0].name)} is not trusted; {result.sentence}"
-            self.run.append(Paused(time.time(), why))
-            return AutopilotMessage(MessageKind.PAUSED, why, success=False)
+            return self._paused(f"{visible(files[0].name)} is not trusted; {result.sentence}")
         self.run.append(Finished(time.time(), result.success, result.sentence))
         return AutopilotMessage(MessageKind.OVER, result.sentence, success=result.success)

@@ -1,18 +1,27 @@
-"""How a run of a project stands: how many directories are complete, and why the others are not.
+"""How a run of a project stands: its ended jobs, complete directories, and why others are not.
 
-Every pair of a chosen action and a directory counts once, by the project's records; only work that
-no record explains is taken from what the run itself found (`left_out`, `refused`).
+The counts follow from the project's records, so that a driver that is started again, and a command
+without a driver, count as the driver before them did. Every pair of a chosen action and a directory
+counts once; only work that no record explains is taken from what the run itself found (`left_out`,
+`refused`).
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, visible
+from rowtui.core.project.failed_jobs import FailedAttempt, failed_before
+from rowtui.core.project.retry_policy import RetryPolicy
+from rowtui.core.runs.model import JobFailed, PlanSubmitted
+from rowtui.core.runs.run import Run
 from rowtui.core.state.model import LastOutcome, positions
-from rowtui.core.submission.plan.model import Plan, RefusedAt
+from rowtui.core.submission.plan.model import JobRecord, Plan, RefusedAt
 from rowtui.core.submission.plan.outcome import PREEMPTED
 
 if TYPE_CHECKING:
@@ -136,3 +145,77 @@ def run_result(
                 kind = ENDED_WELL if pair in ended_well else NEVER_SENT
             rest.setdefault(kind, Counter())[f"{whose}{visible(reason)}" if reason else ""] += 1
     return RunResult(complete, total, rest, tuple(problems), len(actions))
+
+
+class NewlyEnded(NamedTuple):
+    """The number of good jobs that ended since the last look, and an event for each failure."""
+
+    good: int
+    events: tuple[JobFailed, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Return the numbers as text; "" without any."""
+        words = [f"{plural(self.good, 'job')} completed"] * bool(self.good)
+        words += [f"{plural(len(self.events), 'job')} failed"] * bool(self.events)
+        return ", ".join(words)
+
+
+@dataclass
+class EndedJobs:
+    """The ends of a run's jobs. `noted`: tokens of failures that are in the run's journal."""
+
+    noted: set[str] = field(default_factory=set)
+    # By token: when it ended, and whether this is a failure that no rule retries; None: good.
+    _ends: dict[str, tuple[float, bool | None]] = field(default_factory=dict)
+
+    def take(
+        self, records: Iterable[JobRecord], project: Project, policy: RetryPolicy
+    ) -> NewlyEnded:
+        """Take the jobs of these records that ended since the last call. Waits for the disk."""
+        good, events = 0, []
+        failed: list[JobRecord] = []
+        for record in records:
+            if record.end is None or record.token in self._ends:
+                continue
+            if record.end.outcome.failed:
+                failed.append(record)
+            elif record.end.outcome.good:
+                good += 1
+                self._ends[record.token] = record.ended_at, None
+        before = failed_before(project.jobs.records(), failed) if failed else {}
+        for record in failed:
+            assert record.end is not None
+            earlier = before.get(record.token, ())
+            failure = FailedAttempt(
+                record.action, record.end.cause, record.attempt, record, earlier
+            )
+            is_final = policy.decide(project.root, failure).rule is None
+            self._ends[record.token] = record.ended_at, is_final
+            if record.token not in self.noted:
+                self.noted.add(record.token)
+                first = record.directories[0] if record.directories else ""
+                why = record.end_reason
+                events.append(JobFailed(time.time(), record.action, first, why, record.token))
+        return NewlyEnded(good, tuple(events))
+
+    def failures_in_a_row(self, since: float) -> int:
+        """Return how many jobs failed for good after the last good job ended.
+
+        `since`: failures before this time (epoch seconds) do not count.
+        """
+        count = 0
+        for ended_at, is_final in sorted(self._ends.values(), key=itemgetter(0), reverse=True):
+            if is_final is None or ended_at < since:
+                break
+            count += is_final
+        return count
+
+
+def failed_jobs(run: Run, records: Sequence[JobRecord]) -> set[str]:
+    """Return the tokens of a run's jobs that failed, also while no process drove the run."""
+    events = run.events()
+    noted = {it.token for it in events if isinstance(it, JobFailed)}
+    sent = {token for it in events if isinstance(it, PlanSubmitted) for token in it.jobs}
+    ended = {it.token for it in records if it.end is not None and it.end.outcome.failed}
+    return noted | (sent & ended)

@@ -5,8 +5,12 @@ Failures of jobs are reported where jobs are polled (`core/project/messages.py`)
 
 from __future__ import annotations
 
+import contextlib
+import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.messages.model import StudyEventKind
 from rowtui.core.project.messages import budget_uses
 from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
@@ -47,10 +51,40 @@ def report_run(
             StudyEventKind.RUN_PAUSED,
             f"run {run.id} waits: {told.sentence}",
             f"run:{run.id}:waits:{now:.0f}",
-            "Submitted jobs continue. The run goes on by itself once it can save its records.",
+            "Submitted jobs continue. The run goes on by itself as soon as it can.",
         )
     elif told.kind is MessageKind.PAUSED and run.status is not RunStatus.STOPPED:
         report_pause(messages, run, told.sentence, now, commands)
+
+
+@contextlib.contextmanager
+def reported_driver(
+    messages: ProjectMessages | None, run: Run, commands: RunCommands = NETWORK_COMMANDS
+) -> Iterator[None]:
+    """Report that the driver before this one was killed, and an error that ends this one.
+
+    A driver that cannot begin because nothing can be written is started again by its service.
+    """
+    if messages is None:
+        yield
+        return
+    if run.status is RunStatus.RUNNING:
+        messages.event(
+            StudyEventKind.RUN_PAUSED,
+            f"run {run.id} stood still: its driver ended without a word",
+            f"run:{run.id}:killed:{run.standing.at or 0:.0f}",
+            "Submitted jobs continued. The run goes on now.",
+        )
+    try:
+        yield
+    except (RowtuiError, OSError) as error:
+        if not isinstance(error, NotSavedError):
+            report_pause(messages, run, str(error), time.time(), commands)
+        raise
+    except Exception as error:
+        why = f"its driver ended with an unexpected {type(error).__name__}"
+        report_pause(messages, run, why, time.time(), commands)
+        raise
 
 
 def report_pause(

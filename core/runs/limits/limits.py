@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 
 TRIES = 2  # a proposed budget pays for each job this many times
+FAILURES_IN_A_ROW = 3  # of a network's samples; more are seldom coincidence
+PROJECT_FAILURES_IN_A_ROW = 10  # of jobs that nothing retries
 
 
 class RunLimits(NamedTuple):

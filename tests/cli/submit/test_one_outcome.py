@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from rowtui.core.runs.execution import project_run, rounds
 from rowtui.core.runs.run import Run
+from rowtui.core.submission.plan.model import JobStep
+from rowtui.core.submission.sending.journal import Journal
 
 from tests.cli.in_process import Here, prepared
 from tests.rig.slurm import SlurmCluster
@@ -119,7 +121,10 @@ def test_what_the_scheduler_refuses_five_times_is_left_and_named(
     here.cluster = ""  # the one that is found
     done = here("run", "--yes")
     assert done.code == 1
-    assert done.err.count("was refused") == 15
+    assert done.err.count("was refused") == 3  # each sentence once
+    journal = Journal(here.folder)
+    steps = [it.step for plan in journal.plan_ids() for it in journal.latest(plan).values()]
+    assert steps.count(JobStep.REJECTED) == 15
     assert "0 of 3 directories complete; 3 refused (Invalid feature specification)" in done.err
 
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.project.failed_jobs import ChosenFailures
+from rowtui.core.project.jobs import Jobs
+from rowtui.core.project.project import Project
+from rowtui.core.project.retry_policy import load_policy
+from rowtui.core.runs.execution import project_run
+from rowtui.core.runs.execution.open_work import found_retries
+from rowtui.core.runs.limits.limits import PROJECT_FAILURES_IN_A_ROW
 from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 
 from tests.cli.conftest import Shell
@@ -133,6 +143,11 @@ def test_an_action_without_products_is_run_once(
     assert runs(here.folder) == {"a": 1, "b": 1, "c": 1}
 
 
+def test_the_help_states_the_default_limit_of_failures(project: Local) -> None:
+    text = " ".join(project("run", "--help").out.split())
+    assert f"in between [default: {PROJECT_FAILURES_IN_A_ROW}]" in text
+
+
 def test_the_rules_are_shown_before_they_apply(project: Local) -> None:
     assert project("run", "--rules").out.splitlines()[0] == "exit 75: at most 5 attempts"
     rules = project.json("run", "--rules")["rules"]
@@ -228,14 +243,119 @@ def test_of_processes_that_begin_at_the_same_time_one_drives_the_project(project
     assert project("run", "--yes").code == 0
 
 
-def test_the_end_of_a_run_and_the_first_failure_are_messages(project: Local) -> None:
-    folder = project.home / ".config" / "rowtui"
+def messages_to_a_file(home: Path) -> Path:
+    """Configure a channel that appends each message to the returned file."""
+    folder = home / ".config" / "rowtui"
     folder.mkdir(parents=True)
-    seen = project.home / "seen"
+    seen = home / "seen"
     (folder / "messages.toml").write_text(
         '[[channel]]\nkind = "command"\nname = "file"\nmin_interval = "0s"\n'
         f'command = ["sh", "-c", \'echo "$ROWTUI_MESSAGE_TITLE $ROWTUI_MESSAGE_TEXT" >> {seen}\']\n'
     )
+    return seen
+
+
+def test_what_stops_all_sending_pauses_the_run_with_a_message(
+    project: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project_run, "STUCK_SECONDS", 0.2)
+    monkeypatch.setattr(project_run, "LONGEST_SECONDS", 0.1)
+    monkeypatch.setattr(project_run, "LOOK_SECONDS", 0.1)
+    seen = messages_to_a_file(project.home)
+    os.mkfifo(project.folder / "gate")
+    assert project("submit", "--yes", "--detach", "-n", "1").code == 0
+    shutil.rmtree(project.folder / ".row")  # the records of a queued job are lost
+    done = project("run", "--yes")
+    open_gate(project.folder)
+    assert done.code == 1
+    assert "Paused: nothing can be sent: 1 job of this project is in the queue" in done.err
+    assert done.err.count("is in the queue of local") == 2  # a problem, and the pause
+    assert status(project)["status"] == "paused"
+    assert "paused: nothing can be sent" in seen.read_text()
+
+
+def test_a_failure_after_a_pause_is_counted_without_a_driver(
+    driven: tuple[Shell, subprocess.Popen[bytes]],
+) -> None:
+    shell, driver = driven
+    assert shell("run", "--stop", cluster="local").returncode == 0
+    driver.wait(30)
+    (shell.folder / "bad").touch()
+    open_gate(shell.folder)
+    eventually(
+        lambda: (
+            json.loads(shell.succeed("run", "--status", "--json", cluster="local"))["failed"] == 2
+        ),
+        what="the failures of b and c are counted",
+    )
+
+
+def test_a_driver_that_was_killed_is_reported_by_the_next(
+    driven: tuple[Shell, subprocess.Popen[bytes]],
+) -> None:
+    shell, driver = driven
+    seen = messages_to_a_file(Path(shell.environment["HOME"]))
+    driver.kill()
+    driver.wait(30)
+    open_gate(shell.folder)
+    assert shell("run", "--resume", cluster="local").returncode == 0
+    assert "stood still: its driver ended without a word" in seen.read_text()
+
+
+def test_an_error_that_ends_the_driver_is_a_message(
+    project: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = messages_to_a_file(project.home)
+
+    def broken(*_: object, **__: object) -> None:
+        raise RowtuiError("the workflow is gone")
+
+    monkeypatch.setattr(project_run, "open_work", broken)
+    assert project("run", "--yes").code == 1
+    assert "paused: the workflow is gone" in seen.read_text()
+
+
+def test_a_notice_of_every_look_is_printed_once(
+    project: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+    records = Jobs.records
+
+    def noticing(jobs: Jobs) -> Any:
+        nonlocal looks
+        looks += 1
+        jobs.project.notice("a plan is missing")
+        return records(jobs)
+
+    monkeypatch.setattr(Jobs, "records", noticing)
+    done = project("run", "--yes")
+    assert (done.code, done.err.count("a plan is missing")) == (0, 1)
+    assert looks > 5
+
+
+def test_a_wait_before_a_retry_is_never_longer_than_the_rule_says(
+    project: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project.folder / "rowtui.toml").write_text(f'{RULES}wait = "00:00:05"\n')
+    project("submit", "--yes", "-a", "one")
+    opened = Project.open(cluster="local")
+    choice = ChosenFailures(opened.workflow.actions)
+    policy, hour = load_policy(opened.root), 3600.0
+
+    def waits(difference: float, due: dict[str, float]) -> float:
+        """The wait of a driver whose clock differs from the one that saw the job's end."""
+        monkeypatch.setattr("time.time", lambda: now() + difference)
+        found = found_retries(opened, choice, policy, due)
+        return 0.0 if found.later is None else found.later - time.monotonic()
+
+    now, due = time.time, dict[str, float]()
+    assert 4 < waits(-hour, due) <= 5
+    assert waits(hour, due) > 3  # the clock of the day does not change a wait that has begun
+    assert waits(hour, {}) == 0
+
+
+def test_the_end_of_a_run_and_the_first_failure_are_messages(project: Local) -> None:
+    seen = messages_to_a_file(project.home)
     assert project("run", "--yes").code == 0
     texts = seen.read_text()
     assert "is finished: all directories are complete" in texts

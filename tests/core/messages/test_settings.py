@@ -50,6 +50,13 @@ def test_intervals_and_events_are_read(tmp_path: Path) -> None:
     assert found.channels[0].on == {StudyEventKind.JOB_STARTED}
 
 
+def test_mail_on_this_machine_is_encrypted_where_a_password_is_sent(tmp_path: Path) -> None:
+    local = '[[channel]]\nkind = "mail"\nto = "a@b.org"\nhost = "localhost"\n'
+    found = load(tmp_path, f'{local}{local}user = "me"\n')
+    assert found.problems == ()
+    assert [it.mail.starttls for it in found.channels if it.mail] == [False, True]
+
+
 MAIL = 'kind = "mail"\n'
 HOOK = 'kind = "webhook"\n'
 
@@ -80,7 +87,7 @@ HOOK = 'kind = "webhook"\n'
         (
             MAIL + 'to = "me@b.org"\nhost = "h"\nuser = "me"\nstarttls = false',
             "only over an encrypted",
-            "",
+            "remove `starttls = false`",
         ),
     ],
 )

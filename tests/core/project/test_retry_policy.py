@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import InvalidFileError
+from rowtui.core.project.failed_jobs import FailedAttempt, failed_before
 from rowtui.core.project.next_attempt import Amount, AmountChange
 from rowtui.core.project.retry_policy import (
     DEFAULT_RULES,
@@ -18,6 +20,7 @@ from rowtui.core.project.retry_policy import (
     load_policy,
 )
 from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.outcome import JobOutcome, JobResult
 
 CAUSES = ("out of memory", "time limit", "the node failed", "lost", "exit code 3", "cancelled")
 
@@ -27,12 +30,30 @@ def load(folder: Path, text: str) -> RetryPolicy:
     return load_policy(folder)
 
 
+def ended(cause: str, attempt: int = 1) -> JobRecord:
+    """A job of one directory that failed at this attempt."""
+    end = JobResult(JobOutcome.EXIT, cause, cause)
+    token = f"{cause}{attempt}"
+    return JobRecord(
+        token, "p", "local", "", "a", ("d",), "a-d", JobStep.ENDED, 1, 0.0, "a-1.out",
+        end=end, attempt=attempt,
+    )  # fmt: skip
+
+
+def retries(policy: RetryPolicy, action: str, cause: str, attempt: int) -> bool:
+    """Whether a job is tried again that always failed for the same cause."""
+    before = tuple(replace(ended(cause, it), action=action) for it in range(attempt - 1, 0, -1))
+    return (
+        policy.decide(Path(), FailedAttempt(action, cause, attempt, None, before)).rule is not None
+    )
+
+
 def test_without_a_file_only_lack_of_resources_and_lost_nodes_are_retried(tmp_path: Path) -> None:
     policy = load_policy(tmp_path)
     assert policy.rules == DEFAULT_RULES
-    retried = [cause for cause in CAUSES if policy.retries("any action", cause, 1)]
+    retried = [cause for cause in CAUSES if retries(policy, "any action", cause, 1)]
     assert retried == ["out of memory", "time limit", "the node failed", "lost"]
-    assert not any(policy.retries("any action", cause, 3) for cause in CAUSES)
+    assert not any(retries(policy, "any action", cause, 3) for cause in CAUSES)
 
 
 def test_rules_of_the_file_come_first_and_the_first_that_matches_decides(tmp_path: Path) -> None:
@@ -55,9 +76,9 @@ attempts = 1
     assert rule is not None
     assert rule.change == AmountChange(memory=Amount(3.0, times=True))
     assert (rule.attempts, rule.wait_seconds, rule.line) == (5, 300.0, 2)
-    assert policy.retries("simulate", "exit code 75", 4)
-    assert not policy.retries("simulate", "exit code 75", 5)
-    assert not policy.retries("analyze", "out of memory", 1)  # by the second rule
+    assert retries(policy, "simulate", "exit code 75", 4)
+    assert not retries(policy, "simulate", "exit code 75", 5)
+    assert not retries(policy, "analyze", "out of memory", 1)  # by the second rule
     assert str(rule) == (
         "sim*: exit 75, out of memory: memory 3x, at most 5 attempts, after 00:05:00"
     )
@@ -65,7 +86,7 @@ attempts = 1
 
 def test_a_signal_is_named_by_its_exit_code(tmp_path: Path) -> None:
     policy = load(tmp_path, '[[retry]]\non = "exit 137"\n')
-    assert policy.retries("a", "killed (signal KILL)", 1)
+    assert retries(policy, "a", "killed (signal KILL)", 1)
 
 
 def test_every_problem_of_the_file_is_named_with_its_place(tmp_path: Path) -> None:
@@ -94,9 +115,35 @@ def test_the_wait_doubles_and_is_bounded(wait: float, attempt: int) -> None:
 def test_a_rule_with_a_pattern_needs_it_in_the_log(tmp_path: Path) -> None:
     policy = load(tmp_path, '[[retry]]\nlog = "CUDA error: (out of memory|lost)"\n')
     assert str(policy.rules[0]).startswith("any with CUDA error: (out of memory|lost) in the log")
-    assert policy.retries("a", "exit code 1", 1, lambda: ["fine", "x CUDA error: lost y"])
-    assert not policy.retries("a", "exit code 1", 1, lambda: ["CUDA error: other"])
-    assert not policy.retries("a", "exit code 1", 1)
+    rule = policy.rules[0]
+    assert rule.matches("a", "exit code 1", lambda: ["fine", "x CUDA error: lost y"])
+    assert not rule.matches("a", "exit code 1", lambda: ["CUDA error: other"])
+    assert not retries(policy, "a", "exit code 1", 1)
+
+
+def test_a_rule_counts_only_the_attempts_for_which_it_decides(tmp_path: Path) -> None:
+    policy = load(tmp_path, '[[retry]]\non = "exit 75"\nattempts = 50\nwait = "00:00:10"\n')
+    chain = [ended("exit code 75", 2), ended("exit code 75", 1)]
+    failure = FailedAttempt("a", "time limit", 3, ended("time limit", 3), tuple(chain))
+    decided = policy.decide(tmp_path, failure)
+    assert (decided.rule, decided.attempt) == (policy.rules[2], 2)  # the first retry for its cause
+
+    again = [ended("time limit", 5), ended("exit code 75", 4), ended("time limit", 3), *chain]
+    more = failure._replace(attempt=6, before=tuple(again))
+    assert policy.decide(tmp_path, more).why == "its rule allows 3 attempts"
+    other = policy.decide(tmp_path, more._replace(cause="exit code 75"))
+    assert (other.attempt, other.wait_seconds) == (5, 80.0)
+    assert policy.decide(tmp_path, more._replace(cause="exit code 75", attempt=1000)).rule is None
+
+
+def test_earlier_attempts_are_those_at_the_same_directory() -> None:
+    last = ended("exit code 75", 3)
+    other = replace(ended("time limit", 2), directories=("e",))
+    good = replace(ended("", 2), end=JobResult(JobOutcome.COMPLETED), token="good")
+    older = [ended("exit code 75", 1), replace(ended("time limit", 1), token="another chain")]
+    records = [last, other, good, ended("time limit", 2), *older]
+    assert failed_before(records, [last]) == {last.token: (records[3], older[0])}
+    assert failed_before(records, [older[0]]) == {}
 
 
 def test_only_the_end_of_a_log_is_searched(tmp_path: Path) -> None:

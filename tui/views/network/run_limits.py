@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.runs.limits.limits import TRIES, RunLimits, unknown_clusters
+from rowtui.core.runs.limits.limits import FAILURES_IN_A_ROW, TRIES, RunLimits, unknown_clusters
 from rowtui.core.runs.limits.times import parse_until
 from rowtui.tui.views.dialogs import Dialog, field_keys, show_wrong
 from rowtui.tui.widgets.cells import Line, as_content, line
@@ -27,10 +27,6 @@ from textual.widgets import Input, Static
 if TYPE_CHECKING:
     from rowtui.core.base.text import Cost
     from rowtui.core.runs.views import NetworkView
-
-
-FAILURES_IN_A_ROW = 3
-"""More failures in a row are seldom coincidence."""
 
 
 class LimitField(NamedTuple):
