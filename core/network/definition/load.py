@@ -1,7 +1,4 @@
-"""Parse network.toml, with its schedule, into a `Network`, or report all problems at once.
-
-`from_tables` applies the same rules to tables that `build` makes in Python.
-"""
+"""Parse network.toml, with its schedule, into a `Network`, or report all problems at once."""
 
 from __future__ import annotations
 
@@ -256,7 +253,6 @@ __all__ = [
     "NETWORK_FILE",
     "LoadedNetwork",
     "NetworkError",
-    "from_tables",
     "has_network",
     "load_network",
     "parse_network",
@@ -297,14 +293,14 @@ def parse_network(data: bytes, file: str, default_name: str) -> LoadedNetwork:
     NetworkError with every problem.
     """
     try:
-        return from_tables(NetworkFile(data, file), default_name)
+        return _network(NetworkFile(data, file), default_name)
     except NetworkError:
         raise
     except InvalidFileError as error:  # not TOML at all
         raise NetworkError(error.problems) from None
 
 
-def from_tables(toml: TomlFile, default_name: str) -> LoadedNetwork:
+def _network(toml: TomlFile, default_name: str) -> LoadedNetwork:
     """Build the network that the tables of a file describe.
 
     Raises: NetworkError with every problem.

@@ -253,8 +253,8 @@ class ProjectRun:
 
     def _open_work(self) -> OpenWork:
         tried = [it for it in self.project.jobs.records() if it.token in self._tried]
-        known = partial(open_work, due=self._due, left_out=self._left_out)
-        return known(self.project, self.actions, tried, self.policy)
+        given = self.project, self.actions, tried, self.policy
+        return open_work(*given, due=self._due, left_out=self._left_out)
 
     def _records(self) -> list[JobRecord]:
         return [it for it in self.project.jobs.records() if it.token in self._tokens]
