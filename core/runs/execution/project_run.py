@@ -83,8 +83,7 @@ if TYPE_CHECKING:
     from rowtui.core.workflow.model import Action
 
 LOOK_SECONDS = 1.0
-STUCK_SECONDS = 600.0
-"""After this time in which no plan could be sent the run pauses, or reports a silent cluster."""
+STUCK_SECONDS = 600.0  # without a plan that could be sent: the run pauses, or reports the silence
 _IDLE_LOOKS = 2
 
 
