@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import similar, visible
 
 # Shared parts of the commands' grammars: number types, and options of many commands.
 
@@ -151,6 +151,10 @@ def _help_width() -> int:
         return 98
 
 
+SHOWN = ("status", "directories", "cluster", "launchers", "jobs")
+"""The commands below `rowtui show`."""
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors end with a hint and exit code 2.
 
@@ -187,6 +191,17 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"argument {'/'.join(action.option_strings)}: given more than once")
             self._given.add(action.dest)
         return super()._get_values(action, arg_strings)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse an unknown command with the commands that may be meant; see argparse."""
+        if not isinstance(action, argparse._SubParsersAction) or value in action.choices:
+            super()._check_value(action, value)
+            return
+        known = {name: name for name in action.choices}
+        known |= {name: f"show {name}" for name in SHOWN if self.prog == "rowtui"}
+        near = similar(value, known, 2, 0.65)
+        tip = f"; did you mean {' or '.join(repr(known[name]) for name in near)}?" if near else ""
+        raise argparse.ArgumentError(None, f"there is no command '{visible(value)}'{tip}")
 
     def _collects(self, action: argparse.Action) -> bool:
         """Whether an option may be repeated."""

@@ -7,6 +7,8 @@ argument is completed.
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from importlib import import_module
 from typing import Any
 
@@ -31,6 +33,7 @@ COMPLETERS = {
     "node": "nodes",
     "run": "runs",
     "trash": "trashes",
+    "value": "pointers",
     "place_view": "views",
     "place_action": "actions",
     "place_status": "statuses",
@@ -61,7 +64,24 @@ def complete(parser: argparse.ArgumentParser) -> None:
         for action in sub._actions:
             if action.dest in COMPLETERS:
                 action.completer = Completer(COMPLETERS[action.dest])  # type: ignore[attr-defined]
-    argcomplete.autocomplete(parser)
+    _forget_what_is_before()
+    argcomplete.autocomplete(parser, always_complete_options=False)
+
+
+# Where this command begins in a line: at its start or after a separator, and after settings.
+_COMMAND = re.compile(r"(?:^|[;&|(])\s*(?:\w+=\S*\s+)*((?:\S*/)?rowtui)(?=\s)")
+
+
+def _forget_what_is_before() -> None:
+    """Cut what is before this command from the line: `cd study &&`, `NAME=value`.
+
+    zsh passes the whole line, bash the settings before the command.
+    """
+    line, point = os.environ.get("COMP_LINE", ""), os.environ.get("COMP_POINT", "")
+    if point.isdecimal():
+        for found in _COMMAND.finditer(line, 0, int(point)):
+            os.environ["COMP_LINE"] = line[found.start(1) :]
+            os.environ["COMP_POINT"] = str(int(point) - found.start(1))
 
 
 def _all_parsers(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
@@ -73,7 +93,14 @@ def _all_parsers(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParse
     return found
 
 
+_ZSH_START = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
+
+
 def print_script(args: argparse.Namespace, out: Output) -> int:
     """Print argcomplete's script for the shell (`rowtui completion SHELL`)."""
-    out.write(shellcode(["rowtui"], shell=args.shell))
+    script = shellcode(["rowtui"], shell=args.shell)
+    if args.shell == "zsh":  # whose first line makes it a file of completions
+        first, newline, rest = script.partition("\n")
+        script = f"{first}{newline}{_ZSH_START}{rest}"
+    out.write(script)
     return 0

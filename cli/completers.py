@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from rowtui.cli.mapping.files import usual_files
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.network.definition.load import load_network
@@ -21,6 +24,8 @@ from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.workflow.find import find_project
 from rowtui.core.workflow.load import load_workflow
 from rowtui.tui.commands.command import GROUP_STATUSES, TITLES
+
+_LARGEST_VALUES = 1 << 20  # bytes
 
 
 def actions(_prefix: str) -> list[str]:
@@ -42,6 +47,26 @@ def directories(prefix: str) -> list[str]:
     """Return the directories of the workspace."""
     workspace = load_workflow(find_project(Path.cwd())).workspace
     return [entry.name for entry in os.scandir(workspace) if entry.name.startswith(prefix)]
+
+
+def pointers(_prefix: str) -> list[str]:
+    """Return JSON pointers to the values of the first directory that has values."""
+    workflow = load_workflow(find_project(Path.cwd()))
+    name = workflow.value_file or ""
+    for entry in sorted(os.scandir(workflow.workspace), key=lambda it: it.name)[:10]:
+        try:
+            value = json.loads(read_bounded(Path(entry.path, name), _LARGEST_VALUES))
+        except (OSError, ValueError, RecursionError):
+            continue
+        return list(_pointers(value, ""))
+    return []
+
+
+def _pointers(value: object, above: str) -> Iterator[str]:
+    for key, below in value.items() if isinstance(value, dict) else ():
+        pointer = f"{above}/{key.replace('~', '~0').replace('/', '~1')}"
+        yield pointer
+        yield from _pointers(below, pointer)
 
 
 def jobs(prefix: str) -> list[str]:

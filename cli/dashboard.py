@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import difflib
 import gc
 import os
 import re
@@ -27,7 +26,7 @@ from rowtui.cli.parser import PLACES, build_parser
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import NoProjectError, RowtuiError
 from rowtui.core.base.filter import parse_filter
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import similar, visible
 from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 from rowtui.core.home.known import KnownProjects
 from rowtui.core.workflow.find import find_project
@@ -146,7 +145,7 @@ def _check_names(view: str, given: dict[str, Any]) -> None:
 
 
 def _meant(word: str, possible: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, list(possible), 1, 0.5)
+    near = similar(word, possible, ratio=0.5)
     return f"; did you mean '{visible(near[0])}'?" if near else ""
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output.output import Output
+    from rowtui.core.base.errors import RowtuiError
 
 
 # The plainest command lines of `show status` and `show directories`, parsed without argparse.
@@ -237,17 +238,45 @@ def run(args: argparse.Namespace | PlainWords) -> int:
         return 0
     except InvalidFileError as error:
         out.problems(error.problems)
-        return 1
+        return _failed(args, out, error)
     except RowtuiError as error:
         out.error(str(error))
-        return 1
+        return _failed(args, out, error)
     except Exception as error:  # the last line of defence
-        out.error(_explain_unexpected(error))
-        return 1
+        explained = RowtuiError(_explain_unexpected(error))
+        out.error(str(explained))
+        return _failed(args, out, explained)
     finally:
         if "rowtui.cli.environment" in sys.modules:
             sys.modules["rowtui.cli.environment"].finish()
     return code
+
+
+def _failed(args: argparse.Namespace | PlainWords, out: Output, error: RowtuiError) -> int:
+    """Print the error as JSON where the result would be JSON; return the exit code."""
+    if getattr(args, "json", False) and not out.printed:
+        from rowtui.core.base.json import VERSION, FailedJson
+
+        document: FailedJson = {
+            "version": VERSION,
+            "error": {
+                "message": error.message,
+                "hint": error.hint or None,
+                "problems": [
+                    {
+                        "file": it.file,
+                        "line": it.line,
+                        "column": it.column,
+                        "severity": it.severity,
+                        "message": it.message,
+                        "hint": it.hint or None,
+                    }
+                    for it in getattr(error, "problems", ())
+                ],
+            },
+        }
+        out.json(document)
+    return 1
 
 
 def _output(args: argparse.Namespace | PlainWords) -> Output:

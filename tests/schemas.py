@@ -71,8 +71,10 @@ def schema_of(words: Sequence[str], document: Any) -> str | None:
         return "network-simulation"
     if name == "network" and "samples" in document:
         return "samples"
-    if isinstance(document, dict):
-        return {"comparisons": "copied", "findings": "node-types"}.get(name or "", name)
+    if "error" in document and set(document) == {"version", "error"}:
+        return "failed"
+    if name in ("comparisons", "findings") and not {"copies", "findings"} & set(document):
+        return {"comparisons": "copied", "findings": "node-types"}[name]
     return name
 
 
@@ -83,6 +85,9 @@ _SCHEMAS = {
     "show cluster": "clusters",
     "show launchers": "launchers",
     "scan": "scan",
+    "init": "init",
+    "clean": "clean",
+    "report": "report",
     "plan": "plan",
     "submit": "sent",
     "resubmit": "sent",

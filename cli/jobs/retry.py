@@ -29,7 +29,7 @@ _SHOWN = 10  # jobs that are listed before the question
 def retry(args: argparse.Namespace, out: Output) -> int:
     """Plan, ask and send; 1 if a job was not sent, or no named work had failed."""
     project = open_project(args, out, errors=False)
-    actions = chosen_actions(args, project, out)
+    actions = chosen_actions(args, project, out, required=True)
     named = given_names(args.failed)
     choice = _choice(project, actions, named, out)
     with busy_with(project, out, "Planning"):

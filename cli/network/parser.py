@@ -127,6 +127,7 @@ def add_network(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     network.set_defaults(
         command="network.show", node=None, run=None, now=False, states=(), dot=False, json=False
     )
+    json_option(network)
     what = network.add_subparsers(title="Commands", metavar="WHAT", parser_class=sub_parser)
     options = {
         "init": _init_options,

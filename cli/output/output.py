@@ -204,6 +204,7 @@ class Output:
         self.progress = progress and sys.stderr.isatty()
         self.keep_progress = keep
         self.said = False  # whether any warning or error was due
+        self.printed = False  # whether a document was printed
 
     def style(self, text: str, style: str) -> str:
         """Return `text` in a style such as "bold yellow", or unchanged without colours."""
@@ -215,6 +216,7 @@ class Output:
 
     def json(self, document: object) -> None:
         """Print the result as JSON."""
+        self.printed = True
         self.print(json.dumps(document, indent=2))
 
     def write(self, text: str) -> None:

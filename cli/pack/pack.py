@@ -228,7 +228,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Print the packing of all jobs that are ready. Nothing is submitted."""
     _refuse_what_does_not_count(args)
     project = open_project(args, out, errors=False)
-    actions = chosen_actions(args, project, out)
+    actions = chosen_actions(args, project, out, required=True)
     if not actions and not args.json:
         return 0
     among = chosen_positions(project, args.directories, out)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json import VERSION
 
 SIGNAC = '[workspace]\nvalue_file = "signac_statepoint.json"\n'
 
@@ -26,7 +27,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.warn(f"'{root}' already exists.")
     (root / workspace).mkdir(parents=True, exist_ok=True)
     (root / "workflow.toml").write_text(_workflow(workspace, signac=args.signac))
-    out.print(f"Created row project in '{root.resolve()}'")
+    if args.json:
+        out.json({"version": VERSION, "root": str(root.resolve())})
+    else:
+        out.print(f"Created row project in '{root.resolve()}'")
     return 0
 
 

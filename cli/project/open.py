@@ -148,13 +148,22 @@ def say_mapping_problems(project: Project, out: Output) -> None:
         say_problems(project.mapping, out)
 
 
-def chosen_actions(args: argparse.Namespace, project: Project, out: Output) -> tuple[Action, ...]:
-    """Return the actions that match `--action`; warn if there is none."""
+def chosen_actions(
+    args: argparse.Namespace, project: Project, out: Output, *, required: bool = False
+) -> tuple[Action, ...]:
+    """Return the actions that match `--action`; warn if there is none.
+
+    `required`: there must be one, if the workflow has any. Raises: RowtuiError.
+    """
     from rowtui.core.groups.form import matching_actions
 
     actions = matching_actions(project.workflow, args.action)
     if not actions:
-        out.warn(f"No actions match '{visible(args.action)}'.")
+        text = f"No actions match '{visible(args.action)}'."
+        if required and (names := project.workflow.action_names()):
+            shown = ", ".join(map(visible, names[:10])) + ", …" * (len(names) > 10)
+            raise RowtuiError(text, f"the actions are {shown}")
+        out.warn(text)
     return actions
 
 

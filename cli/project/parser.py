@@ -24,6 +24,7 @@ def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
     which = init.add_mutually_exclusive_group()
     which.add_argument("--signac", action="store_true", help="for a signac workspace")
     which.add_argument("-w", "--workspace", metavar="NAME", help="[default: workspace]")
+    json_option(init)
 
     scan = add(
         commands,
@@ -51,6 +52,7 @@ def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
     ):
         clean.add_argument(f"--{name}", action="store_true", help=what)
     clean.add_argument("--force", action="store_true", help="even while jobs are submitted")
+    json_option(clean)
 
     doctor = add(
         commands,

@@ -102,6 +102,7 @@ def clean(args: argparse.Namespace, out: Output) -> int:
         submitted=submitted,
         completed=completed,
     )
+    kept = 0
     if submitted:
         from rowtui.core.messages.record import MessageRecord
         from rowtui.core.submission.reconcile.clean import remove_traces
@@ -114,4 +115,13 @@ def clean(args: argparse.Namespace, out: Output) -> int:
         MessageRecord(project.root).remove()
     if args.usage:
         project.usage.store.remove()
+    if args.json:
+        chosen = {
+            "directory": args.directory or everything,
+            "submitted": submitted,
+            "completed": completed,
+            "usage": args.usage,
+        }
+        removed = [name for name, is_chosen in chosen.items() if is_chosen]
+        out.json({"version": VERSION, "removed": removed, "kept_jobs": kept})
     return 0

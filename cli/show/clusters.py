@@ -11,6 +11,7 @@ import os
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import InvalidFileError
+from rowtui.core.base.json import VERSION
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.load_launchers import load_launchers
 from rowtui.core.clusters.config.show import cluster_toml, clusters_toml, launchers_toml
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         clusters = [identified.cluster]
     clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
     if args.json:
-        out.json([cluster_of(cluster) for cluster in clusters])
+        out.json({"version": VERSION, "clusters": [cluster_of(it) for it in clusters]})
     elif args.short:
         out.lines(cluster.name for cluster in clusters)
     else:
@@ -54,7 +55,7 @@ def launchers(args: argparse.Namespace, out: Output) -> int:
             name: {cluster: launcher._asdict() for cluster, launcher in by_cluster.items()}
             for name, by_cluster in launchers.by_name.items()
         }
-        out.json(document)
+        out.json({"version": VERSION, "launchers": document})
     elif args.short:
         out.lines(sorted(launchers.by_name))
     elif args.all:

@@ -76,7 +76,7 @@ def _run(args: argparse.Namespace, out: Output) -> int:
             "this project has a network, which decides what runs",
             "drive it with 'rowtui network run'",
         )
-    actions = chosen_actions(args, project, out)
+    actions = chosen_actions(args, project, out, required=True)
     if not actions:
         return 1
     if args.uninstall_service:

@@ -69,7 +69,8 @@ def send_if_confirmed(
     say_left_out(plan.skipped, out)
     for sentence in plan.warnings:
         out.warn(sentence)
-    incomplete = 1 if plan.skipped else 0
+    enough = getattr(args, "n", None) is not None and len(plan.jobs) == args.n
+    incomplete = 1 if plan.skipped and not enough else 0
     if not plan.jobs and project.unfinished and not args.dry_run:
         return _finish(args, project, plan, out) or incomplete
     if not plan.jobs:
@@ -345,7 +346,7 @@ def _flush() -> None:
 def plan(args: argparse.Namespace, out: Output) -> int:
     """Print the plan as a table with its reasons, or as JSON. Nothing is submitted."""
     project = open_project(args, out, errors=False)
-    actions = chosen_actions(args, project, out)
+    actions = chosen_actions(args, project, out, required=True)
     if not actions and not args.json:
         return 0
     among = chosen_positions(project, args.directories, out)

@@ -86,7 +86,9 @@ def add_report(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     report = add(commands, "report", "usage.report:report", about["report"], _REPORT)
     report.add_argument("file", nargs="?", metavar="FILE", help="[default: report.html]")
     _choosing_options(report)
-    report.add_argument("--markdown", action="store_true", help="print it as Markdown instead")
+    printed = report.add_mutually_exclusive_group()
+    printed.add_argument("--markdown", action="store_true", help="print it as Markdown instead")
+    json_option(printed)
     report.add_argument("--trace", metavar="FILE", help="write a row for each job as CSV")
 
 

@@ -17,6 +17,7 @@ from rowtui.cli.usage.report_text import ReportSource, RunSummary, markdown
 from rowtui.cli.usage.usage_json import write_csv
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.usage.report import UsageReport, usage_report
 from rowtui.core.usage.table import chosen_usage
@@ -36,25 +37,27 @@ def report(args: argparse.Namespace, out: Output) -> int:
         since=args.since or 0.0,
     )
     costs = project.usage.costs(columns)
+    path = None if args.trace and not args.file else Path(args.file or "report.html")
     if args.trace:
         trace = io.StringIO()
         write_csv(columns, costs, trace)
         _write(Path(args.trace), trace.getvalue(), out, own=None)
-        if args.file is None and not args.markdown:
-            return 0
-    found = usage_report(columns, costs)
-    source = ReportSource(
-        visible(project.root.name),
-        found,
-        _logs(project, found),
-        project.usage.energy_factors(columns),
-        _run(project, out),
-    )
-    if args.markdown:
-        out.lines(markdown(source))
-        return 0
-    path = Path(args.file or "report.html")
-    _write(path, "\n".join(html(source)) + "\n", out, own=GENERATOR)
+    if path is not None or args.markdown:
+        found = usage_report(columns, costs)
+        source = ReportSource(
+            visible(project.root.name),
+            found,
+            _logs(project, found),
+            project.usage.energy_factors(columns),
+            _run(project, out),
+        )
+        if args.markdown:
+            out.lines(markdown(source))
+        elif path is not None:
+            _write(path, "\n".join(html(source)) + "\n", out, own=GENERATOR)
+    if args.json:
+        file = None if path is None else str(path)
+        out.json({"version": VERSION, "file": file, "trace": args.trace})
     return 0
 
 

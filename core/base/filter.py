@@ -7,14 +7,13 @@ wide columns call `holds` once for each distinct value (`grouping/listing.py`).
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import similar, visible
 from rowtui.core.base.values import MISSING, compact
 
 MOST_CHARACTERS: Final = 400  # of a filter
@@ -237,7 +236,7 @@ def _known(term: Term, known: Mapping[str, str], pointers: bool) -> Term:
         return term._replace(field=column)
     if pointers:
         return term._replace(field="/" + field)
-    close = difflib.get_close_matches(field, known, 1)
+    close = similar(field, known)
     hint = f"did you mean {close[0]}? " if close else ""
     listed = ", ".join(sorted(set(known.values())))
     raise FilterError(f"this list has no column '{visible(field)}'", f"{hint}It has {listed}")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import similar, visible
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -78,10 +78,8 @@ class PlugIns(NamedTuple):
                 return self.load(name, call=call)
             except PlugInError as error:
                 raise self.error(error.message, error.hint) from None
-        import difflib
-
         names = sorted({*built_in, *installed})
-        near = difflib.get_close_matches(name, names, n=1)
+        near = similar(name, names)
         raise self.error(
             f"there is no {self.noun} '{visible(name)}'",
             (f"did you mean '{visible(near[0])}'? " if near else "")

@@ -188,3 +188,10 @@ def header_value(text: str) -> str:
         return shown
     escaped = shown.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def similar(word: str, known: Iterable[str], most: int = 1, ratio: float = 0.6) -> list[str]:
+    """Return the known words that may be meant, the most similar first. `ratio`: of `difflib`."""
+    import difflib
+
+    return difflib.get_close_matches(word, list(known), most, ratio)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import similar, visible
 from rowtui.core.clusters.config.builtin import LOCAL, NONE
 from rowtui.core.clusters.model import Cluster, Identified
 
@@ -84,12 +84,11 @@ def _named(clusters: Sequence[Cluster], name: str) -> Identified:
     for cluster in clusters:
         if cluster.name == name:
             return Identified(cluster, "it was named")
-    import difflib
-
-    names = list(dict.fromkeys(cluster.name for cluster in clusters))
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    # `none` runs jobs in the user's own terminal: a slip of the keyboard must not lead there.
+    names = list(dict.fromkeys(it.name for it in clusters if it.name != NONE.name))
+    near = similar(name, names, 3, 0.5)
     shown = ", ".join(f"'{visible(known)}'" for known in near or names)
-    hint = f"did you mean {shown}?" if near else f"the known clusters are {shown}"
+    hint = f"did you mean {shown}?" if near else f"the known clusters are {shown};"
     raise RowtuiError(
         f"cluster '{visible(name)}' not found",
         f"{hint} `rowtui show cluster --all` shows all of them",

@@ -9,13 +9,12 @@ error).
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import similar, visible
 from rowtui.core.packing.model import (
     Bundle,
     Demand,
@@ -171,7 +170,7 @@ def _hint_refused(
     hinted = by_name.get(demand.hint)
     name = visible(demand.hint)
     if hinted is None:
-        near = difflib.get_close_matches(demand.hint, by_name, n=1)
+        near = similar(demand.hint, by_name)
         meant = f"; did you mean {visible(near[0])}?" if near else ""
         return "", (f"needs a {name}, and there is no such node type{meant}",)
     if fits(demand, hinted):

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from rowtui.core.base.errors import InvalidFileError, Problem
-from rowtui.core.base.text import has_control, visible
+from rowtui.core.base.text import has_control, similar, visible
 from rowtui.core.workflow.positions import KeyPath, line_and_column, offsets, place_of
 
 LARGEST_INTEGER = 2**63 - 1  # the limit of TOML and of Row
@@ -19,10 +19,8 @@ LARGEST_INTEGER = 2**63 - 1  # the limit of TOML and of Row
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for the most similar known name, or "" if none is similar."""
-    import difflib
-
     choices = list(known)
-    near = difflib.get_close_matches(name, choices, n=1, cutoff=0.6)
+    near = similar(name, choices)
     if not near:
         folded = {choice.lower(): choice for choice in choices}
         near = [folded[name.lower()]] if name.lower() in folded else []

@@ -140,3 +140,48 @@ def test_an_empty_name_of_a_cluster_is_refused(
             out, err = capsys.readouterr()
             assert out == ""
             assert "CLUSTER is empty" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("submitt", "there is no command 'submitt'; did you mean 'submit' or"),
+        ("statsu", "there is no command 'statsu'; did you mean 'show status'?"),
+        ("show jbos", "there is no command 'jbos'; did you mean 'jobs'?"),
+        ("mapping lnt", "there is no command 'lnt'; did you mean 'lint'?"),
+        ("xyzzy", "there is no command 'xyzzy'\n"),
+    ],
+)
+def test_a_mistyped_command_is_answered_with_the_one_that_is_meant(
+    capsys: pytest.CaptureFixture[str], words: str, meant: str
+) -> None:
+    assert meant in refused(capsys, *words.split())
+
+
+@pytest.mark.parametrize("name", ["nope", "nine", "non"])
+def test_a_mistyped_cluster_never_leads_to_none(project: Here, name: str) -> None:
+    project.cluster = name
+    done = project("submit", "--yes")
+    assert done.code == 1
+    assert f"cluster '{name}' not found" in done.err
+    assert "none" not in done.err
+
+
+@pytest.mark.parametrize("command", ["plan", "pack", "retry", "run"])
+def test_an_action_that_does_not_exist_is_an_error(project: Here, command: str) -> None:
+    done = project(command, "-a", "NOTHERE")
+    assert done.code == 1
+    assert "No actions match 'NOTHERE'.\n        the actions are one" in done.err
+
+
+def test_with_a_limit_only_the_jobs_within_it_decide_about_the_exit_code(project: Here) -> None:
+    workflow = project.folder / "workflow.toml"
+    workflow.write_text(
+        WORKFLOW
+        + "group.maximum_size = 1\n"
+        + WORKFLOW.replace('"one"', '"two"')
+        + "resources.threads_per_process = 100_000\n"
+    )
+    project.cluster = "local"
+    assert project("submit", "--yes", "-n", "1").code == 0
+    assert project("submit", "--yes").code == 1  # `two` is left out

@@ -134,6 +134,34 @@ def test_a_directory_that_is_set_aside_is_in_the_status(here: Here) -> None:
     (here.folder / "workspace" / "b" / "v.json").write_text("nonsense")
     for words in (("show", "status"), ("show", "directories")):
         assert [*here.json(*words)["bad"]] == ["b"]
-    findings = {it["topic"]: it for it in json.loads(here("doctor", "--json").out)}
+    findings = {it["topic"]: it for it in json.loads(here("doctor", "--json").out)["findings"]}
     assert findings["directories"]["verdict"] == "warning"
     assert findings["directories"]["text"].startswith("1 directory is set aside: b: ")
+
+
+def test_an_error_is_an_object_where_a_result_would_be(here: Here) -> None:
+    done = here("explain", "nothere", "--json")
+    assert done.code == 1
+    assert json.loads(done.out)["error"]["message"].startswith("Action 'nothere' not found")
+
+    (here.folder / "workflow.toml").write_text("[[action]]\nnam = 1\n")
+    error = json.loads(here("plan", "--json").out)["error"]
+    assert [(it["line"], it["severity"]) for it in error["problems"]] == [
+        (1, "error"),
+        (2, "error"),
+    ]
+
+
+def test_every_document_is_an_object_with_its_version(here: Here, tmp_path: Path) -> None:
+    for words in (
+        "show cluster", "show cluster --all", "show launchers", "doctor", "mirror", "connect",
+        "disconnect --all", "cancel --all --yes", "hold --all", "release --all",
+        f"init {tmp_path / 'new'}", "report", "report --trace t.csv", "clean --directory",
+    ):  # fmt: skip
+        done = here(*words.split(), "--json")
+        assert json.loads(done.out)["version"] == 1, words
+    assert (tmp_path / "new" / "workflow.toml").exists()
+    assert here.json("clean")["removed"] == ["directory", "submitted", "completed"]
+    written = here.json("report", "--trace", "t.csv", "r.html")
+    assert written == {"version": 1, "file": "r.html", "trace": "t.csv"}
+    assert here("report", "--json", "--markdown").code == 2

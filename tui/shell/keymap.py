@@ -11,7 +11,6 @@ pauses.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 import unicodedata
@@ -20,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import similar, visible
 from rowtui.tui.commands.command import (
     DRAWN,
     KEY_NAMES,
@@ -163,7 +162,7 @@ def why_no_key(key: str) -> str:
         return "" if base.isprintable() and base != " " else "a blank is called 'space'"
     if base in _NAMED or _is_character(base):
         return ""
-    near = difflib.get_close_matches(base, sorted(_NAMED), 1)
+    near = similar(base, sorted(_NAMED))
     told = f"; did you mean '{near[0]}'?" if near else ", such as 'ctrl+s', 'f5' or 'pagedown'"
     return f"'{visible(key)}' is no key{told}"
 
@@ -216,7 +215,7 @@ def _lost(key: str, keeper: str, loser: str, has_others: bool) -> str:
 
 
 def _near(name: str, known: Mapping[str, Bound]) -> str:
-    near = difflib.get_close_matches(name, known, 1, 0.75)
+    near = similar(name, known, ratio=0.75)
     near = near or [one for one in known if one.partition(".")[2] == name.rpartition(".")[2]][:1]
     return f"; did you mean '{near[0]}'?" if near else ""
 

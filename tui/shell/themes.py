@@ -7,7 +7,6 @@ has a default for dark, light and 16-colour themes, so a theme may be short.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import stat
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tomli as tomllib
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import similar, visible
 from rowtui.tui.shell.terminal import NO_COLOURS
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
@@ -257,7 +256,7 @@ def parse_theme(data: bytes) -> Theme:
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, sorted(known), 1)
+    close = similar(word, sorted(known))
     return f"did you mean {close[0]!r}?" if close else f"possible are {', '.join(sorted(known))}"
 
 

@@ -7,4 +7,34 @@ A field without a value is null; no field is left out unless it is `NotRequired`
 `docs/make_schema.py` writes these types as JSON Schemas (docs/schema/).
 """
 
+from __future__ import annotations
+
+from typing import TypedDict
+
 VERSION = 1
+
+
+class ProblemJson(TypedDict):
+    """What is wrong with a file, and where. `line`, `column`: from 1; 0 if there is none."""
+
+    file: str
+    line: int
+    column: int
+    severity: str
+    message: str
+    hint: str | None
+
+
+class ErrorJson(TypedDict):
+    """Why a command failed. `problems`: of a file, if that is the reason."""
+
+    message: str
+    hint: str | None
+    problems: list[ProblemJson]
+
+
+class FailedJson(TypedDict):
+    """What a command prints in place of its result if it fails before it has one."""
+
+    version: int
+    error: ErrorJson

@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 
+class FindingsJson(TypedDict):
+    """`doctor`."""
+
+    version: int
+    findings: list[FindingJson]
+
+
 class FindingJson(TypedDict):
     """`doctor`: one thing that was looked at."""
 
@@ -137,6 +144,13 @@ class EnergyJson(TypedDict):
     source: str
 
 
+class ClustersJson(TypedDict):
+    """`show cluster`."""
+
+    version: int
+    clusters: list[ClusterJson]
+
+
 class ClusterJson(TypedDict):
     """`show cluster`: one cluster as clusters.toml describes it."""
 
@@ -159,6 +173,13 @@ class ClusterJson(TypedDict):
     asked_partitions: bool
     budget: BudgetJson | None
     energy: EnergyJson | None
+
+
+class LaunchersJson(TypedDict):
+    """`show launchers`: by the name of the launcher, then of the cluster, or "default"."""
+
+    version: int
+    launchers: dict[str, dict[str, LauncherJson]]
 
 
 class LauncherJson(TypedDict):

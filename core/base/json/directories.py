@@ -167,6 +167,21 @@ class GroupsJson(TypedDict):
     groups: list[GroupJson]
 
 
+class InitJson(TypedDict):
+    """`init`: the folder of the new project."""
+
+    version: int
+    root: str
+
+
+class CleanJson(TypedDict):
+    """`clean`: the kinds of removed records. `kept_jobs`: jobs whose directories stay submitted."""
+
+    version: int
+    removed: list[str]
+    kept_jobs: int
+
+
 class ScanJson(TypedDict):
     """`scan`: directories looked at; found complete and lost ones, by action."""
 

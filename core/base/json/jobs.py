@@ -45,6 +45,13 @@ class JobJson(JobAmountsJson):
     script: str | None
 
 
+class JobAnswersJson(TypedDict):
+    """`cancel`, `hold` and `release`."""
+
+    version: int
+    answers: list[JobAnswerJson]
+
+
 class JobAnswerJson(TypedDict):
     """What became of `cancel`, `hold` or `release` for one job. `error`: null if it was done."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
+from rowtui.core.base.json import ProblemJson
 from rowtui.core.base.json.directories import AmountsJson, PlaceJson
 
 
@@ -16,17 +17,6 @@ class OriginJson(TypedDict):
     file: str
     line: int
     column: int
-
-
-class ProblemJson(TypedDict):
-    """What is wrong with a file, and where; `line` and `column` as in `OriginJson`."""
-
-    file: str
-    line: int
-    column: int
-    severity: str
-    message: str
-    hint: str | None
 
 
 class PersonJson(TypedDict):

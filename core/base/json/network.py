@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
+from rowtui.core.base.json import ProblemJson
 from rowtui.core.base.json.directories import CostJson, FailureJson
 from rowtui.core.base.json.jobs import JobJson
-from rowtui.core.base.json.mapping import ProblemJson
 
 
 class LimitsJson(TypedDict):

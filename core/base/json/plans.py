@@ -43,6 +43,13 @@ class DifferenceJson(TypedDict):
     reason: str | None
 
 
+class ComparisonsJson(TypedDict):
+    """`mirror`."""
+
+    version: int
+    copies: list[ComparisonJson]
+
+
 class ComparisonJson(TypedDict):
     """`mirror`: a copy of the project against the project. `same`: how many paths."""
 

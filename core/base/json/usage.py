@@ -199,6 +199,14 @@ class WrittenSizesJson(TypedDict):
     kept: list[KeptSizeJson]
 
 
+class ReportJson(TypedDict):
+    """`report`: the written files; null for one that was not asked for."""
+
+    version: int
+    file: str | None
+    trace: str | None
+
+
 class UsageJson(TypedDict):
     """`usage`. `jobs` (ended), their `steps` and `running`: only of named jobs; `recommended`: only
     with `--recommend`; `write`: only with `--write`. `unmeasured_jobs`: ended jobs without a

@@ -30,6 +30,7 @@ from rowtui.core.mapping.model.fields import Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
 
 if TYPE_CHECKING:
+    from rowtui.core.base.json import ProblemJson
     from rowtui.core.base.json.directories import AmountsJson, PlaceJson
     from rowtui.core.base.json.mapping import (
         CandidateJson,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
         OfferJson,
         OriginJson,
         PlacementJson,
-        ProblemJson,
         RefusalJson,
         RequestJson,
         ValueJson,

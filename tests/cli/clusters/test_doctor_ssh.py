@@ -43,7 +43,9 @@ def doctor(capsys: pytest.CaptureFixture[str]) -> Doctor:
     def doctor(*words: str, cluster: str = "") -> list[dict[str, Any]]:
         capsys.readouterr()
         main(["doctor", "--json", *(["--cluster", cluster] if cluster else []), *words])
-        found: list[dict[str, Any]] = fits("findings", json.loads(capsys.readouterr().out))
+        found: list[dict[str, Any]] = fits("findings", json.loads(capsys.readouterr().out))[
+            "findings"
+        ]
         topics = ("ssh", "login", "slurm", "partitions", "rsync", "clock", "problem")
         found = [each for each in found if each["topic"] in topics]
         return [each for each in found if not each["text"].startswith("sbatch is here, but")]

@@ -115,7 +115,7 @@ def test_with_the_entry_the_partitions_are_still_asked_for(
 
     assert main(["show", "cluster", "--json"]) == 0
 
-    (shown,) = json.loads(capsys.readouterr().out)
+    (shown,) = json.loads(capsys.readouterr().out)["clusters"]
     assert [it["name"] for it in shown["partitions"]] == [
         "cpu", "gpu", "highmem", "shared", "closed",
     ]  # fmt: skip

@@ -105,14 +105,14 @@ def test_jobs_are_held_released_and_cancelled_one_or_many(
     # and back
     done = here("release", "-a", "wait", "--yes", "--json", "--cluster", "alpha")
     assert (done.code, done.err) == (0, "")
-    assert json.loads(done.out) == [
+    assert json.loads(done.out)["answers"] == [
         {"id": f"{array}_{task}", "cluster": "alpha", "error": None} for task in (0, 1)
     ]
     assert states(here) == {**waiting, "c": "held"}
     # what is asked for in vain is said
     assert here("release").code == 1
     done = here("hold", "999999", "--json")
-    assert (done.code, done.out) == (1, "[]\n")
+    assert (done.code, json.loads(done.out)) == (1, {"version": 1, "answers": []})
     assert "'999999' is no active job of this project." in done.err
     # a task is cancelled by its number, and the other goes on waiting
     done = here("cancel", f"{array}_0", "--yes")

@@ -395,7 +395,7 @@ def test_doctor_tells_of_mapping_files_and_their_trust(here: Here) -> None:
     done = here("doctor")
     assert "mapping.yml, you trusted this content on" in done.out
     here.mapping(MAPPING + "colours: blue\n", trusted=False)
-    findings = [each for each in here.json("doctor") if each["topic"] == "mapping"]
+    findings = [each for each in here.json("doctor")["findings"] if each["topic"] == "mapping"]
     assert [each["verdict"] for each in findings] == ["warning", "warning"]
     assert findings[0]["text"] == "mapping.yml is not trusted"
     assert findings[1]["text"] == "1 problem in mapping files, 0 errors"

@@ -67,7 +67,7 @@ class Copied:
         return out, err
 
     def differences(self) -> dict[str, str]:
-        (told,) = json.loads(self("mirror", "alpha", "--json")[0])
+        (told,) = json.loads(self("mirror", "alpha", "--json")[0])["copies"]
         assert told["place"] == str(self.there)
         return {it["path"]: it["kind"] for it in told["differences"]}
 

@@ -46,12 +46,12 @@ def test_a_cluster_is_shown_by_its_name_with_the_way_to_it(
     assert "[[partition]]" in shown
 
     assert main(["--cluster", "none", "show", "cluster", "alpha", "--json"]) == 0
-    (values,) = json.loads(capsys.readouterr().out)
+    (values,) = json.loads(capsys.readouterr().out)["clusters"]
     assert values["remote"]["host"] == "login"
     assert values["remote"]["paths"] == [{"local": "/home", "remote": "/nfs/home"}]
 
     assert main(["show", "cluster", "anvil", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["remote"] is None
+    assert json.loads(capsys.readouterr().out)["clusters"][0]["remote"] is None
 
 
 def test_what_a_cluster_said_of_itself_is_shown(
@@ -68,7 +68,7 @@ def test_what_a_cluster_said_of_itself_is_shown(
     main(["show", "cluster", "alpha"])
     assert '[[partition]]\nname = "cpu"' in capsys.readouterr().out
     main(["show", "cluster", "--all", "--json"])
-    values = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    values = {each["name"]: each for each in json.loads(capsys.readouterr().out)["clusters"]}
     assert values["alpha"]["maximum_array_size"] == 7
 
 
