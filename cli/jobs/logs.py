@@ -34,7 +34,7 @@ NAMED_TASKS = 5  # most tasks of an array that a message names
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print the log. On a terminal, control characters are made visible."""
+    """Print the log. Control characters are made visible, unless `--raw` is given."""
     project = open_project(args, out)
     record = _find(project, args)
     if not record.log_path:
@@ -118,7 +118,7 @@ def _refuse_several(text: str, records: Sequence[JobRecord]) -> None:
 async def _print(log: Log, args: argparse.Namespace, project: Project, record: JobRecord) -> None:
     """Print the log or its end, then the text that is added while the job may run."""
     pause = LOOK_SECONDS if isinstance(log, LocalLog) else FAR_LOOK_SECONDS
-    screen = _Screen()
+    screen = _Screen(raw=args.raw)
     last: LogPiece | None = None
     while True:
         ended = not args.follow or not await _may_run(project, record)
@@ -146,22 +146,31 @@ async def _first(log: Log, lines: int) -> LogPiece | None:
 
 
 class _Screen:
-    """Standard output: exact bytes for programs; on a terminal control characters are escaped."""
+    """Standard output. A pipe may lead to a terminal, so control characters are escaped there, too.
 
-    def __init__(self) -> None:
+    `raw`: write the exact bytes.
+    """
+
+    def __init__(self, *, raw: bool) -> None:
+        self._raw = raw
         self._file = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def write(self, piece: LogPiece) -> None:
         """Write the next part."""
-        if not sys.stdout.isatty():
+        if self._raw:
             sys.stdout.buffer.write(piece.data)
             return
         if piece.file != self._file:
             self._decoder.reset()
             self._file = piece.file
         text = self._decoder.decode(piece.data)
-        sys.stdout.write("\n".join(visible(line.expandtabs()) for line in text.split("\n")))
+        sys.stdout.write("\n".join(map(self._visible, text.split("\n"))))
+
+    def _visible(self, line: str) -> str:
+        if sys.stdout.isatty():
+            return visible(line.expandtabs())
+        return "\t".join(map(visible, line.split("\t")))
 
 
 async def _may_run(project: Project, record: JobRecord) -> bool:

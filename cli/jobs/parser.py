@@ -65,6 +65,7 @@ def _add_logs(logs: Any) -> None:
         "-n", "--lines", type=count, default=0, metavar="N", help="the last N lines [default: all]"
     )
     logs.add_argument("--path", action="store_true", help="only print where the log is")
+    logs.add_argument("--raw", action="store_true", help="leave control characters as they are")
     json_option(logs)
 
 

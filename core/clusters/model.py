@@ -340,7 +340,9 @@ def launcher_prefix(
     if processes > 1 and not starters:
         raise LauncherError(
             f"no process launcher for {title}, which requests {processes} processes",
-            'add one: launchers = ["mpi"]',
+            f"give one of {', '.join(map(repr, action.launchers))} `processes` in launchers.toml"
+            if action.launchers
+            else 'add one: launchers = ["mpi"]',
         )
     if len(starters) > 1:
         shown = " and ".join(f"'{visible(name)}'" for name in starters)

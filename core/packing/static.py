@@ -3,7 +3,7 @@
 A class of requests is an item, and a node type is a bin. Resources that no request needs are left
 out, and `largest_bundle` is one more resource, and every request takes one unit of this resource. A
 node type is left out if another type holds at least as much and is no more expensive, unless
-requests have to go there. The form of the vectors is that of `vectors.py`.
+requests have to go there. The form of the vectors is that of `heuristics/bins.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pack a problem where time counts: make lanes of similar lengths, and pack them without time.
 
 The input is a problem with times and a packer of vectors; the output is bundles. Several ways to
-make lanes are tried (`lanes.py`). For each way, the parts are packed from the longest lanes to the
-shortest, and shorter lanes may use the free room of longer bundles, which are paid anyway. The
+make lanes are tried (`heuristics/slots.py`). For each way, the parts are packed from the longest
+lanes to the shortest, and shorter lanes may use the free room of longer bundles, which are paid anyway. The
 cheapest way wins; of ways that cost nearly the same, the one with the fewest nodes.
 """
 

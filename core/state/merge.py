@@ -39,7 +39,7 @@ class ReadColumns(Protocol):
 
     `raw` is compact JSON, None for bad directories and without a value file. `bad` maps positions
     in this reading to reasons, `completed` actions to bit sets of such positions. There may also be
-    a mapping `pointed`: the values' pointers that were resolved already (`pointed.py`).
+    a mapping `pointed`: the values' pointers that were resolved already (`pointer_values.py`).
     """
 
     @property

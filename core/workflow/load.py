@@ -162,6 +162,9 @@ def check_actions(
     return tuple(check.problems)
 
 
+_MOST_IN_RING = 6  # actions that wait for each other, in one message
+
+
 class _Check:
     def __init__(
         self, file: TomlFile, inherited: Sequence[Inherited], value_file: str | None
@@ -277,10 +280,14 @@ class _Check:
         """Report actions that wait for themselves and never become eligible."""
         before = {item.action.name: item.action.previous_actions for item in self.inherited}
         stuck = _never_first(before)
+        reported: set[str] = set()
         for item in self.inherited:
             name = item.action.name
-            if name in stuck and (circle := _circle(before, name)):
-                shown = " after ".join(f"'{visible(name)}'" for name in circle)
+            if name in stuck and name not in reported and (circle := _circle(before, name)):
+                reported.update(circle)
+                shown = " after ".join(f"'{visible(name)}'" for name in circle[:_MOST_IN_RING])
+                if len(circle) > _MOST_IN_RING:
+                    shown += f" and so on, {len(circle) - 1} actions in all"
                 message = f"it waits for itself: {shown}"
                 hint = "take one of them out of `previous_actions`"
                 self.note(item, ("previous_actions",), message, hint)

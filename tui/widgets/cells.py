@@ -271,7 +271,7 @@ def portion(part: int, total: int, room: int) -> int:
     return min(room - 1, max(1, round(room * part / total)))
 
 
-# Style names of `render/` as Rich styles in the colours of the current theme.
+# Style names of the views as Rich styles in the colours of the current theme.
 
 
 class Palette:

@@ -91,8 +91,13 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
             for table in file.top.tables("cluster") or ():
                 if own and not any(key in table for key in _OWN_DESCRIPTION):
                     entries.append(table)
-                else:
-                    entries += _cluster(table, own)
+                    continue
+                names = {it.name for it in entries if isinstance(it, Cluster)}
+                for cluster in _cluster(table, own):
+                    if cluster.name in names:
+                        message = f"another cluster is called '{visible(cluster.name)}'"
+                        table.problem("name", f"{message}: the first counts", severity="warning")
+                    entries.append(cluster)
     clusters = _with_additions(entries)
     problems += (problem for file in files for problem in file.problems)
     return ClusterFile(tuple(clusters), tuple(problems))

@@ -1,7 +1,7 @@
 """Poll a cluster's queue once for all screens and all processes.
 
 For each request of the queue's state, the scheduler is queried or the last answer is returned:
-`poll_policy` decides when, `poll_cache` shares the answer with the user's other rowtui processes on
+`policy.py` decides when, `cache.py` shares the answer with the user's other rowtui processes on
 this machine, and only one of these processes queries at a time. After a failed poll the last good
 queue is still returned, with its age and the error.
 """

@@ -152,7 +152,7 @@ class GroupRows:
         return self._mapped
 
     def _sort_keys(self, action: Action, positions: Sequence[int]) -> list[str]:
-        """Return the sort keys, each as `grouping.form.sort_key` returns it."""
+        """Return the sort keys, each as `groups.form.sort_key` returns it."""
         pointers = action.group.sort_by
         if not pointers:
             return [""] * len(positions)

@@ -1,7 +1,7 @@
 """An engine that records its answers, for reports of defects and for tests.
 
 Takes any `Engine` and a file; gives an `Engine` with the same answers. Names are masked
-(`masks.py`); the user's answers to a login are never written. The file is written in a thread of
+(`Masks`); the user's answers to a login are never written. The file is written in a thread of
 its own, and a full disk ends the recording, not the dashboard.
 """
 

@@ -29,7 +29,7 @@ from rowtui.core.packing.model import (
 # Packing without time: vectors into bins of several sizes and prices.
 #
 # The packers that ignore time share this form (`seed`, `fill`, `improve`, `columns`, `exact`).
-# `timed.py` and `lanes.py` reduce timed problems to this form: the items are then lanes of similar
+# `timed.py` and `slots.py` reduce timed problems to this form: the items are then slots of similar
 # length.
 
 

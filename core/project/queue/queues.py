@@ -1,7 +1,7 @@
 """Polls of the schedulers for a project's jobs, as seldom as the site administrators would like.
 
 The input is the records of submitted jobs. The result is `Answers`, which `jobs.py` enters into the
-records. `looks.py` polls all clusters at the same time, and a failing cluster does not affect the
+records. `Looks` polls all clusters at the same time, and a failing cluster does not affect the
 others. This module does not change the records, so no one holds the lock on the records while a
 cluster is slow.
 """

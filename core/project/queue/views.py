@@ -39,10 +39,7 @@ MOST_MARKED = 5_000
 """Most rows that can be marked at a time; an array is one row."""
 
 MOST_SHOWN = 50
-"""A running job is near its limit if at most this many seconds, and at most a quarter of the limit,
-remain.
-"""
-
+"""Most chosen jobs, or refusals, that an answer lists."""
 
 MOST_AGAIN = 2_000
 """Most failed jobs that are planned again at a time."""

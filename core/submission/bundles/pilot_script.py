@@ -1,7 +1,7 @@
 """The script of a pilot, and of a request that is sent to one.
 
 The input is a pilot's allocation and destination. The result is bash text (4.2 or later, with
-coreutils): a header, tables, a way to start a job (`launch.py`), the functions of a bundle's driver
+coreutils): a header, tables, a way to start a job (`script.py`), the functions of a bundle's driver
 (`shell.py`) and those of a pilot. The pilot takes requests from a folder and runs each: a request
 that was taken is a lane of its own with one job, and ends as a bundle's jobs do.
 

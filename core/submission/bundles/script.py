@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # which returns whether the scheduler has restarted the bundle, or will. These functions use
 # `rowtui_number`, `rowtui_share` (CPUs), `rowtui_memory` (MB, or `-` if not stated),
 # `rowtui_devices` (GPUs), `rowtui_processes` and `rowtui_steps` of the job, and the tables of
-# `bundle_script.py`. Source: srun's manual; measurements on Slurm 22.05
+# `bundle_script`. Source: srun's manual; measurements on Slurm 22.05
 # (docs/background/submission.md).
 
 

@@ -1,7 +1,7 @@
 """The fixed part of a bundle's script: parallel lanes, and in each lane one job after another.
 
-The text is plain bash (4.2 or later) and coreutils, as in `shell.py`. A script defines before it
-the tables that `script.py` writes, and one of the ways to start a job in `launch.py`.
+The text is plain bash (4.2 or later) and coreutils, as in `fixed_part.py`. A script defines
+before it the tables that `script.py` writes, and one of the ways to start a job there.
 
 - Each lane is a subshell that sleeps in `read` on its own pipe. A line in the pipe only wakes the
   lane; files hold the content: `closed` (no further job begins), `warned`, `stop` (with the signal)

@@ -1,6 +1,6 @@
 """State and conclusions while the open jobs on one cluster are settled.
 
-`settle.py` decides the order of queries, `lost.py` handles jobs of unknown outcome, `held.py`
+`reconcile.py` decides the order of queries, `lost.py` handles jobs of unknown outcome, `held.py`
 handles jobs that wait for their release; this module collects their findings.
 """
 

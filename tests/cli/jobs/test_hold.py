@@ -214,7 +214,7 @@ def talking(empty_folder: Shell) -> Shell:
 
 def test_a_log_is_followed_to_the_end_of_the_job_also_in_a_new_file(talking: Shell) -> None:
     root = talking.folder
-    arguments = [sys.executable, "-m", "rowtui.cli.main", "logs", "-f", "-n", "1", "a"]
+    arguments = [sys.executable, "-m", "rowtui.cli.main", "logs", "-f", "--raw", "-n", "1", "a"]
     with subprocess.Popen(
         arguments, cwd=root, env=talking.environment, stdout=subprocess.PIPE
     ) as following:
@@ -236,3 +236,6 @@ def test_on_a_terminal_a_log_steers_nothing(talking: Shell) -> None:
     code, seen = on_a_terminal(talking, "logs", "1", ROWTUI_CLUSTER="local")
     assert code == 0
     assert seen == b"one\r\ntwo \\x1b[31mred\\r\r\n"
+    # a pipe may lead to a terminal, too
+    assert talking.succeed("logs", "1", cluster="local") == "one\ntwo \\x1b[31mred\\r\n"
+    assert "\x1b[31mred" in talking.succeed("logs", "1", "--raw", cluster="local")

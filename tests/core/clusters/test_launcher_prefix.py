@@ -84,3 +84,12 @@ def test_an_empty_string_is_a_part_and_an_absent_one_is_not() -> None:
     launchers = Launchers({"x": {"default": Launcher("", "", None, "g")}})
     action = Action(0, "a", "x", ("x",))
     assert launcher_prefix(action, launchers, "t", 1) == " 1 "
+
+
+def test_a_launcher_that_starts_one_process_is_named_where_several_are_requested() -> None:
+    with pytest.raises(LauncherError) as caught:
+        prefix("openmp", processes=Processes(3))
+    assert caught.value.hint == "give one of 'openmp' `processes` in launchers.toml"
+    with pytest.raises(LauncherError) as caught:
+        prefix(processes=Processes(3))
+    assert caught.value.hint == 'add one: launchers = ["mpi"]'

@@ -3,7 +3,7 @@
 The input is a connection to the process that needs the streams, and the line to run. The command's
 output is sent to the process in frames (`out`: 1 or 2), and its `exit` at the end; the frames of
 the process are the command's input. The streams are for programs that communicate with their other
-half on the cluster (rsync); such a program starts `shared_stream_program.py`, which is the other
+half on the cluster (rsync); such a program starts `stream_program.py`, which is the other
 end. If either end closes, the command's channel is ended. The module imports asyncssh: import it
 only where streams are needed.
 """

@@ -259,3 +259,15 @@ def test_each_wrong_launcher_is_told_on_its_line(
         launchers(tmp_path, text)
     assert caught.value.problems[0].line == line
     assert words in caught.value.problems[0].message
+
+
+def test_two_clusters_of_one_name_are_reported_and_the_first_counts(tmp_path: Path) -> None:
+    first = HEAD + '[[cluster.partition]]\nname = "p"\n'
+    second = first.replace("false", "true")
+    found = load_clusters(home(tmp_path, first + second, second))
+    warning = "another cluster is called 't': the first counts"
+    assert problems(found) == [(8, warning), (2, warning)]
+    assert [it.severity for it in found.problems] == ["warning", "warning"]
+    cluster = found.named("t")
+    assert cluster is not None
+    assert not cluster.identify.always

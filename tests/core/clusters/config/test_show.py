@@ -216,5 +216,7 @@ def test_a_cluster_that_is_printed_can_be_written_into_our_file(
     folder.mkdir(parents=True)
     (folder / "clusters.toml").write_text(clusters_toml([cluster, cluster]))
     file = load_clusters({"HOME": str(tmp_path)})
-    assert file.problems == ()
+    assert [it.message for it in file.problems] == [
+        f"another cluster is called '{cluster.name}': the first counts"
+    ]
     assert [it._replace(source=cluster.source) for it in file.clusters[:2]] == [cluster, cluster]
