@@ -2,8 +2,8 @@
 
 The input is a problem with times and a packer of vectors; the output is bundles. Several ways to
 make lanes are tried (`heuristics/slots.py`). For each way, the parts are packed from the longest
-lanes to the shortest, and shorter lanes may use the free room of longer bundles, which are paid anyway. The
-cheapest way wins; of ways that cost nearly the same, the one with the fewest nodes.
+lanes to the shortest, and shorter lanes may use the free room of longer bundles, which are paid
+anyway. The cheapest way wins; of ways that cost nearly the same, the one with the fewest nodes.
 """
 
 from __future__ import annotations
