@@ -153,6 +153,7 @@ def _help_width() -> int:
 
 SHOWN = ("status", "directories", "cluster", "launchers", "jobs")
 """The commands below `rowtui show`."""
+_LISTED = 15  # commands that an error lists
 
 
 class Parser(argparse.ArgumentParser):
@@ -200,7 +201,11 @@ class Parser(argparse.ArgumentParser):
         known = {name: name for name in action.choices}
         known |= {name: f"show {name}" for name in SHOWN if self.prog == "rowtui"}
         near = similar(value, known, 2, 0.65)
-        tip = f"; did you mean {' or '.join(repr(known[name]) for name in near)}?" if near else ""
+        tip = ""
+        if near:
+            tip = f"; did you mean {' or '.join(repr(known[name]) for name in near)}?"
+        elif len(action.choices) <= _LISTED:
+            tip = f"; the commands are {', '.join(action.choices)}"
         raise argparse.ArgumentError(None, f"there is no command '{visible(value)}'{tip}")
 
     def _collects(self, action: argparse.Action) -> bool:
