@@ -74,7 +74,7 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.run import Run
 from rowtui.core.state.model import bit_set, positions
 from rowtui.core.submission.plan.charges import charges_of
-from rowtui.core.submission.plan.model import JobRecord, Plan
+from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.submission.sending.send import SilentClusterError
 
@@ -240,7 +240,8 @@ class ProjectRun:
 
     def _take_ends(self) -> AutopilotMessage | None:
         """Record failures of this run's jobs that ended since the last look."""
-        new = self._ends.take(self._records(), self.project, self.policy)
+        mine = [it for it in self.project.jobs.records() if it.token in self._tokens]
+        new = self._ends.take(mine, self.project, self.policy)
         if new.events:
             self.run.append(*new.events)
         if not new.sentence:
@@ -255,9 +256,6 @@ class ProjectRun:
         given = self.project, self.actions, tried, self.policy
         return open_work(*given, due=self._due, left_out=self._left_out)
 
-    def _records(self) -> list[JobRecord]:
-        return [it for it in self.project.jobs.records() if it.token in self._tokens]
-
     def _new_problems(self, problems: Iterable[str]) -> Iterator[str]:
         """Yield what is wrong, each sentence once in the run."""
         for text in problems:
@@ -269,6 +267,8 @@ class ProjectRun:
 
     async def _send(self, work: OpenWork) -> AsyncGenerator[AutopilotMessage, None]:
         """Submit retries, each change as a plan, then what is eligible."""
+        if not (work.fresh or work.again):
+            self._stuck_since = 0.0
         for each in await asyncio.to_thread(lambda: [*plan_retries(self.project, work.again)]):
             self._left_out |= dict.fromkeys(each.pairs if each.plan is None else (), each.problem)
             for text in self._new_problems((each.problem,) if each.plan is None else ()):
