@@ -179,6 +179,50 @@ def test_the_steps_of_a_job_on_slurm_with_accounts(
 
 
 @pytest.mark.slurm
+def test_the_memory_of_steps_at_the_same_time_adds_up_and_of_later_steps_does_not(
+    empty_folder: Shell, slurm_accounts: AccountingRig
+) -> None:
+    shell = empty_folder
+    shell.environment["SLURM_CONF"] = str(slurm_accounts.cluster.conf)
+    for name in ("a", "b"):
+        (shell.folder / "workspace" / name).mkdir(parents=True)
+    (shell.folder / "spin.py").write_text(SPIN)
+    step = f"srun -n1 -c1 --exact --mem=900 {sys.executable} -S spin.py {{directory}} 300 1"
+    (shell.folder / "workflow.toml").write_text(
+        f"""\
+[default.action]
+products = ["used"]
+group.maximum_size = 1
+resources = {{ threads_per_process = 2, memory_per_cpu_mb = 1000 }}
+[[action]]
+name = "parallel"
+command = "{step} & {step} & wait"
+group.include = [{{ condition = ["", "==", 1] }}]
+[[action]]
+name = "serial"
+command = "{step}; {step}"
+group.include = [{{ condition = ["", "==", 2] }}]
+"""
+    )
+    for number, name in enumerate("ab", 1):
+        (shell.folder / "workspace" / name / "value.json").write_text(str(number))
+    file = shell.folder / "workflow.toml"
+    file.write_text('[workspace]\nvalue_file = "value.json"\n' + file.read_text())
+    shell.succeed("submit", "--yes", cluster=None)
+
+    def measured() -> dict[str, dict[str, str]]:
+        # Accounting has a job only some time after its end.
+        jobs = {job["action"]: job for job in usage_of(shell, None)}
+        assert [job["memory_source"] for job in jobs.values()] == ["scheduler"] * 2, jobs
+        return jobs
+
+    jobs = eventually(measured, within=60, what="the accounts of the jobs")
+    own = json.loads((shell.folder / "workspace/a/used").read_text())["memory"]
+    assert float(jobs["parallel"]["memory_kib"]) == pytest.approx(2 * own, rel=0.05)
+    assert float(jobs["serial"]["memory_kib"]) == pytest.approx(own, rel=0.05)
+
+
+@pytest.mark.slurm
 def test_in_a_copy_of_the_project_over_ssh(empty_folder: Shell, login: LoginNode) -> None:
     project(empty_folder)
     configure(
@@ -325,3 +369,23 @@ def test_what_srun_starts_is_not_measured_without_accounts_and_nothing_is_recomm
         assert "not measured in 5 jobs that ended well" in text
     assert "memory_per_cpu_mb = 300\n" in file.read_text()
     assert "threads_per_process" not in file.read_text()
+
+
+@pytest.mark.slurm
+def test_two_steps_at_the_same_time_are_not_measured_without_accounts(
+    empty_folder: Shell, slurm: SlurmCluster
+) -> None:
+    shell = empty_folder
+    shell.environment["SLURM_CONF"] = str(slurm.conf)
+    project(shell, "a", "resources = { threads_per_process = 2, memory_per_cpu_mb = 1000 }\n")
+    file = shell.folder / "workflow.toml"
+    step = f"srun -n1 -c1 --exact --mem=900 {sys.executable} -S spin.py {{directory}} 300 0.5"
+    text = file.read_text().replace("resources.walltime.per_submission", "# ")
+    text = text.replace(f"{sys.executable} -S spin.py {{directory}} {MB} {SECONDS}", "STEPS")
+    file.write_text(text.replace("STEPS", f"{step} & {step} & wait"))
+    shell.succeed("submit", "--yes", cluster=None)
+    eventually(lambda: ended(shell, None), within=50, what="the end of the job")
+
+    [job] = usage_of(shell, None)
+    assert (job["reason"], job["cpu_seconds"], job["memory_kib"]) == ("", "", "")
+    assert float(job["wall_seconds"]) >= 0.5

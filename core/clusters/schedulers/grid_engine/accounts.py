@@ -45,7 +45,7 @@ def read_accounts(stdout: bytes) -> list[Job]:
             job = _ended_job(fields)
         except (KeyError, ValueError) as error:
             raise QstatFormatError(f"qacct: {error}"[:REASON_LIMIT]) from error
-        if job is not None:
+        if job is not None and not _of_a_part(fields):
             found[job.key] = job
     return list(found.values())
 
@@ -60,13 +60,20 @@ def _records(stdout: bytes) -> Iterator[dict[str, str]]:
             yield fields
 
 
+def _of_a_part(fields: Mapping[str, str]) -> bool:
+    """Whether a record is that of one task of a parallel environment."""
+    return fields.get("pe_taskid", "NONE") not in ("NONE", "undefined")
+
+
 def read_usage(stdout: bytes, wanted: Mapping[JobKey, str]) -> dict[JobKey, Measured]:
     """Return what these jobs used, from `qacct -j`. `wanted`: jobs with their tokens in the queue.
 
-    `ru_maxrss` is the largest process; `maxvmem` is address space, which says little. Raises:
-    QstatFormatError.
+    `ru_maxrss` is the largest process; `maxvmem` is address space, which says little. A parallel
+    environment may write a record for each of its tasks (`pe_taskid`): their CPU time is added.
+    Raises: QstatFormatError.
     """
     found: dict[JobKey, Measured] = {}
+    tasks: dict[JobKey, list[Measured]] = {}
     for fields in _records(stdout):
         try:
             job = _ended_job(fields)
@@ -77,13 +84,21 @@ def read_usage(stdout: bytes, wanted: Mapping[JobKey, str]) -> dict[JobKey, Meas
         # A task has the token of its array, and its number.
         if job.token and array_of(job.token, job.task) != array_of(wanted[job.key], job.task):
             continue
-        found[job.key] = Measured(
+        account = Measured(
             MeasuredBy.SCHEDULER,
             None if job.elapsed is None else float(job.elapsed),
             _seconds(fields.get("cpu", "")),
             _peak_kib(fields),
             node=job.nodes,
         )
+        if _of_a_part(fields):
+            tasks.setdefault(job.key, []).append(account)
+        else:
+            found[job.key] = account
+    for key in tasks.keys() & found.keys():
+        both = [found[key], *tasks[key]]
+        cpu = sum(it.cpu or 0.0 for it in both)
+        found[key] = found[key]._replace(cpu=cpu, memory=max(it.memory or 0 for it in both) or None)
     return found
 
 

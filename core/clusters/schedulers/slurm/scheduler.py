@@ -362,8 +362,9 @@ class SlurmScheduler:
         """Run one sacct; None if the site has no accounting."""
         if self._has_accounts is False:
             return None
+        env = {"SLURM_BITSTR_LEN": "0", "SLURM_TIME_FORMAT": "%s"}
         result = await self._transport.run(
-            ["sacct", *options], timeout=self._query_timeout, env={"SLURM_BITSTR_LEN": "0"}
+            ["sacct", *options], timeout=self._query_timeout, env=env
         )
         if _no_such_program(result) or b"storage is disabled" in result.stderr:
             self._has_accounts = False

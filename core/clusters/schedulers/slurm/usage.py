@@ -2,16 +2,18 @@
 
 A job has a record of its own and one for each step: `12.batch` (its script), `12.extern`, and
 `12.0`, ... (what srun started). CPU time is in the record of the job, memory only in those of the
-steps. Steps may run at the same time or one after another, so the peak of the largest step is what
-the job certainly needed. Source: sacct's manual, seff of Slurm's contribs, and the measured
-behaviour of 22.05.
+steps. The memory of a job is the largest sum of the peaks of steps that ran at the same time: the
+accounts have when each step ran, in whole seconds. Source: sacct's manual, and the measured
+behaviour of 22.05 (a step that begins after another has ended begins in the same second at the
+earliest).
 """
 
 from __future__ import annotations
 
+import heapq
 import re
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rowtui.core.clusters.commands import Transport
@@ -30,6 +32,7 @@ _FIELDS = (
     "SubmitLine",
     "Comment",
     "State",
+    "Start",
     "ElapsedRaw",
     "TotalCPU",
     "MaxRSS",
@@ -65,6 +68,7 @@ class UsageForm(NamedTuple):
         """
         text = stdout.decode("utf-8", "replace")
         found: dict[JobKey, Measured] = {}
+        peaks: dict[JobKey, list[_Peak]] = {}
         for values in records_of(text, self.mark, len(_FIELDS)):
             record = dict(zip(_FIELDS, values, strict=True))
             key, step = _key(record["JobID"])
@@ -75,10 +79,17 @@ class UsageForm(NamedTuple):
                 token = submitted_token(record["Comment"], record["SubmitLine"])
                 ours = token in ("", array_of(wanted[key], key.task))
                 if ours and _has_ended(record["State"]):
-                    found[key] = _of_job(record)
+                    found[key], peaks[key] = _of_job(record), []
             elif key in found:
                 found[key] = _with_step(found[key], record)
-        return found
+                peaks[key].append(_Peak.of(record))
+        return {
+            key: job._replace(
+                memory=_at_the_same_time((it.span, it.memory) for it in peaks[key]) or None,
+                gpu_memory=_at_the_same_time((it.span, it.gpu_memory) for it in peaks[key]) or None,
+            )
+            for key, job in found.items()
+        }
 
 
 MOST_STEPS = 1_000  # of one job
@@ -205,12 +216,48 @@ def _with_running_step(job: Measured, step: Mapping[str, str]) -> Measured:
     return job
 
 
+class _Peak(NamedTuple):
+    """The peaks of a step's memory in KiB, and its span: first and last time in epoch seconds.
+
+    A step without a known time counts as running all the time: the job may need less.
+    """
+
+    span: tuple[float, float]
+    memory: int
+    gpu_memory: int
+
+    @classmethod
+    def of(cls, step: Mapping[str, str]) -> _Peak:
+        """Return those of a record of sacct."""
+        span, amounts = (0.0, float("inf")), _amounts(step)
+        if step["Start"].isdecimal() and step["ElapsedRaw"].isdecimal():
+            span = float(step["Start"]), float(step["Start"]) + float(step["ElapsedRaw"])
+        gpu_memory = kibibytes(amounts.get("gres/gpumem", ""))
+        return cls(span, _memory_of(step, amounts) or 0, gpu_memory or 0)
+
+
+def _at_the_same_time(parts: Iterable[tuple[tuple[float, float], int]]) -> int:
+    """Return the largest sum of amounts whose spans overlap.
+
+    A span that ends when another begins does not overlap it. Of spans of the same second without a
+    length only the largest counts: most of them are short steps one after another.
+    """
+    running: list[tuple[float, int]] = []  # ends and amounts
+    total = most = 0
+    for (start, end), amount in sorted(parts, key=lambda it: (it[0][0], it[0][1] <= it[0][0])):
+        while running and running[0][0] <= start:
+            total -= heapq.heappop(running)[1]
+        if end > start:
+            heapq.heappush(running, (end, amount))
+            total += amount
+            most = max(most, total)
+        else:
+            most = max(most, total + amount)
+    return most
+
+
 def _with_step(job: Measured, step: Mapping[str, str]) -> Measured:
     amounts = _amounts(step)
-    memory = _memory_of(step, amounts)
-    gpu_memory = kibibytes(amounts.get("gres/gpumem", ""))
-    if memory:
-        job = job._replace(memory=max(memory, job.memory or 0))
     if (name := _key(step["JobID"])[1]) != "extern":  # which only holds what others start there
         tasks, elapsed = step["NTasks"], step["ElapsedRaw"]
         part = MeasuredStep(
@@ -222,8 +269,6 @@ def _with_step(job: Measured, step: Mapping[str, str]) -> Measured:
             kibibytes(step["MaxRSS"]),
         )
         job = job._replace(steps=(*job.steps, part)[:MOST_STEPS])
-    if gpu_memory:
-        job = job._replace(gpu_memory=max(gpu_memory, job.gpu_memory or 0))
     used = amounts.get("gres/gpuutil", "")
     elapsed = step["ElapsedRaw"]
     if used.isdigit() and elapsed.isdigit():  # the average use in percent, of all GPUs together

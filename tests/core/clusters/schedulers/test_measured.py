@@ -6,7 +6,11 @@ from itertools import permutations
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobKey
-from rowtui.core.clusters.schedulers.grid_engine.accounts import read_usage, read_usage_now
+from rowtui.core.clusters.schedulers.grid_engine.accounts import (
+    read_accounts,
+    read_usage,
+    read_usage_now,
+)
 from rowtui.core.clusters.schedulers.measured import (
     Measured,
     MeasuredBy,
@@ -128,27 +132,53 @@ LINE = "sbatch --parsable --comment=rowtui:abc-1 --hold"
 
 def test_sacct_joins_a_job_with_its_steps() -> None:
     form, text = sacct(
-        (LINE, "", "COMPLETED", "63", "01:02.500", "", "", "", "n[1-2]", "12"),
-        ("", "", "COMPLETED", "63", "00:02.000", "2000K", "1", "", "n1", "12.batch"),
-        ("", "", "COMPLETED", "60", "01:00.500", "3000K", "4", "cpu=1,mem=12000K", "n1", "12.0"),
-        ("", "", "COMPLETED", "60", "00:00.500", "1000K", "4", "", "n1", "12.1"),
+        (LINE, "", "COMPLETED", "5", "123", "01:02.500", "", "", "", "n[1-2]", "12"),
+        ("", "", "COMPLETED", "5", "123", "00:02.000", "2000K", "1", "", "n1", "12.batch"),
+        ("", "", "COMPLETED", "6", "60", "01:00.500", "3000K", "4", "mem=12000K", "n1", "12.0"),
+        ("", "", "COMPLETED", "66", "60", "00:00.500", "1000K", "4", "", "n1", "12.1"),
     )
     wanted = {JobKey(12): "abc-1"}
     steps = (
-        MeasuredStep("batch", "a\nname", 1, 63.0, 2.0, 2000),
+        MeasuredStep("batch", "a\nname", 1, 123.0, 2.0, 2000),
         MeasuredStep("0", "a\nname", 4, 60.0, 60.5, 3000),
         MeasuredStep("1", "a\nname", 4, 60.0, 0.5, 1000),
     )
-    measured = Measured(MeasuredBy.SCHEDULER, 63.0, 62.5, 12000, node="n[1-2]", steps=steps)
+    measured = Measured(MeasuredBy.SCHEDULER, 123.0, 62.5, 14000, node="n[1-2]", steps=steps)
     assert form.read(text, wanted) == {JobKey(12): measured}
+
+
+@pytest.mark.parametrize(
+    ("spans", "memory"),
+    [
+        ([("5", "60"), ("5", "60")], 602),  # at the same time
+        ([("5", "60"), ("64", "3")], 602),
+        ([("5", "60"), ("65", "60"), ("125", "9")], 301),  # one after another
+        ([("5", "60"), ("65", "60"), ("70", "9")], 602),
+        ([("5", "60"), ("9", "0"), ("9", "0")], 602),  # short steps, of which one at a time runs
+        ([("9", "0"), ("9", "0"), ("9", "5")], 602),
+        ([("5", "60"), ("", "60"), ("Unknown", "2")], 903),
+    ],
+)
+def test_the_memory_of_steps_that_ran_at_the_same_time_is_added(
+    spans: list[tuple[str, str]], memory: int
+) -> None:
+    form, text = sacct(
+        (LINE, "", "COMPLETED", "5", "140", "", "", "", "", "n1", "12"),
+        *(
+            ("", "", "COMPLETED", *span, "", "301K", "1", "gres/gpumem=301K", "n1", f"12.{number}")
+            for number, span in enumerate(spans)
+        ),
+    )
+    found = form.read(text, {JobKey(12): "abc-1"})[JobKey(12)]
+    assert (found.memory, found.gpu_memory) == (memory, memory)
 
 
 def test_sacct_of_another_job_with_a_reused_id_is_not_believed() -> None:
     form, text = sacct(
-        (LINE, "", "COMPLETED", "63", "01:02.500", "", "", "", "n1", "12"),
-        ("", "", "COMPLETED", "63", "00:02.000", "2000K", "1", "", "n1", "12.batch"),
-        ("sbatch x", "rowtui:xyz-1", "RUNNING", "3", "00:02.000", "", "", "", "n1", "13"),
-        ("sbatch x", "", "PENDING", "0", "00:00:00", "", "", "", "None assigned", "14_[0-7]"),
+        (LINE, "", "COMPLETED", "5", "63", "01:02.500", "", "", "", "n1", "12"),
+        ("", "", "COMPLETED", "5", "63", "00:02.000", "2000K", "1", "", "n1", "12.batch"),
+        ("sbatch x", "rowtui:xyz-1", "RUNNING", "5", "3", "00:02.000", "", "", "", "n1", "13"),
+        ("sbatch x", "", "PENDING", "5", "0", "00:00:00", "", "", "", "None assigned", "14_[0-7]"),
     )
     assert form.read(text, {JobKey(12): "other-1", JobKey(13): "xyz-1"}) == {}
     assert form.read(b"", {JobKey(12): "abc-1"}) == {}
@@ -157,9 +187,9 @@ def test_sacct_of_another_job_with_a_reused_id_is_not_believed() -> None:
 def test_sacct_of_tasks() -> None:
     line = "sbatch --comment=rowtui:abc-0a --array=0-1"
     form, text = sacct(
-        (line, "", "OUT_OF_MEMORY", "5", "00:04.000", "", "", "", "n1", "12_0"),
-        ("", "", "OUT_OF_MEMORY", "5", "00:04.000", "900K", "1", "", "n1", "12_0.batch"),
-        (line, "", "COMPLETED", "6", "00:05.000", "", "", "", "n2", "12_1"),
+        (line, "", "OUT_OF_MEMORY", "5", "5", "00:04.000", "", "", "", "n1", "12_0"),
+        ("", "", "OUT_OF_MEMORY", "5", "5", "00:04.000", "900K", "1", "", "n1", "12_0.batch"),
+        (line, "", "COMPLETED", "5", "6", "00:05.000", "", "", "", "n2", "12_1"),
     )
     found = form.read(text, {JobKey(12, 0): "abc-0a.0", JobKey(12, 1): "abc-0a.1"})
     assert found == {
@@ -197,6 +227,17 @@ def test_qacct() -> None:
     assert read_usage(QACCT, {JobKey(3): "abc-1"}) == {JobKey(3): measured}
     assert read_usage(QACCT, {JobKey(3): "abc-2"}) == {}
     assert read_usage(b"", {JobKey(3): "abc-2"}) == {}
+
+
+def test_qacct_with_a_record_for_each_task_of_a_parallel_environment() -> None:
+    job = QACCT.replace(b"taskid ", b"pe_taskid    NONE\ntaskid ")
+    task = QACCT.replace(b"taskid ", b"pe_taskid    1.node2\ntaskid ")
+    larger = task.replace(b"204.800MB", b"409.600MB").replace(b"1.773GB", b"3.1GB")
+    for text in (task + larger + job, job + larger + task):
+        found = read_usage(text, {JobKey(3): "abc-1"})[JobKey(3)]
+        assert len(read_accounts(text)) == 1
+        assert (found.wall, found.node) == (3.0, "node1")
+        assert (found.cpu, found.memory) == (pytest.approx(6.36), 2 * 209_715)
 
 
 SSTAT = b"""\
