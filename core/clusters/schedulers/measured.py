@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -130,14 +130,16 @@ def _largest(
     return max(found, key=lambda it: it[0]) if found else (None, MeasuredBy.UNKNOWN)
 
 
-def read_script_words(lines: Iterable[str]) -> Measured | None:
+def read_script_words(lines: Iterable[str], *, cut_short: bool = False) -> Measured | None:
     """Return what the last lines of an end marker say; None if the job measured nothing.
 
     The words are those of `fixed_part.py`: `began`, `ended` (seconds since the machine started),
-    `user`, `system` (`0m1.5s`), `sampled`, `children` (KiB), `group_memory`, `group_file` (bytes),
-    `group_cpu` (nanoseconds), `outside` (`tree`: processes were not below the script; `group`: nor
-    in its control group), `gpu_memory` (MiB), `gpu` (seconds) and `node`. Words that cannot be read
-    count as unknown.
+    `user`, `system` (`0m1.5s`), `seen` (the most CPU time of running and ended processes, in 1/100
+    seconds), `lag` (seconds from then to the end or stop), `sampled`, `children` (KiB),
+    `group_memory`, `group_file` (bytes), `group_cpu` (nanoseconds), `outside` (`tree`: processes
+    were not below the script; `group`: nor in its control group), `gpu_memory` (MiB), `gpu`
+    (seconds) and `node`. Words that cannot be read count as unknown. `cut_short`: a signal ended
+    the job or its command.
     """
     words: dict[str, str] = {}
     for line in lines:
@@ -148,8 +150,8 @@ def read_script_words(lines: Iterable[str]) -> Measured | None:
     outside = words.get("outside", "")
     if outside == "group":
         words = {name: word for name, word in words.items() if not name.startswith("group_")}
-    times = [_minutes(words.get(name, "")) for name in ("user", "system")]
-    cpu = None if None in times or outside else sum(filter(None, times))
+    wall = None if began is None or ended is None or ended < began else ended - began
+    cpu = None if outside else _script_cpu(words, wall or 0.0, cut_short)
     group_cpu = _number(words.get("group_cpu"))
     if group_cpu is not None:
         cpu = max(cpu or 0.0, group_cpu / 1e9)
@@ -162,7 +164,7 @@ def read_script_words(lines: Iterable[str]) -> Measured | None:
         group = None
     return Measured(
         MeasuredBy.SCRIPT,
-        None if began is None or ended is None or ended < began else ended - began,
+        wall,
         cpu,
         memory or None,
         None if group is None else int(group / 1024),
@@ -172,6 +174,24 @@ def read_script_words(lines: Iterable[str]) -> Measured | None:
     )
 
 
+def _script_cpu(words: Mapping[str, str], wall: float, cut_short: bool) -> float | None:
+    """Return the CPU time of the processes below a script; None if part of it is not known.
+
+    The kernel adds the CPU time of a process to its parent's when the parent waits for its end. A
+    parent that dies first, as most do when a job is stopped, loses it. Then less is left at the end
+    than was seen before, and what was seen counts if that was in the last twentieth of the job.
+    """
+    times = [_minutes(words.get(name, "")) for name in ("user", "system")]
+    seen = _number(words.get("seen"))
+    if None in times or (cut_short and seen is None):
+        return None
+    cpu, seen = sum(filter(None, times)), (seen or 0.0) / 100
+    lag = _number(words.get("lag"))
+    is_recent = lag is not None and lag <= (1 - _ALMOST) * wall
+    return max(cpu, seen) if is_recent or cpu >= _ALMOST * seen else None
+
+
+_ALMOST = 0.95
 _OVERHEAD = 64 << 10  # KiB that a group holds besides processes and files: slurmstepd, the kernel
 
 _NUMBER = re.compile(r"[0-9]{1,19}(?:\.[0-9]{1,9})?", re.ASCII)

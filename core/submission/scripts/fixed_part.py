@@ -28,8 +28,9 @@ sets the environment that it needs itself, because a user's setup may have chang
   the peak memory in KiB of the largest process, which the kernel tells only to the parent of that
   process: at its very end the script becomes a tiny program that asks. Without perl and python3,
   and of processes that the script is not the parent of, only the sampled memory is known.
-- Nothing of this needs more than 20 ms in a job. While a command runs, the memory of its processes
-  is sampled where the script wakes up anyway, and the more seldom the more processes there are.
+- Nothing of this needs more than 20 ms in a job. While a command runs, the memory and CPU time of
+  its processes are sampled where the script wakes up anyway: about twelve times up to the third
+  second, then every four seconds, and the more seldom the more processes there are.
 
 Source: bash 5.2's `wait` as measured (a code was lost in 1 of 3 tries that signalled as the command
 ended).
@@ -57,7 +58,7 @@ PRELUDE = (
     r"""
 rowtui_root=$PWD rowtui_path=$PATH rowtui_reason=exit rowtui_pid='' rowtui_code='' rowtui_index=''
 rowtui_near='' rowtui_finished='' rowtui_reader='' rowtui_writer='' rowtui_pages=0 rowtui_skip=0
-rowtui_mailbox=''
+rowtui_mailbox='' rowtui_ticks=0 rowtui_seen=0 rowtui_seen_at=0 rowtui_whole=0
 read -r rowtui_up rowtui_idle </proc/uptime
 
 # Whatever the setup changed (options, words, locale, search path): back to what is known.
@@ -73,7 +74,8 @@ rowtui_begin() {
         printf >&2 'rowtui: %q is not the folder of the project: nothing was run.\n' "$PWD"
         exit 3
     fi
-    mkdir -p .row/rowtui/fence .row/rowtui/ended .row/completed
+    [ -d .row/rowtui/fence ] && [ -d .row/rowtui/ended ] && [ -d .row/completed ] ||
+        mkdir -p .row/rowtui/fence .row/rowtui/ended .row/completed
     if ! ln -sT "$rowtui_job" ".row/rowtui/fence/$rowtui_token" 2>/dev/null; then
         there=$(readlink ".row/rowtui/fence/$rowtui_token")
         if [ -z "$there" ]; then
@@ -85,7 +87,7 @@ rowtui_begin() {
         fi
     fi
     rowtui_once
-    rm -f ".row/rowtui/ended/$rowtui_token"
+    [ ! -e ".row/rowtui/ended/$rowtui_token" ] || rm -f ".row/rowtui/ended/$rowtui_token"
     : & wait "$!"
     rowtui_last=$!
     rowtui_traps
@@ -183,7 +185,7 @@ rowtui_hear() {
     while kill -0 "$rowtui_pid" 2>/dev/null; do
         rowtui_sample
         printf -v seconds '%d.%03d' "$((pause / 1000))" "$((pause % 1000))"
-        pause=$((pause + pause / 8 < 1000 ? pause + pause / 8 : 1000)) status=0
+        pause=$((pause < 667 ? pause + pause / 2 : 1000)) status=0
         LC_ALL=C read -r -t "$seconds" rowtui_news <&"$rowtui_reader" || status=$?
         if [ "$status" -eq 1 ]; then
             # Its end of the pipe is closed: it is about to be gone, or goes on without.
@@ -196,31 +198,38 @@ rowtui_hear() {
     rowtui_writer=''
 }
 
-# The memory that all processes of the command have now, in pages; the most of it is kept.
+# The memory that all processes of the command have now, in pages, and the CPU time that they and
+# their ended children have used, in hundredths of a second; the most of both is kept. A process
+# that dies with its parent takes its CPU time along: `times` of this shell never has it.
 rowtui_sample() {
-    local pages name children sum=0 at IFS=' '
-    local -a kin=("$rowtui_pid")
+    local line name children pages=0 ticks=0 at pause=${pause:-0} IFS=' '
+    local -a part kin=("$$" "$rowtui_pid")
     if [ "$rowtui_skip" -gt 0 ]; then
         rowtui_skip=$((rowtui_skip - 1))
         return
     fi
     for ((at = 0; at < ${#kin[@]} && at < 256; at++)); do
-        pages=0 name='' children=''
+        line='' children=''
         {
-            read -r _ pages _ <"/proc/${kin[at]}/statm"
-            read -r name <"/proc/${kin[at]}/comm"
-            read -r children <"/proc/${kin[at]}/task/${kin[at]}/children"
+            read -r line <"/proc/${kin[at]}/stat"
+            [ "$at" -eq 0 ] || read -r children <"/proc/${kin[at]}/task/${kin[at]}/children"
         } 2>/dev/null || : # it ends without a newline
-        sum=$((sum + pages))
-        case $name in
+        name=${line#*(} line=${line##*)}
+        case $line in *[!0-9A-Za-z\ -]*) line='' ;; esac
+        part=($line)
+        ticks=$((ticks + part[13] + part[14]))
+        [ "$at" -gt 0 ] || continue # of this shell only what its children used
+        pages=$((pages + part[21])) ticks=$((ticks + part[11] + part[12]))
+        case ${name%)*} in
         scp | sftp | rsync | git*) continue ;; # the ssh that they start only copies
         ROWTUI_OUTSIDE_TREE) rowtui_outside=${rowtui_outside:-tree} ;;
         ROWTUI_OUTSIDE_GROUP) rowtui_outside=group ;;
         esac
         kin+=($children)
     done
-    rowtui_skip=$((at / 8))
-    rowtui_pages=$((sum > rowtui_pages ? sum : rowtui_pages))
+    rowtui_skip=$((at / 8 + (pause < 1000 ? 0 : 3))) rowtui_ticks=$ticks
+    rowtui_pages=$((pages > rowtui_pages ? pages : rowtui_pages))
+    [ "$ticks" -lt "$rowtui_seen" ] || rowtui_seen=$ticks rowtui_seen_at=$SECONDS
 }
 
 # Wait for the command that was just started; its exit code.
@@ -258,11 +267,17 @@ rowtui_stop() {
         rowtui_pid=$!
     fi
     if [ -n "$rowtui_pid" ]; then
+        # If it was told before, and has begun to die, less CPU time is left than was seen.
+        rowtui_skip=0
+        rowtui_sample
+        rowtui_whole=$((rowtui_ticks < rowtui_seen ? 0 : 1))
         kill -TERM -- "-$rowtui_pid" 2>/dev/null
         kill -CONT -- "-$rowtui_pid" 2>/dev/null
         for ((tick = 0; tick < ROWTUI_STOP_TICKS; tick++)); do
             kill -0 -- "-$rowtui_pid" 2>/dev/null || break
             sleep 0.1
+            rowtui_skip=0
+            rowtui_sample
         done
         kill -KILL -- "-$rowtui_pid" 2>/dev/null
     fi
@@ -346,12 +361,16 @@ rowtui_report() {
 
 # What the job used, in rowtui_used. `$1` is a file for a moment.
 rowtui_measure() {
-    local up idle user system name own size page group path=''
+    local up idle user system name own size lag page group path=''
     read -r up idle </proc/uptime
     rowtui_used="used began=$rowtui_up ended=$up node=${HOSTNAME-}"
     times >"$1" && { read -r user system && read -r user system; } <"$1" &&
         rowtui_used+=" user=$user system=$system"
     if [ "$rowtui_pages" -gt 0 ]; then
+        if [ -e "/proc/$$/task/$$/children" ]; then
+            lag=$((rowtui_whole ? 0 : SECONDS - rowtui_seen_at + 1))
+            rowtui_used+=" seen=$rowtui_seen lag=$lag"
+        fi
         # A page has 4, 16 or 64 KiB: as many as this shell's own memory says, told in both units.
         read -r _ own _ </proc/self/statm
         while read -r name size _; do

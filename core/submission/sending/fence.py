@@ -145,6 +145,7 @@ def parse_ended(lines: Sequence[str]) -> Ended | None:
     """Parse the lines of an end marker; None if they are incomplete."""
     try:
         code, cause, runner, at, command, index = lines[:6]
+        cut_short = cause != "exit" or not _DEATHS.isdisjoint((int(code), int(command or 0)))
         return Ended(
             exit_code=int(code),
             cause=visible(cause),
@@ -152,7 +153,7 @@ def parse_ended(lines: Sequence[str]) -> Ended | None:
             at=float(at),
             command_code=int(command) if command else None,
             index=int(index) if index else None,
-            measured=read_script_words(map(visible, lines[6:8])),
+            measured=read_script_words(map(visible, lines[6:8]), cut_short=cut_short),
         )
     except ValueError:
         return None

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -264,6 +265,76 @@ def test_a_job_that_is_killed_for_its_memory_shows_the_limit_that_it_reached(
 
     # Accounting has a job only some time after its end.
     eventually(text, lambda shown: "reached its limit of 50 MB" in shown, within=30)
+
+
+# On SIGTERM it writes down its CPU time; the shell that started it dies at once.
+UNTIL_STOPPED = """\
+import os, signal, sys, time
+path = os.path.join("workspace", sys.argv[1], "cpu")
+def stop(*_):
+    with open(path, "w") as file:
+        file.write(str(time.process_time()))
+    os._exit(1)
+signal.signal(signal.SIGTERM, stop)
+open(path + "-began", "w").close()
+while True:
+    pass
+"""
+
+
+def stopped(shell: Shell, cluster: str | None, seconds: float) -> tuple[float, dict[str, str]]:
+    """Cancel a job that has worked for so long; its own word of its CPU time, and what is known."""
+    project(shell, "a")
+    (shell.folder / "spin.py").write_text(UNTIL_STOPPED)
+    file = shell.folder / "workflow.toml"
+    file.write_text(
+        file.read_text()
+        .replace('command = "', 'command = "true && ')
+        .replace(f'{SECONDS}"', f'{SECONDS}; true"')
+    )
+    shell.succeed("submit", "--yes", "--detach", cluster=cluster)
+    [listed] = json.loads(shell.succeed("show", "jobs", "--json", cluster=cluster))["jobs"]
+    eventually((shell.folder / "workspace/a/cpu-began").exists, what="the beginning of the job")
+    time.sleep(seconds)
+    shell.succeed("cancel", "--yes", listed["id"], cluster=cluster)
+    eventually(lambda: ended(shell, cluster), within=40, what="the end of the job")
+    [job] = usage_of(shell, cluster)
+    assert job["reason"] == "cancelled"
+    return float((shell.folder / "workspace/a/cpu").read_text()), job
+
+
+def test_a_cancelled_job_on_this_machine_has_the_cpu_time_that_it_used(empty_folder: Shell) -> None:
+    own, job = stopped(empty_folder, "local", 1.5)
+
+    assert near(job["cpu_seconds"], own, 0.15), (own, job)
+    text = empty_folder.succeed("usage", job["id"], cluster="local")
+    assert "measured by the scheduler" in text
+
+
+@pytest.mark.slurm
+def test_a_cancelled_job_without_accounts_has_its_cpu_time_or_none(
+    empty_folder: Shell, slurm: SlurmCluster
+) -> None:
+    empty_folder.environment["SLURM_CONF"] = str(slurm.conf)
+    own, job = stopped(empty_folder, None, 1.5)
+
+    assert not job["cpu_seconds"] or near(job["cpu_seconds"], own, 0.15), (own, job)
+
+
+@pytest.mark.slurm
+def test_a_cancelled_job_with_accounts_has_the_cpu_time_that_it_used(
+    empty_folder: Shell, slurm_accounts: AccountingRig
+) -> None:
+    empty_folder.environment["SLURM_CONF"] = str(slurm_accounts.cluster.conf)
+    own, _ = stopped(empty_folder, None, 4.5)
+
+    def measured() -> dict[str, str]:
+        # Accounting has a job only some time after its end, and a sample for each second.
+        [found] = usage_of(empty_folder, None)
+        assert own / 2 <= float(found["cpu_seconds"] or 0) <= own + 0.3, (own, found)
+        return found
+
+    eventually(measured, within=30, what="the CPU time in the accounts")
 
 
 def running(shell: Shell, cluster: str | None, *ids: str) -> list[dict[str, Any]]:

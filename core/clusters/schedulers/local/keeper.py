@@ -15,7 +15,7 @@ import signal
 import subprocess
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
@@ -23,17 +23,20 @@ from rowtui.core.base.files import is_gone
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.machine import boot_id
 from rowtui.core.clusters.schedulers.local.processes import (
+    ProcessIdentity,
     catches_signal,
     end_job_processes,
     identify_process,
     processes_of_job,
     queue_variable,
     signal_process,
+    used_by,
 )
 from rowtui.core.clusters.schedulers.local.queue import LocalQueue
 from rowtui.core.clusters.schedulers.local.records import Claim, End, QueuedJob
 
 _NEWS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_MEASURE_SECONDS = 0.5  # between looks at what a job uses that does not stop
 _RETRY_SECONDS = 1.0
 _RETRIES = 3600  # a full disk can be cleared within an hour before an exit code is lost
 _MISSED = 5  # checks; a folder that is gone may be one that is just being mounted
@@ -71,6 +74,7 @@ class _Run:
         # work.
         self.warn_at = None if limit is None else claim.since + limit - _grace(job)
         self.kill_at: float | None = None
+        self.cpu: float | None = None  # of all processes, measured as the job is stopped
 
     def end(self) -> End:
         """Run the script to its end."""
@@ -121,6 +125,8 @@ class _Run:
         """Wait until bash has ended; bash is not reaped."""
         while os.waitid(os.P_PID, bash, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             now = time.monotonic()
+            if self.kill_at is not None:
+                self._measure(processes_of_job(self.job.token, bash, self.queue.folder))
             if self.kill_at is not None and now >= self.kill_at:
                 end_job_processes(self.job.token, bash, 0.0, self.queue.folder)
                 self.kill_at = now + 1.0
@@ -133,7 +139,7 @@ class _Run:
                 self._stop(bash, JobState.CANCELLED)
 
     def _patience(self) -> float:
-        times = [self.kill_at]
+        times = [self.kill_at and min(self.kill_at, time.monotonic() + _MEASURE_SECONDS)]
         if self.stopped_as is None:
             times.append(self.limit_at)
             if not self.warned:
@@ -150,9 +156,16 @@ class _Run:
     def _stop(self, bash: int, state: JobState) -> None:
         self.stopped_as = state
         self.kill_at = time.monotonic() + self.job.kill_seconds
-        for process in processes_of_job(self.job.token, bash, self.queue.folder):
+        processes = processes_of_job(self.job.token, bash, self.queue.folder)
+        self._measure(processes)
+        for process in processes:
             signal_process(process, signal.SIGTERM)
             signal_process(process, signal.SIGCONT)
+
+    def _measure(self, processes: Sequence[ProcessIdentity]) -> None:
+        """Keep the CPU time of these processes: what dies now is lost to its parents."""
+        if (used := used_by(processes)) is not None:
+            self.cpu = max(used[0], self.cpu or 0.0)
 
     def _judge(self, code: int) -> End:
         number = -code if code < 0 else None
@@ -173,6 +186,7 @@ class _Run:
             exit_signal=-code if code is not None and code < 0 else None,
             elapsed=round(time.monotonic() - self.claim.since),
             reason=reason,
+            cpu=self.cpu,
         )
 
 

@@ -63,7 +63,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a job ended. `at`: epoch seconds."""
+    """How a job ended. `at`: epoch seconds. `cpu`: seconds, of a job that was stopped."""
 
     state: JobState
     at: float
@@ -71,6 +71,7 @@ class End:
     exit_signal: int | None = None
     elapsed: int | None = None
     reason: str = ""
+    cpu: float | None = None
 
 
 def queued_job(job: JobSpec, number: int, grace_seconds: float, kill_seconds: float) -> QueuedJob:

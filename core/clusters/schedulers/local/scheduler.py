@@ -131,8 +131,19 @@ class LocalScheduler:
         return tuple(JobAnswer(job) for job in jobs)
 
     async def measured(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured]:
-        """Return nothing: the jobs' scripts measure all that can be known."""
-        return {}
+        """Return the CPU time of jobs that were stopped; their scripts measure all else."""
+        return await _aside(self._measured, jobs)
+
+    def _measured(self, jobs: Mapping[JobKey, str]) -> dict[JobKey, Measured]:
+        found = {}
+        for key, token in jobs.items():
+            try:
+                ended = self._queue.read_ended(key.id)
+            except (OSError, RowtuiError):
+                continue
+            if ended is not None and ended[0].token == token:
+                found[key] = Measured(MeasuredBy.SCHEDULER, cpu=ended[1].cpu)
+        return found
 
     async def measured_now(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured]:
         """Return the CPU time of the jobs' processes, and their memory at this moment."""

@@ -95,6 +95,31 @@ def test_what_did_not_contain_the_work_is_no_measurement(
     assert (used.memory, used.cpu) == (300_000, 20.0)
 
 
+@pytest.mark.parametrize(
+    ("words", "cut_short", "cpu"),
+    [
+        ("", False, 2.0),
+        ("", True, None),  # of a script that did not look, or could not
+        ("seen=195 lag=9", True, 2.0),  # all that was seen has come to the script
+        ("seen=210 lag=9", True, 2.1),
+        ("seen=9000 lag=0", True, 90.0),  # a shell died before its program
+        ("seen=9000 lag=5", True, 90.0),
+        ("seen=9000 lag=6", True, None),  # nothing is known of the last 6 of 100 seconds
+        ("seen=9000", True, None),
+        ("seen=9000 lag=6", False, None),
+        ("seen=9000 lag=6 group_cpu=93000000000", True, 93.0),
+        ("seen=9000 lag=0 outside=tree", True, None),
+    ],
+)
+def test_the_cpu_time_of_processes_that_died_with_their_parents_is_not_left_out(
+    words: str, cut_short: bool, cpu: float | None
+) -> None:
+    lines = [f"used began=1 ended=101 user=0m1.5s system=0m0.5s {words}"]
+    found = read_script_words(lines, cut_short=cut_short)
+    assert found is not None
+    assert found.cpu == cpu
+
+
 def test_a_control_group_counts_files_too_and_only_without_accounts() -> None:
     only = Measured(MeasuredBy.SCRIPT, 1.0, 1.0, None, 9000)
     found = combined([only])

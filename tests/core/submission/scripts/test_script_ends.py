@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
+from rowtui.core.submission.sending.fence import read_ended
 
 from tests.core.submission.conftest import SmallProject
+from tests.eventually import eventually
 
 # Ways in which a signal reaches the script just as its command ends. Of these, bash 5.2's `wait`
 # alone loses the exit code in every second or third try.
@@ -167,3 +170,22 @@ def test_a_script_reads_what_its_control_group_held_and_still_caches(
     words = dict(word.partition("=")[::2] for word in project.ended()[6].split())
     assert (words["group_memory"], words["group_file"]) == ("9000", "4000")
     assert words["group_cpu"] == {1: "1500", 2: "1000"}[version]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_script_that_is_stopped_reports_the_cpu_time_of_programs_that_its_shell_left(
+    project: SmallProject, number: signal.Signals
+) -> None:
+    project.add("a")
+    burn = "import time\nwhile time.process_time() < 1: pass\nopen('burnt', 'w')\ntime.sleep(60)"
+    (project.root / "burn.py").write_text(burn)
+    run = f"true; {sys.executable} -S burn.py; true # {{directory}}"
+    process = project.start(project.script(run, products=()))
+    eventually((project.root / "burnt").exists, what="a second of CPU time")
+    process.send_signal(number)
+    process.communicate(timeout=60)
+
+    ended = read_ended(project.root, "t-0")
+    assert ended is not None
+    assert ended.measured is not None
+    assert ended.measured.cpu == pytest.approx(1.0, abs=0.15)

@@ -94,6 +94,20 @@ async def test_a_job_that_ignores_its_time_limit_is_killed(rig: LocalRig) -> Non
     assert (job.state, job.exit_signal) == (JobState.TIMEOUT, signal.SIGKILL)
 
 
+async def test_a_job_at_its_time_limit_has_the_cpu_time_of_programs_whose_shell_dies_first(
+    rig: LocalRig,
+) -> None:
+    number = rig.submit("(trap '' TERM; while :; do :; done); true", "token", walltime_seconds=1)
+    await rig.ended(number)
+
+    measured = await rig.scheduler.measured({JobKey(number): "token"})
+
+    cpu = measured[JobKey(number)].cpu
+    assert cpu is not None
+    assert cpu > 0.5
+    assert await rig.scheduler.measured({JobKey(number): "another"}) == {}
+
+
 async def test_a_script_that_takes_no_warning_works_until_its_limit(rig: LocalRig) -> None:
     number = rig.submit("sleep 60", walltime_seconds=1)
     (job,) = await rig.ended(number)
