@@ -97,7 +97,7 @@ class ProjectMessages:
         self._failed += len(failed)
         causes: set[tuple[str, str]] = set()
         for each in failed:
-            cause = (each.job.action, each.end.cause)
+            cause = (each.job.action, each.end.kind)
             if cause in causes:
                 continue
             causes.add(cause)

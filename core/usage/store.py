@@ -1,13 +1,15 @@
 """Store the usage of ended jobs as records of 56 bytes, in `.row/rowtui/usage/`.
 
 The input is `JobUsage`; the result is columns, or `JobUsage` again. Texts that many jobs share
-(names, nodes, reasons, requests) stand once in `names-<id>.jsonl`, one JSON value on a line, and
-records in `jobs-<id>.bin` refer to their lines. Both files only grow. A writer holds a lock,
-removes what a killed writer left half written at their ends, and writes the texts before the
-records that need them; both are on the disk when `append` returns. The last record of a job
-counts, so a job may be recorded again when more is known of it.
+(names, nodes, causes, requests) stand once in `names-<id>.jsonl`, and records in `jobs-<id>.bin`
+refer to their numbers. A line of texts is `<number> <CRC-32> <JSON value>`; older versions wrote
+only the value, whose number is then its place. Both files only grow. A writer holds a lock, closes
+what a killed writer left half written at their ends, and writes the texts before the records that
+need them; both are on the disk when `append` returns. The last record of a job counts, so a job may
+be recorded again when more is known of it.
 
-A record ends with a check byte, so that damaged records are left out and counted. `<id>` is random:
+A record ends with a check byte, so that damaged records are left out and counted. A damaged text is
+unknown wherever it is used, and its number is not given again. `<id>` is random:
 if one of the two files is lost, the other one is never read together with new texts or records.
 `rowtui clean --usage` removes the usage of all jobs; so does removing the folder.
 """
@@ -16,19 +18,28 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import math
 import os
+import re
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import write_all
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
-from rowtui.core.submission.plan.outcome import JobOutcome, JobResult, read_end, read_old_end
+from rowtui.core.submission.plan.outcome import (
+    JobOutcome,
+    JobResult,
+    read_end,
+    read_old_end,
+    without_directory,
+)
 from rowtui.core.usage.model import JobUsage, UsageKind
 
 if TYPE_CHECKING:
@@ -69,6 +80,7 @@ class UsageStore:
     def __init__(self, root: Path) -> None:
         self.folder = root / ".row" / "rowtui" / "usage"
         self._lines: dict[str, int] = {}
+        self._next = 0  # the number of the next text
         self._read = 0  # bytes of the texts that are in `_lines`
         self._id = ""
 
@@ -82,6 +94,7 @@ class UsageStore:
             with self._locked() as lock:
                 self._append(lock, new)
         except OSError as error:
+            self._id = ""  # the texts may not be on the disk: they are read again
             raise RowtuiError(
                 f"cannot write what jobs used to {visible(str(self.folder))}: "
                 f"{error.strerror or error}"
@@ -114,14 +127,14 @@ class UsageStore:
     def _append(self, lock: int, jobs: list[JobUsage]) -> None:
         names, records, new_id = self._paths(lock)
         if new_id != self._id:
-            self._id, self._read, self._lines = new_id, 0, {}
+            self._id, self._read, self._next, self._lines = new_id, 0, 0, {}
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         with open(os.open(names, flags, 0o666), "r+b", buffering=0) as file:
             self._learn(file.fileno())
             before = len(self._lines)
             data = b"".join(map(self._record, jobs))
-            if added := list(self._lines)[before:]:
-                write_all(file.fileno(), "".join(f"{line}\n" for line in added).encode())
+            if added := list(self._lines.items())[before:]:
+                write_all(file.fileno(), b"".join(_line_of(*each) for each in added))
                 os.fsync(file.fileno())
                 self._read = os.fstat(file.fileno()).st_size
         fd = os.open(records, flags, 0o666)
@@ -150,28 +163,28 @@ class UsageStore:
         return self.folder / f"names-{which}.jsonl", self.folder / f"jobs-{which}.bin"
 
     def _learn(self, fd: int) -> None:
-        """Read the texts that another process has added; remove half a line at the end."""
+        """Read the texts that another process has added; end half a line at the end."""
         size = os.fstat(fd).st_size
         if size < self._read:
-            self._read, self._lines = 0, {}
+            self._read, self._next, self._lines = 0, 0, {}
         data = os.pread(fd, size - self._read, self._read)
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            os.ftruncate(fd, self._read + whole)
-        for line in data[:whole].decode("utf-8", "replace").split("\n")[:-1]:
-            # A damaged file may have a line twice: each line counts.
-            self._lines[line if line not in self._lines else f"{line} {len(self._lines)}"] = len(
-                self._lines
-            )
-        self._read += whole
+        if data and not data.endswith(b"\n"):
+            write_all(fd, b"\n")  # or a damaged line: its number must not be given again
+            data += b"\n"
+        texts, self._next = _read_lines(data, self._next)
+        for number, text in texts.items():
+            self._lines.setdefault(text.decode("utf-8", "replace"), number)
+        self._read += len(data)
 
     def _line(self, value: Any) -> int:
         text = json.dumps(value, separators=(",", ":"))
-        return self._lines.setdefault(text, len(self._lines))
+        number = self._lines.setdefault(text, self._next)
+        self._next += number == self._next
+        return number
 
     def _record(self, job: JobUsage) -> bytes:
         used, end = job.used, job.end
-        prefix, number = _split(job.token)
+        prefix, number = split_token(job.token)
         sources = used.wall_by | used.cpu_by << 2 | used.memory_by << 4 | used.gpu_by << 6
         data = _RECORD.pack(
             self._line(prefix),
@@ -234,16 +247,34 @@ class UsageColumns:
                            "formats": [f"<{_FORMATS[code]}" for _, code in FIELDS]})  # fmt: skip
         count = len(data) // SIZE
         rows = np.frombuffer(data, record, count)
-        self._texts = lines.split(b"\n")[:-1]
+        self._texts, self._count = _read_lines(lines)
         self._values: dict[int, Any] = {}
+        self._ends: dict[int, JobResult] = {}
         self._columns: dict[str, NDArray[Any]] = {}
         raw = np.frombuffer(data, np.uint8, count * SIZE).reshape(count, SIZE)
         sound = raw[:, :-1].sum(1, dtype=np.uint8) + np.uint8(1) == raw[:, -1]
         for name in ("prefix", "kind", "node", "end"):
-            sound &= rows[name] < len(self._texts)
+            sound &= rows[name] < self._count
         self.damaged = int(count - sound.sum())
         self.rows: NDArray[Any] = rows if not self.damaged else rows[sound]
         self._keep_last()
+        if b" in directory " in lines:
+            self._fold_causes()
+
+    def _fold_causes(self) -> None:
+        """Refer to one line for each end. Older versions wrote one for each directory."""
+        import numpy as np
+
+        used = np.unique(self.rows["end"])
+        first: dict[bytes, int] = {}
+        alike = np.arange(self._count, dtype=np.uint32)
+        for line in used.tolist():
+            text = _DIRECTORY.sub(b"", self._texts.get(line, b""), 1)
+            self._texts[line] = text
+            alike[line] = first.setdefault(text, line)
+        if len(first) < len(used):
+            self.rows = self.rows.copy()
+            self.rows["end"] = alike[self.rows["end"]]
 
     def _keep_last(self) -> None:
         """Leave out all but the last record of each job."""
@@ -266,12 +297,17 @@ class UsageColumns:
     def incomplete(self) -> NDArray[np.bool_]:
         """Return which jobs lack the values of the scheduler's accounts."""
         lacking: NDArray[np.bool_] = self.rows["directories"] < _COMPLETE
-        return lacking
+        return lacking & ~self._nameless()
+
+    def _nameless(self) -> NDArray[np.bool_]:
+        """Return the jobs whose token cannot be read."""
+        return self.by_line("prefix", lambda line: self.text(line) is None).astype(bool)
 
     def chosen(self, mask: NDArray[np.bool_]) -> UsageColumns:
         """Return only the jobs where this is true, in the same order."""
         other = object.__new__(UsageColumns)
-        other._texts, other._values, other.damaged = self._texts, self._values, self.damaged
+        other._texts, other._count = self._texts, self._count
+        other._values, other._ends, other.damaged = self._values, self._ends, self.damaged
         other.rows, other._columns = self.rows[mask], {}
         return other
 
@@ -293,7 +329,7 @@ class UsageColumns:
         """Return a number for each job that depends only on the line in this column."""
         import numpy as np
 
-        values = np.zeros(len(self._texts), np.float64)
+        values = np.zeros(self._count, np.float64)
         for line in self.lines(name):
             values[line] = value(line)
         found: NDArray[Any] = values[self.column(name)]
@@ -303,7 +339,7 @@ class UsageColumns:
         """Return the value on a line of the texts; None if it cannot be read."""
         if line not in self._values:
             try:
-                self._values[line] = json.loads(self._texts[line])
+                self._values[line] = json.loads(self._texts.get(line, b""))
             except ValueError:
                 self._values[line] = None
         return self._values[line]
@@ -322,13 +358,14 @@ class UsageColumns:
 
     def end(self, line: int) -> JobResult:
         """Return how jobs ended, from a line of the texts; without times and directories."""
-        match self.text(line):
-            case [str(cause), int() | None as exit_code]:  # of older versions
-                return read_old_end(exit_code, cause)
-            case [str(cause), int() | None as exit_code, str(outcome), str(signal)]:
-                fields = {"outcome": outcome, "signal": signal}
-                return read_end(fields, exit_code, cause) or read_old_end(exit_code, cause)
-        return JobResult(JobOutcome.NO_REPORT, UNKNOWN, UNKNOWN)
+        if line not in self._ends:
+            self._ends[line] = _read_end(self.text(line))
+        return self._ends[line]
+
+    def nameless(self) -> set[tuple[int, int]]:
+        """Return the id, and the number in the token, of the jobs whose token cannot be read."""
+        rows = self.rows[self._nameless()]
+        return set(zip(rows["job_id"].tolist(), rows["number"].tolist(), strict=True))
 
     def tokens(self) -> set[str]:
         """Return the tokens of all jobs."""
@@ -340,7 +377,7 @@ class UsageColumns:
         """Return one job by its token; None if it is not there."""
         import numpy as np
 
-        prefix, number = _split(token)
+        prefix, number = split_token(token)
         for line in self.lines("prefix"):
             if self.text(line) == prefix:
                 is_it = (self.column("prefix") == line) & (self.column("number") == number)
@@ -378,6 +415,58 @@ class UsageColumns:
         )
 
 
+_DIRECTORY = re.compile(rb' in directory (?:[^"\\]|\\.)*')
+_BEGINNING = re.compile(rb"[0-9]{1,9} [0-9a-f]{8} ")
+
+
+def _line_of(text: str, number: int) -> bytes:
+    """Return a line of the texts, whose check is over the number and the text."""
+    data = text.encode()
+    return b"%d %08x %s\n" % (number, crc32(b"%d %s" % (number, data)), data)
+
+
+def _read_lines(data: bytes, start: int = 0) -> tuple[dict[int, bytes], int]:
+    """Return the sound texts by number, and the least number that no text has, also no damaged one.
+
+    `start`: the number of the first line, if it is of an older version.
+    """
+    texts: dict[int, bytes] = {}
+    end = start
+    for line in data.removesuffix(b"\n").split(b"\n") if data else ():
+        numbers = [end]
+        if line.startswith((b'"', b"[")):
+            texts.setdefault(end, line)
+        elif sound := _sound_text(line):
+            texts[sound[0]] = sound[1]
+            numbers.append(sound[0])
+        else:  # two lines, if the end of the first one is damaged
+            begins = [match.start() for match in _BEGINNING.finditer(line)]
+            numbers += [int(line[at:].split(b" ", 1)[0]) for at in begins]
+            for at, after in itertools.combinations([*begins[:9], len(line)], 2):
+                if sound := _sound_text(line[at : after - 1]):
+                    texts[sound[0]] = sound[1]
+        end = max(numbers) + 1
+    return texts, end
+
+
+def _sound_text(line: bytes) -> tuple[int, bytes] | None:
+    if _BEGINNING.match(line) is None:
+        return None
+    number, check, text = line.split(b" ", 2)
+    return (int(number), text) if crc32(number + b" " + text) == int(check, 16) else None
+
+
+def _read_end(value: Any) -> JobResult:
+    match value:
+        case [str(cause), int() | None as exit_code]:  # of older versions
+            return read_old_end(exit_code, cause)
+        case [str(cause), int() | None as exit_code, str(outcome), str(signal)]:
+            cause = without_directory(cause)
+            fields = {"outcome": outcome, "signal": signal}
+            return read_end(fields, exit_code, cause) or read_old_end(exit_code, cause)
+    return JobResult(JobOutcome.NO_REPORT, UNKNOWN, UNKNOWN)
+
+
 def _read_kind(value: Any) -> UsageKind:
     match value:
         case [
@@ -393,7 +482,7 @@ def _read_kind(value: Any) -> UsageKind:
 _FORMATS = {"I": "u4", "i": "i4", "f": "f4", "H": "u2", "B": "u1"}
 
 
-def _split(token: str) -> tuple[str, int]:
+def split_token(token: str) -> tuple[str, int]:
     """Return a token without its last number, and that number, or -1."""
     prefix = token.rstrip("0123456789")
     digits = token[len(prefix) :]

@@ -197,7 +197,7 @@ def _text_of(columns: UsageColumns, line: int, by: str) -> str:
     if by == "node":
         return columns.word(line) or "unknown"
     if by == "reason":
-        return columns.end(line).cause or "completed"
+        return columns.end(line).kind or "completed"
     kind = columns.kind(line)
     if by == "partition":
         return f"{kind.cluster}/{kind.partition}" if kind.partition else kind.cluster

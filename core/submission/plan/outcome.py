@@ -101,6 +101,16 @@ class JobResult(NamedTuple):
     node: str = ""
     incomplete: int = 0
 
+    @property
+    def kind(self) -> str:
+        """The cause in a form that all jobs that ended alike share: a kind, and a code or signal.
+
+        A scheduler's own words of a cause may contain names; "" for a good end.
+        """
+        if self.outcome in (JobOutcome.NOT_STARTED, JobOutcome.NO_REPORT):
+            return ": ".join(self.cause.split(": ")[:2])
+        return _KINDS.get(self.outcome, self.cause)
+
     def to_json(self) -> dict[str, Any]:
         """Return the fields that the detail of a journal's entry does not have, if they differ."""
         fields = self._replace(sentence="", exit_code=None)._asdict()
@@ -122,6 +132,13 @@ def read_end(fields: Any, exit_code: int | None, sentence: str) -> JobResult | N
         return None
 
 
+_KINDS = {
+    JobOutcome.NO_PRODUCT: MISSING_PRODUCTS,
+    JobOutcome.CANCELLED: CANCELLED,
+    JobOutcome.NOT_REACHED: JobOutcome.NOT_REACHED.value,
+    JobOutcome.REFUSED: JobOutcome.REFUSED.value,
+    JobOutcome.NEVER_SENT: JobOutcome.NEVER_SENT.value,
+}
 _STORED = ("cause", "signal", "at_directory", "ended_at", "seconds", "node", "incomplete")
 
 
@@ -143,7 +160,7 @@ _OLD_END = re.compile(
 
 def read_old_end(exit_code: int | None, reason: str, ended_at: float = 0.0) -> JobResult:
     """Return the end of a job from the text that older versions stored without an outcome."""
-    cause = reason.partition(" in directory ")[0]
+    cause = without_directory(reason)
     signal_, outcome = "", _WORDS.get(reason, JobOutcome.NO_REPORT)
     if match := _OLD_END.match(reason):
         signal_ = match["signal"] or ""
@@ -154,6 +171,11 @@ def read_old_end(exit_code: int | None, reason: str, ended_at: float = 0.0) -> J
         outcome = JobOutcome.CANCELLED if CANCELLED in reason else JobOutcome.NOT_REACHED
     exit_code = exit_code if outcome in _WITH_CODE else None
     return JobResult(outcome, cause, reason, exit_code, signal_, None, ended_at)
+
+
+def without_directory(reason: str) -> str:
+    """Return the cause of a reason that names the directory in which a command failed."""
+    return reason.partition(" in directory ")[0]
 
 
 _WITH_CODE = frozenset(

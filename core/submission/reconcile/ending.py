@@ -301,7 +301,8 @@ def _ended_well(it: Evidence) -> JobResult:
     if it.size == 1:
         return _end(JobOutcome.NO_PRODUCT, MISSING_PRODUCTS, 0)
     few = f"products are missing in {len(it.incomplete)} of {it.size} directories"
-    return _end(JobOutcome.NO_PRODUCT, f"it ended well, but {few}", 0)
+    end = _end(JobOutcome.NO_PRODUCT, MISSING_PRODUCTS, 0)
+    return end._replace(sentence=f"it ended well, but {few}")
 
 
 def _end(

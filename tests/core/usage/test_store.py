@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -197,6 +198,77 @@ def test_a_damaged_record_is_left_out_and_counted(tmp_path: Path, place: int) ->
     columns = UsageStore(tmp_path).columns()
     assert columns.damaged == 1
     assert [it.token for it in columns.jobs()] == ["abc-0", "abc-2"]
+
+
+def test_a_damaged_text_is_unknown_and_all_others_stay(tmp_path: Path) -> None:
+    kinds = [KIND, KIND._replace(action="x 7 0badcafe y"), KIND._replace(action="analyze")]
+    jobs = [
+        job(f"{plan}-{number}", f"exit code {number + 3}", kind=kinds[number])
+        for plan in ("abc", "abd")
+        for number in range(3)
+    ]
+    store = UsageStore(tmp_path)
+    store.append(jobs[:3])
+    store.append(jobs[3:])
+    names, _ = files(tmp_path)
+    sound = names.read_bytes()
+    for place in range(len(sound)):
+        data = bytearray(sound)
+        data[place] ^= 1 << place % 8
+        names.write_bytes(data)
+        columns = UsageStore(tmp_path).columns()
+        found = list(columns.jobs())
+        assert (len(found), columns.damaged) == (6, 0)
+        lost = []
+        for before, now in zip(jobs, found, strict=True):
+            lost += [before.kind] if now.kind != before.kind else []
+            lost += [before.end.cause] if now.end != before.end else []
+            lost += [before.token[:4]] if now.token != before.token else []
+            lost += ["node"] if now.used.node != "n1" else []
+            assert now.kind.action in (before.kind.action, "")
+            assert now.end.cause in (before.end.cause, "unknown")
+            assert now.used.node in ("n1", "")
+            assert (now.used.cpu, now.job_id) == (before.used.cpu, before.job_id)
+        assert len(set(lost)) <= 1, (place, lost)
+        # A number is not given again, so that later jobs do not lend their texts to earlier ones.
+        UsageStore(tmp_path).append([job("new-1", "new cause", kind=KIND._replace(action="new"))])
+        assert all(
+            it.kind.action != "new" for it in list(UsageStore(tmp_path).columns().jobs())[:6]
+        )
+        _, records = files(tmp_path)
+        os.truncate(records, 6 * SIZE)
+
+
+def test_a_job_whose_token_is_damaged_is_neither_recorded_again_nor_counted_twice(
+    tmp_path: Path,
+) -> None:
+    UsageStore(tmp_path).append([job("abc-5"), job("abd-6")])
+    names, _ = files(tmp_path)
+    names.write_bytes(names.read_bytes().replace(b'"abc-"', b'"abx-"'))
+    columns = UsageStore(tmp_path).columns()
+    assert (columns.tokens() - {"abd-6"}, columns.nameless()) == ({"5"}, {(12, 5)})
+    assert [bool(it) for it in columns.incomplete()] == [False, True]
+
+
+def test_texts_of_older_versions_are_read_and_added_to(tmp_path: Path) -> None:
+    jobs = [job(f"abc-{at}", f'exit code 3 in directory d{at}" \\') for at in range(4)]
+    store = UsageStore(tmp_path)
+    store.append([job("abc-9", kind=KIND._replace(action="run in directory x")), *jobs])
+    names, _ = files(tmp_path)
+    # These had a value on each line, and the directory in the cause.
+    old = [line.split(b" ", 2)[2] for line in names.read_bytes().splitlines()]
+    ends = iter(range(4))
+    for at, line in enumerate(old):
+        if line.startswith(b'["exit'):
+            text = f'exit code 3 in directory d{next(ends)}" \\'
+            old[at] = json.dumps([text, 3]).encode()
+    missing = [json.dumps([it.end.sentence, 3]).encode() for it in jobs if it.end.sentence]
+    names.write_bytes(b"\n".join([*old, *missing]) + b"\n")
+    UsageStore(tmp_path).append([job("abc-8", "time limit", kind=KIND._replace(action="new"))])
+
+    columns = UsageStore(tmp_path).columns()
+    assert {it.kind.action for it in columns.jobs()} == {"simulate", "run in directory x", "new"}
+    assert {it.end.kind for it in columns.jobs()} == {"", "exit code 3", "time limit"}
 
 
 def test_records_are_never_read_with_the_texts_of_others(tmp_path: Path) -> None:

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from rowtui.core.clusters.schedulers.measured import Used
-from rowtui.core.submission.plan.outcome import read_old_end
+from rowtui.core.submission.plan.outcome import JobOutcome, JobResult, read_old_end
+from rowtui.core.submission.reconcile.ending import Evidence, outcome_of
+from rowtui.core.submission.sending.fence import Ended
 from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.report import failure_causes
 from rowtui.core.usage.store import UsageColumns, UsageStore
 from rowtui.core.usage.table import GROUPINGS, chosen_usage, total_row, usage_table
 
@@ -42,6 +45,36 @@ def test_an_action_charged_four_cpus_and_used_two(tmp_path: Path) -> None:
     assert (row.wall_median, row.wall_most, row.walltime) == (2700, 3600, 3600)
     assert (row.memory_most, row.memory) == (2 * 1024 * 1024, 2048 * 1024)
     assert row.memory_share == pytest.approx(0.75)
+
+
+def test_there_are_as_many_causes_as_kinds_and_codes(tmp_path: Path) -> None:
+    reasons = [
+        *(f"exit code {3 + at % 2} in directory d{at}" for at in range(6)),
+        'killed (signal KILL) in directory a " in directory b',
+        "killed (signal KILL)",
+        "time limit",
+    ]
+    jobs = [job(at, reason=reason) for at, reason in enumerate(reasons)]
+    lacking = Evidence(3, incomplete=(1,), began=True, marker=Ended(0, "exit", "local:7", 1.7e9, 0))
+    jobs += [
+        job(90 + at)._replace(end=outcome_of(lacking._replace(incomplete=tuple(range(at + 1)))))
+        for at in range(3)
+    ]
+    jobs += [
+        job(95 + at)._replace(end=JobResult(JobOutcome.NOT_STARTED, f"it did not start: a: {at}"))
+        for at in range(2)
+    ]
+    columns = columns_of(tmp_path, jobs)
+
+    assert {row.name: row.jobs for row in usage_table(columns, "reason")} == {
+        "exit code 3": 3,
+        "exit code 4": 3,
+        "killed (signal KILL)": 2,
+        "time limit": 1,
+        "it ended well, but products are missing": 3,
+        "it did not start: a": 2,
+    }
+    assert len(failure_causes(columns)) == 6
 
 
 def test_what_is_not_known_is_not_taken_for_zero(tmp_path: Path) -> None:
