@@ -33,6 +33,9 @@ To change keys, name commands by their id in `~/.config/rowtui/keys.toml`:
 
 Where two commands want one key, a message at the start states which of them keeps the key; `:keys`
 shows the file and the resulting keys.
+
+A text that arrives at once, pasted or not, goes into the field that is open. Where no field is
+open, it does nothing, and a line says so.
 """
 
 

@@ -158,9 +158,7 @@ def _exceeds_budgets(beyond: Sequence[str], out: Output) -> bool:
     """Ask for confirmation to exceed budgets; the default answer is no."""
     for sentence in beyond:
         out.warn(f"{sentence[0].upper()}{sentence[1:]}.")
-    sys.stdout.write(f"Exceed the budget? [y/{out.style('N', 'bold')}]: ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    return ask("Exceed the budget?", out, default=False)
 
 
 def say_packing(plan: Plan, out: Output) -> None:

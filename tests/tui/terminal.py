@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from tests.eventually import eventually
@@ -55,6 +56,19 @@ class Terminal:
         """Nothing is written for a moment."""
         while select.select([self.master], [], [], 0.3)[0]:
             self.seen += os.read(self.master, 65536)
+
+    def waits(self, seconds: float) -> bool:
+        """Whether the dashboard writes something within this time."""
+        return bool(select.select([self.master], [], [], seconds)[0])
+
+    def drop(self, seconds: float) -> None:
+        """Read what is written within this time; the other end may be gone."""
+        late = time.monotonic() + seconds
+        while (left := late - time.monotonic()) > 0 and self.waits(left):
+            try:
+                self.seen += os.read(self.master, 65536)
+            except OSError:  # all of it has ended
+                time.sleep(left)
 
     def drain(self) -> None:
         while True:

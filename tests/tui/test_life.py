@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import signal
 import termios
+import threading
 import time
 from pathlib import Path
 
@@ -104,6 +107,87 @@ def test_a_terminal_that_is_gone_without_a_signal_ends_it(tmp_path: Path) -> Non
         assert terminal.process.wait(timeout=60) == 128 + signal.SIGHUP
     finally:
         terminal.close()
+
+
+QUIET = {"SHELL": "/bin/true", "PAGER": "true", "EDITOR": "true", "VISUAL": "true"}
+"""Programs that some keys start, and that end at once."""
+
+REPORTS = (
+    b"\xff", b"\xc3(", b"\x1b[M \xff\xfe", b"\x1b[99999999999u", b"\x1b[48;0;0;0;0t",
+    b"\x1b[48;99999;99999;9;9t", b"\x1b[<35;99999999;99999999M", b"\x1b[97;1;55296u",
+)  # fmt: skip
+"""Bytes that are no UTF-8, mouse reports of old terminals, and reports of what cannot be."""
+
+
+def cpu_seconds(pid: int) -> float:
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def ended_by_hangup(terminal: Terminal) -> float:
+    """The CPU seconds from a SIGHUP to the end, while the terminal takes all that is written."""
+    pid = terminal.process.pid
+    before = after = cpu_seconds(pid)
+    terminal.process.send_signal(signal.SIGHUP)
+    while state(pid) != "Z":
+        after = cpu_seconds(pid)
+        terminal.drop(0.05)
+    assert terminal.process.wait(timeout=60) == 128 + signal.SIGHUP
+    return after - before
+
+
+@pytest.mark.timeout(120)
+def test_no_input_ends_it_but_the_keys_that_leave_it(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, **QUIET)
+    chance = random.Random(20)
+    try:
+        terminal.until(b"equilibrate")
+        for data in (*REPORTS, *(bytes([byte]) for byte in range(256))):
+            os.write(terminal.master, data.translate(None, b"\x1a\x11q"))  # stop, leave, leave
+            terminal.drop(0.003)
+        for _ in range(1000):
+            data = chance.randbytes(chance.choice((1, 2, 3, 5, 9, 30, 64)))
+            os.write(terminal.master, data.translate(None, b"\x1a\x11q"))
+            terminal.drop(0.003)
+        assert terminal.process.poll() is None, terminal.seen[-2000:]
+        assert ended_by_hangup(terminal) < 2
+    finally:
+        terminal.close()
+
+
+@pytest.mark.timeout(120)
+def test_a_text_without_a_field_costs_little_and_a_hangup_ends_it_meanwhile(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, **QUIET)
+    try:
+        terminal.until(b"equilibrate")
+        terminal.rests()
+        before = cpu_seconds(terminal.process.pid)
+        text = b"Quit, or submit 7 jobs: caf\xc3\xa9.\r\n" * 3200
+        for start in range(0, len(text), 1001):  # also in the middle of a character
+            os.write(terminal.master, text[start : start + 1001])
+            terminal.drop(0.001)
+        terminal.until(b"A text was pasted where no field is open")
+        assert cpu_seconds(terminal.process.pid) - before < 4  # one by one: 150
+        for key in (b":", b"q", b"u", b"\xc3", b"\xa9"):  # each byte of a character for itself
+            os.write(terminal.master, key)
+            terminal.drop(0.05)
+        terminal.until("qu\N{LATIN SMALL LETTER E WITH ACUTE}".encode())
+        os.write(terminal.master, b"\x1b")
+        terminal.rests()
+        keys = threading.Thread(target=flood, args=(terminal.master, b"\x1b[A\x1b[B" * 20_000))
+        keys.daemon = True
+        keys.start()
+        terminal.drop(0.5)
+        assert ended_by_hangup(terminal) < 2
+    finally:
+        terminal.close()
+
+
+def flood(master: int, data: bytes) -> None:
+    """Type all of it as fast as the terminal takes it, until the terminal is closed."""
+    with contextlib.suppress(OSError):
+        while data:
+            data = data[os.write(master, data[:1000]) :]
 
 
 @pytest.mark.parametrize("number", "268")

@@ -220,6 +220,10 @@ class RowtuiApp(RecallingApp):
             view = "" if on_page else self.view_name
             self._answer(unbound_words(event.key, view, self.session.keys))
 
+    def pasted_nowhere(self) -> None:
+        """Report that a pasted text did nothing."""
+        self._answer("A text was pasted where no field is open: it did nothing")
+
     def _answer(self, text: str) -> None:
         if isinstance(self.screen, ScreenView | Dialog):
             self.screen.answer(text)

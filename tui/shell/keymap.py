@@ -77,7 +77,7 @@ def load_keymap(config: Path | None) -> KeyMap:
 
     try:
         wanted = tomli.loads(read_bounded(path, 1 << 20).decode())
-    except (OSError, ValueError, RowtuiError) as error:
+    except (OSError, ValueError, RowtuiError, RecursionError) as error:
         return KeyMap(wrong=(f"keys.toml: {visible(str(error))}",), path=path, found=True)
     keys, wrong = checked_keymap(wanted)
     told = tuple(f"keys.toml: {text}" for text in wrong)

@@ -89,7 +89,7 @@ def load_own_commands(
 
     try:
         stored = tomli.loads(read_bounded(path, 1 << 20).decode())
-    except (OSError, ValueError, RowtuiError) as error:
+    except (OSError, ValueError, RowtuiError, RecursionError) as error:
         return (), [f"{FILE}: {visible(str(error))}"]
     entries = stored.get("command", [])
     wrong = [f"{FILE}: '{visible(name)}' is not known" for name in stored if name != "command"]

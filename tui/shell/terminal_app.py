@@ -200,7 +200,8 @@ def defect_error(defect: Exception) -> RowtuiError:
     hint = f"the details are in {path}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(traceback.format_exception(defect)), encoding="utf-8")
+        text = "".join(traceback.format_exception(defect))
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         hint = f"the details could not be written: {error}"
     message, _ = describe(defect)

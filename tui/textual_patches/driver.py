@@ -1,19 +1,30 @@
-"""A terminal driver that survives the loss of its terminal, and no garbage collection while idle.
+"""A terminal driver that survives any input and the loss of its terminal, and no garbage collection
+while idle.
 
 Textual's own driver reads a closed terminal again and again, and writes to it from a thread that
 dies. This driver notices both, writes nothing more, and notifies the app once.
+
+Textual's own driver also ends the app at a byte that is not UTF-8, and passes on a pasted text
+character by character if the terminal does not mark pastes. This driver replaces such bytes, and
+passes on a text that arrives at once as one `Burst`.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import select
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TextIO
 
+from rowtui.tui.textual_patches.key_order import BURST, with_bursts
+from textual import events
+from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 
 # Control when and where Python searches for garbage: not in the dashboard's own objects, and not
 # while a key is handled.
@@ -37,6 +48,21 @@ YOUNG = 1
 """The oldest generation that is searched before objects are set aside: some thousand
 objects, 2 ms.
 """
+
+READ = 4096
+"""Bytes of one read from the terminal: as many as a terminal holds."""
+
+MOST_TEXT = 1 << 16
+"""Bytes of a text that are passed on at once."""
+
+TEXT_PAUSE = 0.02
+"""Seconds of silence that end a text."""
+
+MOST_KEYS = 50
+"""Keys that may wait to be handled; the terminal holds back further ones."""
+
+MOST_CELLS = 1_000_000
+"""Cells of the largest screen whose size is believed."""
 
 
 def begin() -> None:
@@ -114,6 +140,41 @@ class TerminalDriver(LinuxDriver):
         """
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(act)
+
+    def run_input_thread(self) -> None:
+        """Read keys, mouse reports and answers of the terminal, and send each to the app."""
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        parser = XTermParser(self._debug)
+        app: Any = self._app
+        while not self.exit_event.is_set():
+            if app.keys_waiting > MOST_KEYS:
+                self.exit_event.wait(TEXT_PAUSE)
+                continue
+            try:
+                messages = [*parser.feed(text)] if (text := decode(self._read())) else []
+                messages += parser.tick()
+            except (ValueError, ArithmeticError):  # a report with numbers that cannot be
+                parser, messages = XTermParser(self._debug), []
+            for message in with_bursts(messages):
+                self.process_message(message)
+
+    def _read(self) -> bytes:
+        """Return the bytes that have arrived; of a text without control sequences, all of it."""
+        data, wait = b"", 0.1
+        while len(data) < MOST_TEXT and select.select([self.fileno], [], [], wait)[0]:
+            if not (more := os.read(self.fileno, READ)):
+                self.exit_event.wait(0.1)  # the end of a file
+                break
+            data += more
+            if len(data) < BURST or b"\x1b" in more:
+                break
+            wait = TEXT_PAUSE
+        return data
+
+    def process_message(self, message: Message) -> None:
+        """Send the message to the app, unless it reports a size that no terminal has."""
+        if not isinstance(message, events.Resize) or 0 < message.size.area <= MOST_CELLS:
+            super().process_message(message)
 
     def _run_input_thread(self) -> None:
         try:

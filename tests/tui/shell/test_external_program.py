@@ -142,7 +142,9 @@ def test_a_command_of_the_command_line_keeps_the_terminal_until_enter(tmp_path: 
     try:
         terminal.until(b"equilibrate")
         terminal.seen = b""
-        os.write(terminal.master, b":doctor --help\r")
+        os.write(terminal.master, b":")
+        terminal.rests()
+        os.write(terminal.master, b"doctor --help\r")  # the line is open: at once
         terminal.until(b"Enter returns to the dashboard.")
         assert b"Usage: rowtui doctor" in terminal.seen
         terminal.seen = b""

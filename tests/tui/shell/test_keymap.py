@@ -112,4 +112,6 @@ def test_the_page_says_where_the_keys_are_and_what_became_of_them(tmp_path: Path
     assert "there is no command 'no.such'" in text
     (tmp_path / "keys.toml").write_text("not toml")
     assert load_keymap(tmp_path).wrong[0].startswith("keys.toml: ")
+    (tmp_path / "keys.toml").write_text("x = " + "[" * 1000)
+    assert "nested" in load_keymap(tmp_path).wrong[0]
     assert keys_page(load_keymap(None))[0].startswith("Keys cannot be changed")

@@ -51,6 +51,7 @@ def test_a_value_that_could_do_harm_is_refused(fields: dict[str, str], message: 
     ("text", "message"),
     [
         ("[[command]", "commands.toml: "),
+        ("x = " + "[" * 1000, "nested"),
         ("command = 3", r"\[\[command\]\]"),
         ("commands = 3", "'commands' is not known"),
         ("[[command]]\nkey = 'f5'", "key and name"),
