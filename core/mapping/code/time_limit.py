@@ -1,17 +1,20 @@
 """A time limit for code from a mapping file.
 
-The code runs in a worker thread, and the caller waits no longer than the limit. A late worker is
-abandoned: an exception is raised in it repeatedly until it ends. Code that does not release the
-interpreter (a regular expression that backtracks for ever, 10**10**8, sum(range(10**12))) cannot be
-interrupted; `resource_bombs` refuses recognisable code of this kind. Source: measured on CPython
-3.11: handing a call over and back costs 10 to 30 us.
+The code runs in a worker thread. The limit is CPU time of that thread, so that a busy machine does
+not change what a mapping file decides; code that waits instead is given up after `PATIENCE` times
+as long. A late worker is abandoned: an exception is raised in it repeatedly until its code ends.
+Code that does not release the interpreter (a regular expression that backtracks for ever,
+10**10**8, sum(range(10**12))) cannot be interrupted; `resource_bombs` refuses recognisable code of
+this kind. Source: measured on CPython 3.11: handing a call over and back costs 10 to 30 us.
 """
 
 from __future__ import annotations
 
 import contextvars
 import ctypes
+import functools
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -21,20 +24,25 @@ from rowtui.core.base.errors import RowtuiError
 
 T = TypeVar("T")
 
+PATIENCE = 15
+"""How many times as long code may wait, for a file or for a turn on a busy machine."""
+
+_SHORTEST_WAIT = 0.01  # seconds between two looks at the CPU time of a worker
 _MOST_IDLE = 8  # idle workers that are kept; each costs some kB
 _TRIES = 400
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.1  # seconds between tries: 40 s in all
 
 
 class TimeLimitError(RowtuiError):
-    """Code did not end in time."""
+    """Code did not end in time. `waited`: it waited for something, and used little CPU time."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, *, waited: bool) -> None:
         super().__init__(
-            f"the expression did not end within {seconds:g} seconds",
+            f"the expression did not end within {seconds * PATIENCE:g} seconds"
+            if waited
+            else f"the expression used more than {seconds:g} seconds of CPU time",
             "it may loop for ever, or wait for something; expressions are run for every job",
         )
-        self.seconds = seconds
 
 
 class _Stop(BaseException):
@@ -42,7 +50,7 @@ class _Stop(BaseException):
 
 
 class TimeLimit:
-    """Runs calls that may not take longer than some seconds, for any number of threads at once."""
+    """Runs calls that may use some seconds of CPU time, for any number of threads at once."""
 
     __slots__ = ("seconds",)
 
@@ -59,18 +67,22 @@ class TimeLimit:
             return call()
         worker = _idle_worker()
         job = _Job(call)
+        start = worker.cpu_seconds()
         worker.job = job
         worker.go.release()
+        limit, late = start + self.seconds, time.monotonic() + self.seconds * PATIENCE
+        wait = self.seconds
         try:
-            ended = worker.done.acquire(timeout=self.seconds)
+            while wait > 0 and not worker.done.acquire(timeout=max(wait, _SHORTEST_WAIT)):
+                wait = min(limit - worker.cpu_seconds(), late - time.monotonic())
         except BaseException:  # Ctrl-C while waiting
             if job.give_up():
-                _abandon(worker)
+                _abandon(worker, job)
             raise
-        if not ended:
+        if wait <= 0:
             if job.give_up():
-                _abandon(worker)
-                raise TimeLimitError(self.seconds)
+                _abandon(worker, job)
+                raise TimeLimitError(self.seconds, waited=time.monotonic() >= late)
             worker.done.acquire()  # the call ended at the last moment
         _keep(worker)
         error = job.error
@@ -83,9 +95,12 @@ class TimeLimit:
 
 
 class _Job:
-    """One call. The worker or the caller empties `open`, the one that finishes first."""
+    """One call. The worker or the caller empties `open`, the one that finishes first.
 
-    __slots__ = ("call", "context", "error", "open", "result")
+    `running`: whether the worker is in the code of the call.
+    """
+
+    __slots__ = ("call", "context", "error", "open", "result", "running")
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self.call = call
@@ -93,6 +108,7 @@ class _Job:
         self.result: Any = None
         self.error: BaseException | None = None
         self.open = [True]
+        self.running = True
 
     def give_up(self) -> bool:
         """Settle the job; return False if the other side has done so."""
@@ -114,6 +130,15 @@ class _Worker(threading.Thread):
         self.done = threading.Lock()
         self.done.acquire()
         self.job: _Job | None = None
+        self._clock: int | None = None
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU time of this thread; on macOS, that of the process."""
+        if not hasattr(time, "pthread_getcpuclockid"):
+            return time.process_time()
+        if self._clock is None:
+            self._clock = time.pthread_getcpuclockid(cast(int, self.ident))
+        return time.clock_gettime(self._clock)
 
     def run(self) -> None:
         try:
@@ -131,6 +156,8 @@ class _Worker(threading.Thread):
             job.result = job.context.run(job.call)
         except BaseException as error:  # passed on to the caller
             job.error = error
+        finally:
+            job.running = False
         if not job.give_up():
             return False
         self.done.release()
@@ -158,18 +185,26 @@ def _keep(worker: _Worker) -> None:
         worker.go.release()  # without a job, the worker ends
 
 
-def _abandon(worker: _Worker) -> None:
-    reaper = threading.Thread(target=_reap, args=(worker,), name="rowtui-reaper", daemon=True)
+def _abandon(worker: _Worker, job: _Job) -> None:
+    _ignore_stops()
+    reaper = threading.Thread(target=_reap, args=(worker, job), name="rowtui-reaper", daemon=True)
     reaper.start()
 
 
-def _reap(worker: _Worker) -> None:
-    """Raise in a late worker until it ends, since code may catch the exception a few times."""
+def _reap(worker: _Worker, job: _Job) -> None:
+    """Raise in a late worker until its code ends, since it may catch the exception a few times."""
     pause = _FIRST_PAUSE
     for _ in range(_TRIES):
-        ident = worker.ident
-        if ident is None or not worker.is_alive():
+        if not (job.running and worker.is_alive()):
             return
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(_Stop))
+        ident = ctypes.c_ulong(cast(int, worker.ident))
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_Stop))
         time.sleep(pause)
         pause = min(pause * 1.2, _LONGEST_PAUSE)
+
+
+@functools.cache
+def _ignore_stops() -> None:
+    """Print nothing where Python cannot raise the exception, such as in a weak reference."""
+    report = sys.unraisablehook
+    sys.unraisablehook = lambda it: None if it.exc_type is _Stop else report(it)

@@ -7,6 +7,7 @@ mapping of the request with the place of the expression that failed.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -58,6 +59,10 @@ class NotPlainError(Exception):
     """The job runs code that needs a time limit."""
 
 
+REST = 300.0
+"""Seconds for which code that took too long is not run again."""
+
+
 class _Evaluated:
     """A placeholder for an amount that was computed before the destination was considered."""
 
@@ -69,13 +74,13 @@ EVALUATED = _Evaluated()
 
 
 class Evaluator:
-    """Runs code for one mapper, and records the code that took too long."""
+    """Runs code for one mapper, and leaves out for a while the code that took too long."""
 
     def __init__(self, dialect: Dialect, limit: TimeLimit) -> None:
         self.dialect = dialect
         self.limit = limit
         self._leaked: Namespace | None = None
-        self._too_slow: set[Code] = set()
+        self._stopped: dict[Code, tuple[float, str]] = {}  # when, and why
         self._only_plain = False
         self._running: Code | None = None  # the code that is not plain and is running
 
@@ -91,17 +96,22 @@ class Evaluator:
         """Map one job whose code is not plain, with one time limit for the whole job.
 
         Handing a job to a thread once costs less than a hand-over for each of its expressions. When
-        the limit is reached, the running code is recorded as too slow and is not run again; the job
-        is then mapped again, so that it ends as if this expression had failed.
+        the limit is reached, the running code is not run again for `REST` seconds; the job is then
+        mapped again, so that it ends as if this expression had failed.
         """
         while True:
             try:
                 return self.limit.run(call)
-            except TimeLimitError:
+            except TimeLimitError as error:
                 slow, self._running = self._running, None
-                if slow is None or slow in self._too_slow:
+                if slow is None or self._why_not(slow):
                     raise
-                self._too_slow.add(slow)
+                self._stopped[slow] = time.monotonic(), error.message
+
+    def _why_not(self, code: Code) -> str:
+        """Return why the code is not run now, "" if it is."""
+        at, message = self._stopped.get(code, (-REST, ""))
+        return message if time.monotonic() < at + REST else ""
 
     def value(self, code: Code, namespace: Namespace, origin: Origin) -> Any:
         """Return the value of a code. Raises: StopMapping, TryNextError."""
@@ -114,9 +124,7 @@ class Evaluator:
                 namespace = self._as_tpv(code, namespace)
             if code.form is not ExpressionKind.EXECUTE:
                 namespace = _with_own_entity(namespace)
-            if code in self._too_slow:
-                seconds = self.limit.seconds
-                message = f"it takes more than {seconds:g} s, and is not run until its file changes"
+            if message := self._why_not(code):
                 raise StopMapping(MappingOutcome.ERROR, message, origin, "TimeLimitError")
             self._running = code
         try:
@@ -130,7 +138,7 @@ class Evaluator:
                 MappingOutcome.ERROR, error.message, origin._replace(place=place), cause
             ) from error
         except TimeLimitError as error:
-            self._too_slow.add(code)
+            self._stopped[code] = time.monotonic(), error.message
             raise StopMapping(
                 MappingOutcome.ERROR, error.message, origin, "TimeLimitError"
             ) from error

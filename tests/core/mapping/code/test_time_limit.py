@@ -95,8 +95,44 @@ def test_what_does_not_end_is_given_up(call: Callable[[], None]) -> None:
         SHORT.run(call)
     _enough.set()
 
-    assert "did not end within 0.05 seconds" in caught.value.message
+    words = (
+        "used more than 0.05 seconds of CPU time"
+        if call.__name__.startswith("_loops")
+        else "did not end within 0.75 seconds"
+    )
+    assert words in caught.value.message
     assert LONG.run(lambda: 5) == 5
+
+
+def test_waiting_for_a_turn_on_a_busy_machine_does_not_count() -> None:
+    def waits_then_counts() -> int:
+        for _ in range(5):
+            time.sleep(0.05)  # five times the limit in all
+        return 6
+
+    assert SHORT.run(waits_then_counts) == 6
+
+
+_NAMES_AND_LOOPS = """
+import threading, weakref
+from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
+names = weakref.WeakSet()
+class Name: pass
+def loop():
+    while True: names.add(Name())
+for _ in range(30):
+    try: TimeLimit(0.01).run(loop)
+    except TimeLimitError: pass
+for thread in threading.enumerate():
+    if thread.name == "rowtui-expression": thread.join(10)
+"""
+
+
+def test_code_that_is_stopped_prints_nothing() -> None:
+    words = [sys.executable, "-c", _NAMES_AND_LOOPS]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("call", [_loops, _loops_and_catches_errors])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.clusters.model import PartitionLoad
+from rowtui.core.mapping.engine import evaluate
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.engine.resubmit import JobEnd, next_attempt
@@ -86,12 +87,28 @@ def test_the_line_within_a_block_of_code_is_named() -> None:
     assert found.origin.place.line == 5
 
 
-def test_code_that_took_too_long_is_not_run_again() -> None:
-    asked = mapper(
-        "tools: {t: {cores: \"__import__('time').sleep(99)\"}}\ndestinations: {d: {runner: r}}"
-    )
-    assert "0.3" in asked.place(T).message
-    assert "is not run until its file changes" in asked.place(T).message
+SLOW_ONCE = """\
+tools:
+  t:
+    cores: |
+      import sys
+      sys.turns = getattr(sys, 'turns', 0) + 1
+      while sys.turns == 1:
+        pass
+      sys.turns
+destinations: {d: {runner: r}}
+"""
+
+
+def test_code_that_took_too_long_once_is_run_again_but_not_for_each_job(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.turns", 0, raising=False)
+    asked = mapper(SLOW_ONCE)
+    words = "the expression used more than 0.3 seconds of CPU time"
+    assert [asked.place(T).message for _ in range(3)] == [words] * 3
+    monkeypatch.setattr(evaluate, "REST", 0.0)
+    assert asked.place(T).amounts.cores == 2
 
 
 @DIALECTS
