@@ -87,7 +87,7 @@ def _throughput(past: PastView, out: Output) -> Iterator[str]:
     most = max((each.jobs for each in shown), default=0)
     headings = [TextColumn("Ended in", style="bold")]
     headings += [TextColumn(name, right=True) for name in ("Jobs", "Failed", "CPU-hours", "CPUs")]
-    headings.append(TextColumn("# well, x failed or cancelled"))
+    headings.append(TextColumn("# well, x failed or cancelled, . a few"))
     rows: list[Row] = [
         [
             interval_name(each.start, past.seconds_each),
@@ -118,15 +118,12 @@ def _without_empty_ends(intervals: Sequence[PastInterval]) -> Sequence[PastInter
 
 
 def _bar(each: PastInterval, most: int) -> str:
-    """Return `####xx`; jobs that did not end well have a column of their own at least."""
-    if not each.jobs:
-        return ""
-    size = max(1, round(each.jobs / most * _BAR))
+    """Return `####xx`; a dot for jobs that are less than half a character."""
+    size = round(each.jobs / most * _BAR) if most else 0
     bad = each.failed + each.cancelled
-    failed = min(size, max(1, round(bad / most * _BAR))) if bad else 0
-    if each.ended_well and failed == size:
-        size += 1
-    return "#" * (size - failed) + "x" * failed
+    failed = min(size, round(bad / most * _BAR)) if bad else 0
+    few = (each.jobs and not size) or (bad and not failed)
+    return "#" * (size - failed) + "x" * failed + "." * bool(few)
 
 
 def interval_name(start: float, seconds: int) -> str:

@@ -3,6 +3,9 @@
 Each function is pure: it takes numbers, a width and a height, and gives lines with axes, units and
 a legend. Parts of a chart differ in their glyph as well as in their style, so that a chart can be
 read without colours. `ChartMark` has the three sets of glyphs.
+
+Lengths are true to half a cell, or to an eighth where blocks permit that. A part that is smaller
+is a dot, which the legend names: no part is drawn larger than it is.
 """
 
 from __future__ import annotations
@@ -74,6 +77,9 @@ class SpanRow(NamedTuple):
 Row = TypeVar("Row", BarRow, SpanRow)
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
+_WIDTHS = " ▏▎▍▌▋▊▉█"
+_FEW = {ChartMark.ASCII: "."}
+"""The mark of a part that is smaller than half a cell; "·" with other glyphs."""
 _DOTS = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))  # left and right, from below
 _SMALLEST_BARS = 8
 _NICE = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -86,7 +92,7 @@ def columns_chart(
     parts: Sequence[ChartPart], times: tuple[float, float], unit: str, area: ChartArea
 ) -> list[Line]:
     """Return stacked columns over time. `times`: epoch seconds of both ends; `unit`: of the
-    numbers, such as "jobs per hour". The last part is always visible where it is not zero.
+    numbers, such as "jobs per hour".
     """
     width, height, mark = area
     legend = cut(line(f"{unit}  ", *_legend(parts, mark)), width)
@@ -97,6 +103,7 @@ def columns_chart(
     values = [list(part.values)[-room:] for part in parts]
     count = len(values[0])
     sizes = [(at + 1) * room // count - at * room // count for at in range(count)]
+    few = _FEW.get(mark, "·")
     grid = [_column(one, top, rows, parts, mark) for one in zip(*values, strict=True)]
     body = []
     for row in range(rows):
@@ -105,6 +112,8 @@ def columns_chart(
             for cells, size in zip(grid, sizes, strict=True)
         ]
         body.append((*axis(row), *_joined(cells)))
+    if any(few in span.text for cells in grid for span in cells):
+        legend = cut((*legend, Span(f"{few} a few", "dim")), width)
     return [legend, *body, *_time_axis(times, axis, room, mark)]
 
 
@@ -181,23 +190,20 @@ def _column(
     values: Sequence[float], top: float, rows: int, parts: Sequence[ChartPart], mark: ChartMark
 ) -> list[Span]:
     """Return the cells of one column, the highest first."""
-    shown = [(value, part) for value, part in zip(values, parts, strict=True) if value > 0]
     cells: list[Span] = []
-    # The last part keeps a row, so that few failures among many jobs are seen.
-    above = [max(int(part is parts[-1]), round(value / top * rows)) for value, part in shown[1:]]
-    for place, (value, part) in enumerate(shown):
-        glyph = part.drawn(mark)
-        if place:
-            cells += [Span(glyph, part.style)] * min(above[place - 1], rows - len(cells))
-            continue
-        size = min(value / top * rows, rows - sum(above))
-        if len(shown) > 1 or mark is ChartMark.ASCII or part.glyph != "█":
-            cells += [Span(glyph, part.style)] * max(1, round(size))
-            continue
-        full, eighths = divmod(max(1, round(size * 8)), 8)
-        cells += [Span(glyph, part.style)] * full
-        if eighths:
-            cells.append(Span(_EIGHTHS[eighths], part.style))
+    total, hidden = 0.0, ""
+    for value, part in zip(values, parts, strict=True):
+        total += value
+        size = min(rows, round(total / top * rows)) - len(cells)
+        cells += [Span(part.drawn(mark), part.style)] * size
+        if value > 0:
+            hidden = "" if size else part.style
+    full, eighths = divmod(max(1, round(total / top * rows * 8)), 8)
+    if total == values[0] > 0 and parts[0].drawn(mark) == "█":  # one part alone: in eighths
+        cells = [Span("█", parts[0].style)] * full
+        cells += [Span(_EIGHTHS[eighths], parts[0].style)] * bool(eighths)
+    elif hidden:
+        cells[rows - 1 :] = [Span(_FEW.get(mark, "·"), hidden)]
     return [*[Span(" ")] * (rows - len(cells)), *reversed(cells[:rows])]
 
 
@@ -253,17 +259,22 @@ def _local(at: float, form: str) -> str:
 
 
 def bars_chart(
-    rows: Sequence[BarRow], parts: Sequence[ChartPart], unit: str, area: ChartArea
+    rows: Sequence[BarRow],
+    parts: Sequence[ChartPart],
+    unit: str,
+    area: ChartArea,
+    whole: float = 0.0,
 ) -> list[Line]:
     """Return a bar for each row, with a name on the left and a text on the right.
 
-    `parts` has the name, style and glyph of each length; a longer one continues a shorter one.
+    `parts` has the name, style and glyph of each length; a longer one continues a shorter one. Bars
+    as long as the `whole` fill the room; by default, the longest does.
     """
     width, height, mark = area
     legend = cut(line(f"{unit}  ", *_legend(parts, mark)), width)
     shown, below = _as_many(rows, height - 1)
     names = min(max((width_of(line(row.name)) for row in shown), default=0), max(6, width // 3))
-    longest = max((max(row.lengths, default=0.0) for row in shown), default=0.0) or 1.0
+    whole = whole or max((max(row.lengths, default=0.0) for row in shown), default=0.0) or 1.0
     for form in range(max((len(row.texts) for row in shown), default=1)):
         texts = [row.texts[min(form, len(row.texts) - 1)] for row in shown]
         size = max(map(len, texts), default=0)
@@ -272,18 +283,36 @@ def bars_chart(
             break
     lines = [legend]
     for row, text in zip(shown, texts if shown else (), strict=True):
-        bar: list[Span] = []
-        drawn = 0
-        for length, part in zip(row.lengths, parts, strict=False):
-            if not length > 0:
-                continue
-            size_now = min(room, max(drawn + 1, round(length / longest * room)))
-            bar.append(Span(part.drawn(mark) * (size_now - drawn), part.style))
-            drawn = size_now
+        bar = _bar(row.lengths, parts, room / whole, room, mark)
+        drawn = sum(len(span.text) for span in bar)
         named = fit(line((row.name, row.style)), names)
         filled = (*named, Span(" "), *bar, Span(" " * max(0, room - drawn + 1)))
         lines.append(cut((*filled, *line((text, row.style))), width))
     return [*lines, *below]
+
+
+def _bar(
+    lengths: Sequence[float],
+    parts: Sequence[ChartPart],
+    scale: float,
+    room: int,
+    mark: ChartMark,
+) -> list[Span]:
+    """Return one bar, at most as long as the room; a single part of blocks in eighths."""
+    if len(parts) == 1 and parts[0].drawn(mark) == "█":
+        eighths = max(round(lengths[0] * scale * 8), int(lengths[0] > 0))
+        full, rest = divmod(min(eighths, 8 * room), 8)
+        return [Span("█" * full + _WIDTHS[rest].strip(), parts[0].style)]
+    bar: list[Span] = []
+    drawn = 0
+    for length, part in zip(lengths, parts, strict=False):
+        size = min(room, round(length * scale))
+        if size > drawn:
+            bar.append(Span(part.drawn(mark) * (size - drawn), part.style))
+            drawn = size
+    if not bar and any(lengths):
+        bar.append(Span(_FEW.get(mark, "·"), parts[0].style))
+    return bar
 
 
 def spans_chart(rows: Sequence[SpanRow], parts: Sequence[ChartPart], area: ChartArea) -> list[Line]:

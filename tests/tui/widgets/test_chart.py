@@ -60,11 +60,35 @@ def test_bars_and_spans_stay_inside_their_room(
         assert len(lines) <= area.height
 
 
-@pytest.mark.parametrize(("mark", "glyph"), [(ChartMark.BLOCK, "▒"), (ChartMark.ASCII, "x")])
-def test_one_failure_among_thousands_is_seen_without_colour(mark: ChartMark, glyph: str) -> None:
+@pytest.mark.parametrize(("mark", "few"), [(ChartMark.BLOCK, "·"), (ChartMark.ASCII, ".")])
+def test_one_failure_among_thousands_is_seen_without_colour_and_not_as_a_length(
+    mark: ChartMark, few: str
+) -> None:
     parts = [ChartPart("well", [9000, 8000]), ChartPart("failed", [0, 1], "failed", "▒", "x")]
-    lines = columns_chart(parts, TIMES, "jobs", ChartArea(40, 10, mark))
-    assert sum(glyph in plain(spans) for spans in lines[1:]) == 1
+    legend, *lines = columns_chart(parts, TIMES, "jobs", ChartArea(40, 10, mark))
+    assert sum(few in plain(spans) for spans in lines) == 1
+    assert not any(parts[1].drawn(mark) in plain(spans) for spans in lines)
+    assert f"{few} a few" in plain(legend)
+
+
+@given(some.lists(some.integers(0, 50), min_size=2, max_size=2), some.integers(5, 40))
+def test_the_parts_of_a_column_are_true_to_half_a_cell(jobs: list[int], height: int) -> None:
+    parts = [ChartPart("well", jobs[:1]), ChartPart("failed", jobs[1:], "failed", "▒", "x")]
+    top = 100.0
+    rows = height - 3
+    fixed = ChartPart("all", [top - sum(jobs)], "faint", "░", "-")
+    lines = columns_chart([*parts, fixed], TIMES, "jobs", ChartArea(20, height))[1:-2]
+    drawn = [sum(part.glyph in plain(spans) for spans in lines) for part in parts]
+    assert all(
+        abs(cells - value / top * rows) <= 1.01 for cells, value in zip(drawn, jobs, strict=True)
+    )
+
+
+def test_a_node_with_few_failures_has_a_short_bar() -> None:
+    rows = [BarRow(f"n{share}", (share / 100,), ("",)) for share in (1, 5, 100)]
+    parts = [ChartPart("failed", (), "failed", "█", "x")]
+    lines = [plain(one) for one in bars_chart(rows, parts, "share", ChartArea(46, 9), whole=1.0)]
+    assert [one[5:].rstrip() for one in lines[1:]] == ["▍", "██", "█" * 40]
 
 
 def test_what_does_not_fit_is_counted() -> None:

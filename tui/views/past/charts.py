@@ -110,9 +110,10 @@ def nodes(past: PastView, area: ChartArea) -> list[Line]:
         return [line((f"no job failed on {plural(len(past.nodes), 'node')}", "completed"))]
     return bars_chart(
         [_node_row(row) for row in bad],
-        [ChartPart("failed", (), "failed", "▒", "x")],
-        "share of jobs that failed",
+        [ChartPart("failed", (), "failed", "█", "x")],
+        "share of jobs that failed, of 100 %",
         area,
+        whole=1.0,
     )
 
 
