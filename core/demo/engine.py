@@ -31,7 +31,6 @@ from rowtui.core.demo.simulation import (
 )
 from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.engine.local.past import PastWork
 from rowtui.core.engine.local.plans import PlansWork
 from rowtui.core.engine.process.start import EngineOptions, ProjectOpened
 from rowtui.core.project.planning.plan_submission import plan_submission
@@ -41,7 +40,6 @@ from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.sending.release_held import SendingProgress
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.past import PastService
     from rowtui.core.engine.api.plans import PlansService
     from rowtui.core.submission.sending.journal import Journal
 
@@ -77,8 +75,8 @@ LEFT = 2_000.0
 """CPU-hours left on the most used cluster: enough for some of the eligible jobs, not for all."""
 
 
-async def make_past(project: DemoProject, jobs: int, clock: float) -> None:
-    """Make waiting, running, ended and failed jobs. `clock`: now, in epoch seconds."""
+async def make_past(project: DemoProject, jobs: int) -> None:
+    """Make waiting, running, ended and failed jobs."""
     simulation, now = project.simulation, project.now
     project.synchronise()
     for name in simulation.clusters:  # otherwise the order of job numbers would vary
@@ -105,7 +103,7 @@ async def make_past(project: DemoProject, jobs: int, clock: float) -> None:
     project.stage(completed)
     await project.jobs.ask()
     project.take_notices()
-    _tell_when(project, clock)
+    _tell_when(project)
 
 
 def _when(share: float) -> float:
@@ -134,9 +132,9 @@ def know(project: DemoProject, plan: Plan) -> None:
             work[job.bundle.token] = DemoWork(job.action, before.directories + job.directories)
 
 
-def _tell_when(project: DemoProject, clock: float) -> None:
+def _tell_when(project: DemoProject) -> None:
     """Write the times of the simulation into the journals."""
-    begin = clock - project.now()
+    begin = project.clock() - project.now()
     jobs = {job.token: job for there in project.simulation.clusters.values() for job in there.jobs}
     journal: Journal = project.jobs.journal
     for path in (*journal.folder.glob("*.jsonl"), *journal.folder.glob("done/*.jsonl")):
@@ -211,11 +209,6 @@ class DemoEngine(InProcessEngine):
         """Plans and their submission to the simulated clusters."""
         return DemoPlans(self._demo, self._turn, self._pages, self._polls, self._planned)
 
-    @cached_property
-    def past(self) -> PastService:
-        """What ran when, by the clock of the demo."""
-        return PastWork(self._demo, self._demo.now)
-
     async def _step(self) -> None:
         while True:
             await asyncio.sleep(STEP_SECONDS)
@@ -282,7 +275,8 @@ def made_demo(
     speed, project.now.speed = project.now.speed, 1
     if jobs is None:
         jobs = min(MOST_JOBS, max(1, directories // DIRECTORIES_OF_ONE))
-    asyncio.run(make_past(project, jobs, clock()))
+    project.clock = clock
+    asyncio.run(make_past(project, jobs))
     _set_budget(project, NEARLY_SPENT, spent(project, NEARLY_SPENT) + LEFT)
     project.simulation.as_they_are()
     project.now.speed = speed

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,13 @@ from rowtui.core.demo.scheduler import (
 from rowtui.core.demo.simulation import ClusterSimulation, ClusterSpec, FastClock, SimulatedCluster
 from rowtui.core.project.context.connections import Connections
 from rowtui.core.project.project import Progress, Project
+from rowtui.core.project.usage import ProjectUsage
 from rowtui.core.state.merge import build_directories
 from rowtui.core.state.model import State
 from rowtui.core.state.row.staging import stage_completions
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
+from rowtui.core.submission.reconcile.ending import FinishedJob
 from rowtui.core.workflow.load import load_workflow
 from rowtui.core.workspace.gather import Gathered, workflow_pointers
 from rowtui.core.workspace.list import workspace_mtime_ns
@@ -333,12 +335,41 @@ class SimulatedTransport:
         raise RowtuiError("this cluster is simulated: nothing can be copied to it")
 
 
+class DemoUsage(ProjectUsage):
+    """The usage of simulated jobs, at the times that their clusters give."""
+
+    project: DemoProject
+
+    def note(self, ended: Iterable[FinishedJob]) -> None:
+        """See `ProjectUsage`."""
+        super().note(map(self._dated, ended))
+
+    def _dated(self, ended: FinishedJob) -> FinishedJob:
+        for there in self.project.simulation.clusters.values():
+            for job in there.with_token(ended.job.token):
+                end = ended.end._replace(ended_at=self._at(job.ended))
+                return ended._replace(end=end, submitted_at=self._at(job.sent))
+        return ended
+
+    def _at(self, seconds: float) -> float:
+        return self.project.clock() - self.project.now() + seconds
+
+
 class DemoProject(Project):
-    """A project whose directories are only in its records, on simulated clusters."""
+    """A project whose directories are only in its records, on simulated clusters.
+
+    `clock`: returns epoch seconds.
+    """
 
     simulation: ClusterSimulation
     now: FastClock
     kept: Kept
+    clock: Callable[[], float]
+
+    @cached_property
+    def usage(self) -> ProjectUsage:
+        """Return the usage of the jobs, by the clock of the demo."""
+        return DemoUsage(self)
 
     @cached_property
     def connections(self) -> Connections:
@@ -392,4 +423,5 @@ def opened_again(root: Path, steady: Callable[[], float] = time.monotonic) -> De
 def _opened(root: Path, simulation: ClusterSimulation, now: FastClock) -> DemoProject:
     project = DemoProject(load_workflow(root), Store(root), "anvil", environment=environment(root))
     project.simulation, project.now, project.kept = simulation, now, Kept(root)
+    project.clock = time.time
     return project

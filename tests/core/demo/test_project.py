@@ -1,12 +1,17 @@
-"""The clusters of the large demo, as its configuration describes them."""
+"""The clusters of the large demo, as its configuration describes them, and its past."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
+import pytest
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.node_types import node_types_for
+from rowtui.core.demo.engine import DemoEngine, made_demo
 from rowtui.core.demo.project import PLACES, environment, write_files
+from rowtui.core.submission.plan.model import JobStep
+from rowtui.core.usage.past import PastRequest
 
 
 def test_every_place_of_the_demo_has_nodes_that_jobs_can_be_packed_on(tmp_path: Path) -> None:
@@ -20,3 +25,22 @@ def test_every_place_of_the_demo_has_nodes_that_jobs_can_be_packed_on(tmp_path: 
         cluster = next(cluster for cluster in found.clusters if cluster.name == name)
         (kind,) = node_types_for(cluster, partition)
         assert kind.price is not None
+
+
+async def test_the_records_of_the_past_agree_with_the_journal_and_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    project = await asyncio.to_thread(made_demo, tmp_path / "demo", 2_000, 1, 8)
+    ended = {it.token: it for it in project.jobs.records() if it.step is JobStep.ENDED}
+    engine = DemoEngine(project, moving=False)
+    past = await engine.past.view(PastRequest())
+    assert past.all_jobs == past.chosen_jobs == len(ended) > 10
+    assert sum(one.jobs for one in past.intervals) == len(ended)
+    assert all(row.median >= 45 for row in past.waits)
+    for job in project.usage.store.columns().jobs():
+        record = ended[job.token]
+        assert record.end is not None
+        assert abs(job.ended_at - record.end.ended_at) < 5
+        assert abs(job.submitted_at - record.submitted_at) < 5
+    await engine.close()

@@ -197,7 +197,7 @@ CHARTS = (
 
 
 def nothing_lines(past: PastView | None, period: str, action: str, width: int) -> list[Line]:
-    """Return why there is no chart, and what will change that."""
+    """Return why there is no chart, and what will change that. `period`: "" for all the time."""
     if past is None:
         return [line(("reading the records of ended jobs", "dim"))]
     if not past.all_jobs:
@@ -208,6 +208,9 @@ def nothing_lines(past: PastView | None, period: str, action: str, width: int) -
         )
     else:
         of = f" of {action}" if action else ""
-        choose = "a chooses another action, d a longer period" if action else "d chooses longer"
-        text = f"No job{of} ended in {period}: {choose}."
+        text = f"No job{of} ended in {period}"
+        if not period:
+            text = f"When the jobs{of} of the records ended is not known"
+        keys = ["a chooses another action"] * bool(action) + ["d chooses longer"] * bool(period)
+        text += f"{': ' if keys else ''}{', '.join(keys)}."
     return wrapped(line((text, "dim")), width)

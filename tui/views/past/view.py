@@ -153,7 +153,8 @@ class PastScreen(ScreenView):
     def _instead(self, width: int) -> list[Line]:
         if self._error is not None:
             return [line((text, "failed")) for text in self._error if text]
-        return nothing_lines(self._past, self._period.words, self._action, width)
+        period = self._period.words if self._period.seconds else ""
+        return nothing_lines(self._past, period, self._action, width)
 
     def _about(self, width: int) -> Line:
         """Return the chart, the period and the action that are chosen, as long as they fit."""

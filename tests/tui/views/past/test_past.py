@@ -90,6 +90,15 @@ async def test_a_period_without_jobs_says_what_to_press(engine: SampleEngine) ->
         await hand.sees("No job ended in the last hour: d chooses longer.")
 
 
+async def test_where_no_longer_period_can_be_chosen_none_is_offered(engine: SampleEngine) -> None:
+    engine.past_jobs = columns_of(
+        [job._replace(end=job.end._replace(ended_at=0)) for job in ended_jobs(engine.now)]
+    )
+    async with opened(engine, size=(80, 24)) as hand:
+        await at_past(hand)
+        await hand.sees("When the jobs of the records ended is not known.")
+
+
 async def test_before_the_first_end_the_view_says_what_will_fill_it() -> None:
     async with opened(size=(80, 24)) as hand:
         await at_past(hand)
