@@ -41,7 +41,7 @@ class EntityLookup:
         self.configuration = configuration
         self.dialect = configuration.dialect
         self._ids = {
-            kind: _Ids(configuration.of_kind(kind)) for kind in ("tools", "roles", "users")
+            kind: EntityIds(configuration.of_kind(kind)) for kind in ("tools", "roles", "users")
         }
         self._found: dict[tuple[str, str], LookupResult] = {}
         self._tools: dict[tuple[str, str, Amounts, Amounts], LookupResult] = {}
@@ -224,7 +224,7 @@ def plain_id(key: str) -> str | None:
     return found[1] if found else None
 
 
-class _Ids:
+class EntityIds:
     """The ids of one kind, by the start of the names that match them."""
 
     def __init__(self, keys: Iterable[str]) -> None:

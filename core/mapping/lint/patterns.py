@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from rowtui.core.mapping.code.patterns import PatternError, compile_pattern, looks_like_glob
+from rowtui.core.mapping.engine.lookup import EntityIds
 from rowtui.core.mapping.lint.findings import LintFinding, shortened, title
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.entities import Entity, Rule
@@ -109,20 +111,17 @@ def _abstract(
     entities: Mapping[str, Entity], shapes: Mapping[str, UsualPattern]
 ) -> Iterator[LintFinding]:
     """Yield abstract entities that match a concrete one too, whose jobs then fail."""
+    abstract = EntityIds(key for key, entity in entities.items() if entity.abstract)
+    matched: dict[str, list[str]] = {}
+    for other, shape in shapes.items():
+        if not shape.name or shape.floating or entities[other].abstract:
+            continue
+        for each in abstract.candidates(shape.name):
+            with suppress(PatternError):
+                if each.matches(shape.name):
+                    matched.setdefault(each.key, []).append(shape.name)
     for key, entity in entities.items():
-        if not entity.abstract:
-            continue
-        try:
-            pattern = compile_pattern(key)
-            found = [
-                shape.name
-                for other, shape in shapes.items()
-                if other != key and not entities[other].abstract
-                if shape.name and not shape.floating and pattern.match(shape.name)
-            ]
-        except PatternError:
-            continue
-        if found:
+        if found := matched.get(key):
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
             yield LintFinding(
                 "M202",

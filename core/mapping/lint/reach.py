@@ -105,7 +105,8 @@ def _over_limit(destination: Destination, partition: Partition) -> Iterator[Lint
 
 # Coverage
 
-_MOST_PAIRS = 1_000_000  # of tools and destinations that are compared for the nearest destination
+_MOST_COMPARED = 200_000  # tags and limits that are compared for the nearest destinations: 0.2 s
+_MOST_FAILURES = 10  # that a hint names
 
 
 def _coverage(
@@ -116,7 +117,7 @@ def _coverage(
 ) -> Iterator[LintFinding]:
     offers = offers_of(destinations, None)
     places = _Places(offers, sides)
-    left = _MOST_PAIRS
+    left = _MOST_COMPARED
     for key, tool in configuration.of_kind("tools").items():
         is_default = key == configuration.default_inherits
         if tool.abstract or is_default or ("tools", key) in configuration.broken:
@@ -130,13 +131,16 @@ def _coverage(
         if places.any_takes(job):
             continue
         message = f"no destination can take {title(tool)}"
-        left -= len(offers)
+        left -= places.size + len(job.tags)
         if left < 0:  # finding the nearest destination for thousands of tools would take minutes
             yield LintFinding("M405", tool.place, message)
             continue
         nearest = offers[min(range(len(offers)), key=lambda at: places.distance(at, job))]
         failed = _certain_failures(nearest, whole, amounts, request, sides)
-        hint = f"Nearest is {visible(nearest.entity.id)}: {'; '.join(map(_words, failed))}"
+        words = "; ".join(map(_words, failed[:_MOST_FAILURES]))
+        more = len(failed) - _MOST_FAILURES
+        words += f"; and {more:,} more" if more > 0 else ""
+        hint = f"Nearest is {visible(nearest.entity.id)}: {words}"
         if any("_accepted_" in each.constraint for each in failed):
             hint += ". Only a role or a user with lower amounts could change that"
         yield LintFinding("M405", tool.place, message, hint)
@@ -169,17 +173,8 @@ class _Places:
         for at, tags in enumerate(self.tags):
             for tag in tags:
                 self.with_tag.setdefault(tag, []).append(at)
-        self.lifted = {
-            tag
-            for tag in self.with_tag
-            if sides.computed
-            or tag in sides.code
-            or tag.startswith("tool_type_")
-            or any(
-                mention.strength != "reject" and mention.origin.kind in {"role", "user"}
-                for mention in sides.jobs.get(tag, ())
-            )
-        }
+        self.lifted = {tag for tag in self.with_tag if _others_may_add(tag, sides)}
+        self.size = sum(1 + len(tags) for tags in self.tags)
 
     def any_takes(self, job: _Asked) -> bool:
         """Whether there is a destination with no certain failure for the job."""
@@ -231,26 +226,25 @@ def _certain_failures(
     offer: DestinationOffer, tool: Entity, amounts: Amounts, request: MappingRequest, sides: Sides
 ) -> list[ConstraintCheck]:
     """Return the checks that fail regardless of the tags that rules, roles and users may add."""
+    job = _Asked(tool, amounts)
     return [
         check
         for check in checks(offer, tool, amounts, request, NOTHING_KNOWN)
         if not check.passed
-        and not (check.constraint.startswith("tag ") and _may_be_lifted(check, offer, tool, sides))
+        and not (check.constraint.startswith("tag ") and _may_be_lifted(check.tag, job, sides))
     ]
 
 
-def _may_be_lifted(
-    check: ConstraintCheck, offer: DestinationOffer, tool: Entity, sides: Sides
-) -> bool:
-    shown = check.constraint.removeprefix("tag ")
-    of_job = tool.tpv_tags.strengths()
-    tags = {*of_job, *offer.entity.tpv_dest_tags.strengths()}
-    tag = next((each for each in tags if visible(each) == shown), shown)
-    if any(rule.execute or tag in rule.tpv_tags.strengths() for rule in tool.rules.values()):
+def _may_be_lifted(tag: str, job: _Asked, sides: Sides) -> bool:
+    if job.open or tag in job.in_rules:
         return True
-    if tag in of_job:
-        return False  # a tag that a tool requires or rejects is not changed by roles or users
-    return any(
+    # a tag that a tool requires or rejects is not changed by roles or users
+    return tag not in job.tags and _others_may_add(tag, sides)
+
+
+def _others_may_add(tag: str, sides: Sides) -> bool:
+    """Whether code, a role or a user may add this tag to any job."""
+    return (sides.computed or tag in sides.code or tag.startswith("tool_type_")) or any(
         mention.strength != "reject" and mention.origin.kind in {"role", "user"}
         for mention in sides.jobs.get(tag, ())
-    ) or (sides.computed or tag in sides.code or tag.startswith("tool_type_"))
+    )

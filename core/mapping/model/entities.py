@@ -28,6 +28,9 @@ from rowtui.core.mapping.model.fields import (
 )
 from rowtui.core.mapping.model.tags import IncompatibleTagsError, SchedulingTags, score
 
+_MOST_ORIGINS = 500
+"""Origins of one value that are kept: of chains of thousands of entities, the newest."""
+
 _SCALARS = (*AMOUNTS, *BOUNDS, *BUDGETS, "rank", "inherits")
 _OF_DESTINATIONS = (*ACCEPTED, "runner")
 _OF_RULES = ("if_condition", "execute", "fail")
@@ -371,11 +374,18 @@ def _fill(
 
 
 def _chain(upper: tuple[Said, ...], under: tuple[Said, ...]) -> tuple[Said, ...]:
-    """Return a value's origins, the upper entity's first; each once, even if inherited twice."""
+    """Return the newest origins of a value, the upper entity's first, and none twice.
+
+    The newest origin in an untrusted file is always among them.
+    """
     if not upper or not under:
         return upper or under
     known = set(map(id, upper))
-    return upper + tuple(each for each in under if id(each) not in known)
+    chain = upper + tuple(each for each in under if id(each) not in known)
+    if len(chain) <= _MOST_ORIGINS:
+        return chain
+    sealed = next((each for each in chain if each.origin.sealed), None)
+    return chain[:_MOST_ORIGINS] + ((sealed,) if sealed in chain[_MOST_ORIGINS:] else ())
 
 
 def _say_tags(new: Entity, upper: Entity, under: Entity) -> None:

@@ -5,6 +5,7 @@ import gc
 import inspect
 import re
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -791,6 +792,35 @@ def test_a_long_chain_of_parents_says_each_value_once() -> None:
     assert [said.value for said in last.said["cores"]] == [*range(399, 0, -1), 1]
 
 
+def test_a_chain_of_thousands_keeps_the_newest_origins_and_one_in_an_untrusted_file() -> None:
+    text = "tools:\n" + "".join(
+        f"  t{n}: {{inherits: t{n - 1}, cores: {n}}}\n" for n in range(1, 4000)
+    )
+    files = [
+        parse_mapping(b"tools: {t0: {cores: 1}}", "old.yml", sealed=True),
+        parse_mapping(text.encode(), "a.yml"),
+    ]
+    said = merge_files(files).of_kind("tools")["t3999"].said["cores"]
+
+    assert len(said) < 1000
+    assert [each.value for each in said[:300]] == [*range(3999, 3699, -1)]
+    assert said[-1].origin.sealed
+
+
+def test_a_chain_of_tools_that_each_require_one_more_tag_takes_no_minutes() -> None:
+    text = "tools:\n  t0000: {}\n" + "".join(
+        f"  t{n:04}: {{inherits: t{n - 1:04}, scheduling: {{require: [a{n}]}}}}\n"
+        for n in range(1, 800)
+    )
+    started = time.process_time()
+    found = only("M405", text + "destinations: {d: {runner: r, scheduling: {accept: [b]}}}\n")
+
+    assert len(found) == 799
+    assert found[99].hint.startswith("Nearest is d: tag a1: the job requires it")
+    assert found[99].hint.endswith("; and 90 more")
+    assert time.process_time() - started < 8  # 15 if each tag is looked for among all
+
+
 def test_many_tags_of_many_destinations_are_not_compared_one_by_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -804,6 +834,6 @@ def test_many_tags_of_many_destinations_are_not_compared_one_by_one(
     text += "destinations:\n" + "".join(
         f"  d{n}: {{runner: r, scheduling: {{accept: [tag{n}]}}}}\n" for n in range(300)
     )
-    monkeypatch.setattr(lint_reach, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(lint_reach, "_MOST_COMPARED", 0)
     assert len(only("M405", text)) == 300
     assert len(compared) == 300
