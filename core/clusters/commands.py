@@ -14,7 +14,7 @@ import enum
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -56,7 +56,7 @@ class CommandResult:
     stderr: bytes = b""
     seconds: float = 0.0
     trouble: Trouble | None = None
-    detail: str = ""  # the system's message for NOT_STARTED and UNREACHABLE, else ""
+    detail: str = ""  # the system's message for NOT_STARTED and UNREACHABLE, else "" or a cause
     truncated: bool = False
 
     @property
@@ -68,7 +68,8 @@ class CommandResult:
         if self.trouble is Trouble.UNREACHABLE:
             return self.detail
         if self.trouble is Trouble.TIMED_OUT:
-            return f"{program} gave no answer within {self.seconds:.0f} s"
+            cause = f": {self.detail}" if self.detail else ""
+            return f"{program} gave no answer within {self.seconds:.0f} s{cause}"
         if self.trouble is Trouble.LOST:
             return f"the connection broke while {program} ran"
         if self.exit_status == 0:
@@ -279,10 +280,30 @@ class _Kept:
         self.spilled = self.spilled or len(chunk) > room
 
 
-async def _keep(reader: asyncio.StreamReader | None, kept: _Kept) -> None:
-    assert reader is not None
-    while chunk := await reader.read(_CHUNK):
-        kept.add(chunk)
+@contextlib.asynccontextmanager
+async def streaming(argv: Sequence[str]) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a program with pipes for all its streams while the block lasts. Raises: OSError."""
+    from asyncio import subprocess
+
+    pipe = subprocess.PIPE
+    process = await subprocess.create_subprocess_exec(
+        *argv, stdin=pipe, stdout=pipe, stderr=pipe,
+        env=client_environment(), start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        await end_process(process)
+
+
+async def end_process(process: asyncio.subprocess.Process) -> None:
+    """Kill a process and its group, if it has not ended."""
+    if process.returncode is None:
+        _kill_group(process.pid)
+    # The process's `wait` also waits for pipes, which have no reader any more and which other
+    # processes may hold open.
+    process._transport.close()  # type: ignore[attr-defined]
+    await process.wait()
 
 
 def run_briefly(

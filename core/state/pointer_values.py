@@ -47,15 +47,6 @@ class PointerTexts:
         """Return the stored column of the pointer, if there is one."""
         return self._column
 
-    def of_codes(self, codes: Sequence[int]) -> list[str | None]:
-        """Return the texts of these codes of the column; None for codes that need `at`."""
-        assert self._column is not None
-        column = self._column
-        return [
-            None if code == column.missing else _text(column, column.distinct[code]) or None
-            for code in codes
-        ]
-
     def at(self, positions: Sequence[int]) -> list[str | None]:
         """Return one text for each position; None where the value does not contain the pointer."""
         column = self._column

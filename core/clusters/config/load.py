@@ -207,7 +207,7 @@ def _added(table: TomlTable, cluster: Cluster) -> Cluster:
 def _energy(table: TomlTable) -> EnergyFactors | None:
     if "energy" not in table:
         return None
-    from rowtui.core.clusters.config.load_energy import load_energy
+    from rowtui.core.clusters.config.load_node_types import load_energy
 
     return load_energy(table)
 

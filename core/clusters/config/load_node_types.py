@@ -1,4 +1,4 @@
-"""Read `node_type`, `currency` and `packing` of rowtui's clusters.toml, which packing needs.
+"""Read what costs and packing need of rowtui's clusters.toml, such as `node_type` and `energy`.
 
 The input is a table of the file and the cluster that it describes or extends; the result is the
 cluster with these settings. Every mistake is reported with its position. The module is imported
@@ -13,7 +13,13 @@ import re
 from typing import Any
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.model import BudgetLimit, Cluster, NodeType, PackingDefaults
+from rowtui.core.clusters.model import (
+    BudgetLimit,
+    Cluster,
+    EnergyFactors,
+    NodeType,
+    PackingDefaults,
+)
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import TomlTable, did_you_mean, kind_of
@@ -53,6 +59,38 @@ def _hours(table: TomlTable, key: str) -> float | None:
         table.problem(key, f"`{key}` is {value} but must be a number of hours")
         return None
     return float(value)
+
+
+# Read `energy`: what the energy of a cluster's jobs is estimated from. Keys that are left out have
+# the values of the Green Algorithms calculator for unknown hardware.
+
+_ENERGY = {
+    "core_watts": (0.0, 1000.0),
+    "memory_watts_per_gb": (0.0, 100.0),
+    "gpu_watts": (0.0, 10_000.0),
+    "pue": (1.0, 10.0),
+    "carbon_g_per_kwh": (0.0, 10_000.0),
+}
+_LONGEST_SOURCE = 300  # characters
+
+
+def load_energy(cluster: TomlTable) -> EnergyFactors | None:
+    """Return the factors of `energy`; None if it has an error."""
+    before = len(cluster.file.problems)
+    table = cluster.table("energy")
+    if table is None:
+        hint = "write it as a table: energy = { core_watts = 12, carbon_g_per_kwh = 475 }"
+        cluster.file.problems[-1] = cluster.file.problems[-1]._replace(hint=hint)
+        return None
+    table.only((*_ENERGY, "source"))
+    numbers = {key: _number(table, key, most, least) for key, (least, most) in _ENERGY.items()}
+    source = table.string("source") or ""
+    if len(source) > _LONGEST_SOURCE:
+        table.problem("source", f"`source` has more than {_LONGEST_SOURCE} characters")
+    if len(cluster.file.problems) > before:
+        return None
+    given = {key: number for key, number in numbers.items() if number is not None}
+    return EnergyFactors(**given, source=visible(source))
 
 
 LARGEST_MB = 1 << 40  # an exabyte
@@ -273,16 +311,18 @@ def _amount(table: TomlTable, key: str, at_least: int = 0) -> int | None:
     return megabytes
 
 
-def _number(table: TomlTable, key: str, most: float, *, zero: bool = True) -> float | None:
+def _number(
+    table: TomlTable, key: str, most: float, least: float = 0.0, *, zero: bool = True
+) -> float | None:
     value = table.values.get(key)
     if value is None:
         return None
     if not isinstance(value, int | float) or isinstance(value, bool):
         table.problem(key, f"`{key}` must be a number, not {kind_of(value)}")
         return None
-    if not 0 <= value <= most or (value == 0 and not zero):  # nan fails this comparison
-        least = "0" if zero else "more than 0"
-        table.problem(key, f"`{key}` is {value} but must be from {least} to {most:,.0f}")
+    if not least <= value <= most or (value == 0 and not zero):  # nan fails this comparison
+        lowest = f"{least:g}" if zero else "more than 0"
+        table.problem(key, f"`{key}` is {value} but must be from {lowest} to {most:,.0f}")
         return None
     return float(value)
 

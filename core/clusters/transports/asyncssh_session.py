@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import asyncssh
 from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.transports.kept_shells import NOT_BEGUN
 from rowtui.core.clusters.transports.remote_line import RemoteLine, StreamReader
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ async def run_in_channel(
     started = time.monotonic()
     session = _Session(line, limit)
     trouble: Trouble | None = None
+    detail = ""
     closed = False
     try:
         async with asyncio.timeout_at(deadline):
@@ -98,7 +100,7 @@ async def run_in_channel(
             raise asyncssh.ChannelOpenError(
                 asyncssh.OPEN_CONNECT_FAILED, "no answer in time"
             ) from None
-        trouble = Trouble.TIMED_OUT
+        trouble, detail = Trouble.TIMED_OUT, "" if session.stdout.started else NOT_BEGUN
     except asyncssh.ChannelOpenError:
         # Also raised when the connection broke after the command had been sent.
         if session.channel is None or not connection.is_closed():
@@ -111,7 +113,6 @@ async def run_in_channel(
             session.channel.abort()
     if trouble is None and session.status is None:
         trouble = Trouble.LOST
-    detail = ""
     if trouble is None and not session.stdout.started and not closed:
         # sshd may report the exit status before the output, and then the connection breaks.
         trouble = Trouble.LOST

@@ -11,13 +11,16 @@ open connection take milliseconds. asyncssh is imported when a connection is ope
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import OUTPUT_LIMIT, CommandResult, Trouble
+from rowtui.core.clusters.transports.kept_shells import KeptShells
 from rowtui.core.clusters.transports.login import (
     PASSING,
     Asker,
@@ -52,6 +55,7 @@ class AsyncsshTransport:
         env: Mapping[str, str | None] | None = None,
         limit: int = OUTPUT_LIMIT,
         clock: Callable[[], float] = time.monotonic,
+        keep_after: float = math.inf,
     ) -> None:
         self.target = target
         self.error: LoginError | None = None  # why there is no connection, if known
@@ -68,6 +72,7 @@ class AsyncsshTransport:
         self._channels = asyncio.Semaphore(MOST_CHANNELS)
         self._running = 0
         self._freed = asyncio.Event()
+        self._shells = KeptShells(self.process, keep_after)
         self._closed = False
 
     @property
@@ -105,6 +110,7 @@ class AsyncsshTransport:
     async def close(self) -> None:
         """Close the connection for good, and discard the unlocked keys."""
         self._closed = True
+        await self._shells.close()
         if self._login is not None:
             self._login.cancel()
             await asyncio.wait({self._login})
@@ -130,6 +136,11 @@ class AsyncsshTransport:
         """
         try:
             line = remote_line(argv, cwd=cwd, env={**self._env, **(env or {})})
+            if self._shells.wanted:
+                await self.connection()
+                result = await self._shells.run(argv, line, stdin, timeout, self._limit)
+                if result is not None:
+                    return result
             result = await self._once(argv, line, stdin, timeout)
             if result is None:  # the connection was dead, but not yet detected as closed
                 result = await self._once(argv, line, stdin, timeout)
@@ -137,7 +148,25 @@ class AsyncsshTransport:
             return _not_run(argv, Trouble.NOT_STARTED, str(error))
         except LoginError as error:
             return _unreachable(argv, error.message)
-        return result or _unreachable(argv, f"the connection to {self.target} broke")
+        if result is None:
+            return _unreachable(argv, f"the connection to {self.target} broke")
+        self._shells.note(result.seconds)
+        return result
+
+    @asynccontextmanager
+    async def process(self, line: str) -> AsyncIterator[Any]:
+        """Run a line as a process with streams. Raises: LoginError, OSError."""
+        connection = await self.connection()
+        try:
+            process = await connection.create_process(
+                line, encoding=None, request_pty=False, send_env=(), env=(), x11_forwarding=False
+            )
+        except Exception as error:  # asyncssh's
+            raise OSError(visible(str(error))) from error
+        try:
+            yield process
+        finally:
+            process.channel.abort()
 
     async def _once(
         self, argv: Sequence[str], line: RemoteLine, stdin: bytes, seconds: float

@@ -13,15 +13,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import OUTPUT_LIMIT, CommandResult, Trouble, run_command
+from rowtui.core.clusters.commands import (
+    OUTPUT_LIMIT,
+    CommandResult,
+    Trouble,
+    run_command,
+    streaming,
+)
+from rowtui.core.clusters.transports.kept_shells import NOT_BEGUN, KeptShells
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, SshTarget
 from rowtui.core.clusters.transports.remote_line import RemoteLine, StreamReader, remote_line
 
@@ -65,6 +74,7 @@ class OpensshTransport:
         limit: int = OUTPUT_LIMIT,
         connect_timeout: int = 20,
         alive_interval: int = 15,
+        keep_after: float = math.inf,
     ) -> None:
         self.target = target
         self.error: LoginError | None = None  # why the last command found no connection
@@ -79,6 +89,7 @@ class OpensshTransport:
         self._theirs = False  # ~/.ssh/config shares a connection, and it is open
         self._ready = False  # a shared connection answered, and no trouble occurred since
         self._channels = asyncio.Semaphore(MOST_CHANNELS)
+        self._shells = KeptShells(self.process, keep_after)
         self._closed = False
 
     async def run(
@@ -99,9 +110,20 @@ class OpensshTransport:
             why = self.target.complaint or f"the connection to {self.target} was closed"
             return _not_run(argv, Trouble.UNREACHABLE, why)
         try:
-            line = remote_line(argv, cwd=cwd, env={**self._env, **(env or {})}, report_status=True)
+            changes = {**self._env, **(env or {})}
+            if self._shells.wanted:
+                await self._share()
+                line = remote_line(argv, cwd=cwd, env=changes)
+                result = await self._shells.run(argv, line, stdin, timeout, self._limit)
+                if result is not None:
+                    self._ready = result.trouble is None
+                    return result
+            line = remote_line(argv, cwd=cwd, env=changes, report_status=True)
         except ValueError as error:
             return _not_run(argv, Trouble.NOT_STARTED, str(error))
+        except LoginError as error:
+            self.error = error
+            return _not_run(argv, Trouble.UNREACHABLE, error.message)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
         try:
@@ -111,7 +133,9 @@ class OpensshTransport:
             said = f"no channel to {self.target} was free within {timeout:.0f} s"
             return _not_run(argv, Trouble.UNREACHABLE, said)
         try:
-            return await self._tried(argv, line, stdin, deadline)
+            result = await self._tried(argv, line, stdin, deadline)
+            self._shells.note(result.seconds)
+            return result
         except LoginError as error:
             self.error = error
             return _not_run(argv, Trouble.UNREACHABLE, error.message)
@@ -150,9 +174,16 @@ class OpensshTransport:
         await self._share()
         return self._command(_ONLY_SHARED, line)
 
+    @contextlib.asynccontextmanager
+    async def process(self, line: str) -> AsyncIterator[Any]:
+        """Run a line as a process with streams. Raises: LoginError, OSError."""
+        async with streaming(await self.stream_command(line)) as process:
+            yield process
+
     async def close(self) -> None:
         """Close the connection that was opened for the session; an existing one stays open."""
         self._closed = True
+        await self._shells.close()
         if self._folder is not None:
             if not self._theirs:
                 await self._ssh(["-O", "exit"], None, _CONTROL)
@@ -242,6 +273,8 @@ class OpensshTransport:
         detail = done.detail
         if ended is not None:
             trouble = None
+        elif trouble is Trouble.TIMED_OUT and not stdout.started:
+            detail = NOT_BEGUN
         elif trouble is Trouble.NOT_STARTED:  # ssh itself, on this machine
             trouble, detail = Trouble.UNREACHABLE, done.complaint
         elif trouble is None and done.exit_status != _SSH_FAILED:

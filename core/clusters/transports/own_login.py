@@ -6,10 +6,12 @@ two kinds are handled here, so that code that keeps or shares a login does not d
 
 from __future__ import annotations
 
-from typing import Protocol
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
 
 from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
+from rowtui.core.clusters.transports.kept_shells import KEEP_AFTER
 from rowtui.core.clusters.transports.login import Asker, LoginError, LoginTrouble, SshTarget
 
 _TRY = 60.0  # seconds for the first command, which makes OpenSSH's connection
@@ -20,6 +22,9 @@ class Login(Transport, Protocol):
 
     error: LoginError | None
 
+    def process(self, line: str) -> AbstractAsyncContextManager[Any]:
+        """Run a line as a process with streams. Raises: LoginError, OSError."""
+
     async def close(self) -> None:
         """End the connection."""
 
@@ -29,8 +34,8 @@ def own_transport(transport: str, target: SshTarget, asker: Asker) -> Login:
     if transport == "openssh":
         from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 
-        return OpensshTransport(target)
-    return AsyncsshTransport(target, asker)
+        return OpensshTransport(target, keep_after=KEEP_AFTER)
+    return AsyncsshTransport(target, asker, keep_after=KEEP_AFTER)
 
 
 async def log_in(transport: Login) -> None:

@@ -30,12 +30,14 @@ _LONGEST = 120_000
 class RemoteLine(NamedTuple):
     """The text to be sent, and the markers for parsing its output.
 
-    `end` is "" unless the line reports the exit status at the end of stderr.
+    `end` is "" unless the line reports the exit status at the end of stderr. `script`: the part of
+    the text that /bin/sh runs.
     """
 
     text: str
     start: bytes
     end: bytes = b""
+    script: str = ""
 
 
 def remote_line(
@@ -84,7 +86,29 @@ def remote_line(
     text = f"exec /bin/sh -c '{script}'"
     if len(text) > _LONGEST:
         raise ValueError(f"the command line has {len(text):,} characters, {_LONGEST:,} are allowed")
-    return RemoteLine(text, f"{start}\n".encode(), end.encode() if report_status else b"")
+    return RemoteLine(text, f"{start}\n".encode(), end.encode() if report_status else b"", script)
+
+
+# A shell that runs the lines of its input, with every character of them as it is. `read` takes no
+# byte beyond its line, so that the data after a line is left to the command.
+FED_SHELL = """exec /bin/sh -c 'unset TMOUT; while IFS= read -r line; do eval "$line"; done'"""
+
+
+def fed_line(line: RemoteLine, size: int) -> tuple[str, bytes]:
+    """Return the line that runs a command in a `FED_SHELL`, and the marker of its end.
+
+    `size`: bytes of the command's input, which follow the line. Behind the marker both streams have
+    the exit status.
+    """
+    end = secrets.token_hex(16)
+    mark = f'printf "%s%s %d\\012" {end[:16]} {end[16:]} $s'
+    run = f"({line.script}); s=$?"
+    if size:
+        # The command may leave some of its input unread.
+        text = f"head -c {size} | {{ {run}; cat >/dev/null; {mark}; {mark} >&2; }}"
+    else:
+        text = f"{{ {run}; {mark}; {mark} >&2; }} </dev/null"
+    return f"{text}\n", end.encode()
 
 
 class _Words:
@@ -172,3 +196,33 @@ class StreamReader:
 
 
 _NOISE_KEPT = 1 << 12
+
+
+class FedReader(StreamReader):
+    """One stream of a `fed_line`; `status` is the exit status once the end was read."""
+
+    __slots__ = ("_end", "_held", "status")
+
+    def __init__(self, start: bytes, end: bytes, limit: int) -> None:
+        super().__init__(start, limit)
+        self._end = end
+        self._held = b""
+        self.status: int | None = None
+
+    def add(self, chunk: bytes) -> None:
+        """Add received data."""
+        said, found, after = (self._held + chunk).partition(self._end)
+        if not found:
+            cut = max(0, len(said) - len(self._end) + 1)  # the rest may begin the marker
+            self._held = said[cut:]
+            super().add(said[:cut])
+        elif b"\n" in after:
+            super().add(said)
+            self.status = int(after.partition(b"\n")[0])
+        else:
+            self._held = said + found + after
+
+    def finish(self) -> None:
+        """Take the last data of a stream whose end was not read."""
+        if self.status is None:
+            super().add(self._held)

@@ -10,22 +10,20 @@ import asyncio
 import contextlib
 import hashlib
 import os
-import signal
 import stat
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import client_environment
 from rowtui.core.clusters.transports.remote_line import StreamReader, remote_line
 from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.model import PARTIAL, CopyFailure, FileFacts, MirrorError, cut, explain
 
 if TYPE_CHECKING:
     import asyncssh
-    from rowtui.core.clusters.commands import Transport
 
 
 # The interface of all ways to copy files between this machine and a copy.
@@ -208,27 +206,24 @@ class HasConnection(Protocol):
 
 
 @runtime_checkable
-class HasCommand(Protocol):
-    """A transport that runs programs of this machine to reach the cluster."""
+class HasProcess(Protocol):
+    """A transport whose commands can have streams."""
 
-    async def stream_command(self, line: str) -> list[str]:
-        """Return the program that runs a line on the cluster. Raises: LoginError."""
+    def process(self, line: str) -> AbstractAsyncContextManager[Any]:
+        """Run a line on the cluster as a process of asyncio or asyncssh, with the same interface.
 
-
-def has_streams(transport: Transport) -> bool:
-    """Whether commands over this transport can have streams."""
-    return isinstance(transport, (HasConnection, HasCommand))
+        Raises: LoginError, SharedError, OSError.
+        """
 
 
 class Stream:
-    """The input and output of a running command. A slow reader makes the writer wait."""
+    """The input and output of a running command. A slow reader makes the writer wait.
 
-    def __init__(
-        self, process: Any, start: bytes, broken: tuple[type[Exception], ...] = (OSError,)
-    ) -> None:
-        # a Process of asyncio, or one of asyncssh with the same interface
+    If the connection is lost, the streams raise exceptions of asyncssh as well as OSError.
+    """
+
+    def __init__(self, process: Any, start: bytes) -> None:
         self._process = process
-        self._broken = broken  # the exceptions of the streams when the connection is lost
         self._answer = StreamReader(start, CHUNK * 2)
         self._said = StreamReader(start, _KEPT)
         self._listening = asyncio.create_task(self._listen())
@@ -244,7 +239,7 @@ class Stream:
         while True:
             try:
                 chunk: bytes = await self._process.stdout.read(CHUNK)
-            except self._broken as error:
+            except Exception as error:
                 raise ConnectionResetError(str(error)) from None
             if self._answer.started or not chunk:
                 return chunk
@@ -257,24 +252,24 @@ class Stream:
         try:
             self._process.stdin.write(data)
             await self._process.stdin.drain()
-        except self._broken as error:
+        except Exception as error:
             raise ConnectionResetError(str(error)) from None
 
     def end(self) -> None:
         """Close the command's input."""
-        with contextlib.suppress(*self._broken):
+        with contextlib.suppress(Exception):
             self._process.stdin.write_eof()
 
     async def ended(self) -> int | None:
         """Wait for the command's end; return its exit status, None if unknown."""
         await self._listening
-        with contextlib.suppress(*self._broken):
+        with contextlib.suppress(Exception):
             await self._process.wait()
         status: int | None = self._process.returncode
         return status
 
     async def _listen(self) -> None:
-        with contextlib.suppress(*self._broken):
+        with contextlib.suppress(Exception):
             while chunk := await self._process.stderr.read(CHUNK):
                 self._said.add(chunk)
 
@@ -285,7 +280,7 @@ class Stream:
 
 @contextlib.asynccontextmanager
 async def open_stream(
-    transport: Transport,
+    transport: object,
     argv: Sequence[str],
     *,
     cwd: Path,
@@ -296,60 +291,17 @@ async def open_stream(
 
     Raises: MirrorError if the command cannot be started.
     """
+    assert isinstance(transport, HasProcess)
     line = remote_line(argv, cwd=cwd, env=env)
-    if isinstance(transport, HasConnection):
-        import asyncssh
-
+    async with contextlib.AsyncExitStack() as stack:
         try:
-            process = await (await transport.connection()).create_process(
-                line.text, encoding=None, request_pty=False, send_env=(), env=(),
-                x11_forwarding=False,
-            )  # fmt: skip
+            process = await stack.enter_async_context(transport.process(line.text))
         except RowtuiError as error:
             raise cut(where, error.message) from None
-        except (asyncssh.Error, OSError) as error:
+        except OSError as error:
             raise cut(where, visible(str(error))) from None
-        stream = Stream(process, line.start, (asyncssh.Error, OSError))
+        stream = Stream(process, line.start)
         try:
             yield stream
         finally:
             stream.stop_listening()
-            process.channel.abort()
-    elif isinstance(transport, HasCommand):
-        try:
-            command = await transport.stream_command(line.text)
-        except RowtuiError as error:
-            raise cut(where, error.message) from None
-        pipe = asyncio.subprocess.PIPE
-        child = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, stderr=pipe,
-            env=client_environment(), start_new_session=True,
-        )  # fmt: skip
-        stream = Stream(child, line.start)
-        try:
-            yield stream
-        finally:
-            stream.stop_listening()
-            await end_process(child)
-    else:
-        raise TypeError("this transport has no streams")
-
-
-async def end_process(process: asyncio.subprocess.Process, grace: float = 0.0) -> None:
-    """End a process and its group. The process has `grace` seconds to clean up."""
-    if process.returncode is None and grace:
-        _signal(process, signal.SIGTERM)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace):
-                await process.wait()
-    if process.returncode is None:
-        _signal(process, signal.SIGKILL)
-    # The process's `wait` also waits for pipes, which have no reader any more and which other
-    # processes may hold open.
-    process._transport.close()  # type: ignore[attr-defined]
-    await process.wait()
-
-
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -24,7 +25,12 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import CommandResult, client_environment, run_command
+from rowtui.core.clusters.commands import (
+    CommandResult,
+    client_environment,
+    end_process,
+    run_command,
+)
 from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.listing import facts_here, facts_there
 from rowtui.core.mirror.model import (
@@ -42,11 +48,10 @@ from rowtui.core.mirror.transfer.arriving import (
     HERE,
     MOST_NOTICES,
     Counting,
+    HasProcess,
     Stream,
     TransferProgress,
-    end_process,
     explain_here,
-    has_streams,
     open_stream,
 )
 
@@ -288,7 +293,12 @@ class RsyncFiles:
             finally:
                 feeding.cancel()
                 listening.cancel()
-                await end_process(process, _GRACE)
+                if process.returncode is None:
+                    with contextlib.suppress(TimeoutError, ProcessLookupError, PermissionError):
+                        os.killpg(process.pid, signal.SIGTERM)
+                        async with asyncio.timeout(_GRACE):
+                            await process.wait()
+                await end_process(process)
                 self._note((self._program, *options, *ends), process.returncode, said, began)
             text = said.decode(errors="surrogateescape")
             fetches = ends[-1] == "./"
@@ -363,7 +373,7 @@ def version_in(output: bytes) -> Version | None:
 
 async def rsync_there(transport: Transport) -> Version | None:
     """Return the version of the cluster's rsync; None unless both ends have a suitable rsync."""
-    if not has_streams(transport) or shutil.which("rsync") is None:
+    if not isinstance(transport, HasProcess) or shutil.which("rsync") is None:
         return None
     ours = version_in((await run_command(["rsync", "--version"], timeout=20.0)).stdout)
     theirs = version_in((await transport.run(["rsync", "--version"], timeout=60.0)).stdout)

@@ -148,8 +148,9 @@ class Roads:
         node = faulty_login(self.folder / "login", env=slurm.env)
         return await self.stack.enter_async_context(node)
 
-    def to(self, node: FaultyLogin | LoginNode) -> AsyncsshTransport:
-        transport = AsyncsshTransport(SshTarget(node.name, config=(node.ssh_config,)), Nobody())
+    def to(self, node: FaultyLogin | LoginNode, **options: Any) -> AsyncsshTransport:
+        target = SshTarget(node.name, config=(node.ssh_config,))
+        transport = AsyncsshTransport(target, Nobody(), **options)
         self.stack.push_async_callback(transport.close)
         return transport
 
@@ -248,6 +249,37 @@ async def test_ids_with_a_cluster_behind_a_banner_and_a_slow_noisy_start_up_file
         assert 12345 not in ids
         await remote.end()
     finally:
+        node.kill()
+        node.cut()
+
+
+async def test_a_kept_shell_that_is_cut_after_sbatch_costs_no_run(
+    slurm_rig: SlurmRig, slurm: SlurmCluster, roads: Roads, tmp_path: Path
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    real_one = shutil.which("sbatch", path=slurm.env["PATH"])
+    (folder / "sbatch").write_text(
+        f'#!/bin/sh\nid=$({real_one} "$@") || exit\nif mkdir {folder}/sent 2>/dev/null; then\n'
+        f'until [ -e {folder}/go ]; do sleep 0.05; done; fi\necho "$id"\n'
+    )
+    (folder / "sbatch").chmod(0o755)
+    node = LoginNode(slurm_rig.keeper, slurm, name="kept", bashrc=f"PATH={folder}:$PATH")
+    try:
+        transport = roads.to(node, keep_after=0)
+        remote = Remote(tmp_path / "project", SlurmScheduler("alpha", transport))
+        sending = asyncio.create_task(remote.real.submit(remote.plan()))
+        await asyncio.to_thread(eventually, (folder / "sent").exists, what="the first sbatch")
+
+        await asyncio.to_thread(node.cut)
+        progress = await sending
+        (folder / "go").touch()
+
+        assert not any(step.error for step in progress)
+        await remote.end()
+        assert await remote.jobs(f"{remote.nonce}-0") == [JobState.COMPLETED]
+    finally:
+        (folder / "go").touch()
         node.kill()
         node.cut()
 

@@ -12,24 +12,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncssh
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import client_environment
-from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import LoginError
-from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
-from rowtui.core.clusters.transports.shared.protocol import ProtocolError, field, receive, send
+from rowtui.core.clusters.transports.own_login import Login
+from rowtui.core.clusters.transports.shared.protocol import field, receive, send
 
 CHUNK = 1 << 18
 
 
 async def pass_on(
-    transport: object, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    transport: Login, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     """Run the line that the client sends, until it ends or the client closes.
 
@@ -40,7 +35,7 @@ async def pass_on(
         return
     line = field(first.head, "line", str)
     try:
-        async with _running(transport, line) as process:
+        async with transport.process(line) as process:
             feeding = asyncio.create_task(_feed(reader, process))
             saying = asyncio.create_task(_say(process, writer))
             try:
@@ -84,33 +79,3 @@ async def _say(process: Any, writer: asyncio.StreamWriter) -> None:
     await process.wait()
     send(writer, {"exit": process.returncode})
     await writer.drain()
-
-
-@contextlib.asynccontextmanager
-async def _running(transport: object, line: str) -> AsyncIterator[Any]:
-    """Start a process of asyncssh, or of asyncio with the same interface. Raises: LoginError."""
-    if isinstance(transport, AsyncsshTransport):
-        process = await (await transport.connection()).create_process(
-            line, encoding=None, request_pty=False, send_env=(), env=(), x11_forwarding=False
-        )
-        try:
-            yield process
-        finally:
-            process.channel.abort()
-        return
-    if not isinstance(transport, OpensshTransport):
-        raise ProtocolError("this login has no streams")
-    pipe = asyncio.subprocess.PIPE
-    child = await asyncio.create_subprocess_exec(
-        *await transport.stream_command(line), stdin=pipe, stdout=pipe, stderr=pipe,
-        env=client_environment(), start_new_session=True,
-    )  # fmt: skip
-    try:
-        yield child
-    finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
-        # `wait` also waits for pipes, which have no reader any more and which other processes may
-        # hold open.
-        child._transport.close()  # type: ignore[attr-defined]
-        await child.wait()

@@ -14,10 +14,11 @@ import itertools
 import json
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.commands import CommandResult, Trouble, streaming
 from rowtui.core.clusters.transports.shared.folder import NobodyThere, SharedError, connect_to
 from rowtui.core.clusters.transports.shared.protocol import (
     Message,
@@ -187,6 +188,12 @@ class SharedTransport:
         await self._line()
         hello = json.dumps(greeting(Wish.STREAM))
         return [sys.executable, "-I", "-S", str(_PROGRAM), str(self.socket_path), hello, line]
+
+    @contextlib.asynccontextmanager
+    async def process(self, line: str) -> AsyncIterator[Any]:
+        """Run a line as a process with streams. Raises: NobodyThere, SharedError, OSError."""
+        async with streaming(await self.stream_command(line)) as process:
+            yield process
 
     async def _line(self) -> _Opened:
         async with self._opening:

@@ -1,0 +1,69 @@
+"""`rowtui submit` over SSH, where the login shell starts slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.on_clusters import OnClusters, configure
+from tests.rig.login import LoginNode
+from tests.rig.slurm import SlurmRig
+
+pytestmark = pytest.mark.slurm
+
+WORKFLOW = """\
+[[action]]
+name = "one"
+command = "touch workspace/{directory}/one"
+products = ["one"]
+"""
+CLUSTERS = """\
+[[cluster]]
+name = "slow"
+scheduler = "slurm"
+partition = [{{ name = "cpu" }}]
+[cluster.ssh]
+host = "slow"
+config = ["{config}"]
+transport = "{transport}"
+"""
+
+
+@pytest.fixture(scope="module")
+def slow(slurm_rig: SlurmRig) -> Iterator[LoginNode]:
+    node = LoginNode(
+        slurm_rig.keeper,
+        slurm_rig.cluster,
+        name="slow",
+        bashrc='echo start >> "$HOME/starts"; sleep 0.7',
+    )
+    yield node
+    node.kill()
+    node.cut()
+
+
+@pytest.mark.parametrize("transport", ["asyncssh", "openssh"])
+def test_jobs_and_their_files_are_sent_with_three_login_shells(
+    slow: LoginNode,
+    here: OnClusters,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    transport: str,
+) -> None:
+    root = tmp_path / f"project-{transport}"
+    for name in "ab":
+        (root / "workspace" / name).mkdir(parents=True)
+    (root / "workflow.toml").write_text(WORKFLOW)
+    configure(here.home, CLUSTERS.format(config=slow.ssh_config, transport=transport))
+    monkeypatch.chdir(root)
+    starts = slow.home / "starts"
+    starts.write_text("")
+
+    done = here("submit", "--cluster", "slow", "--yes")
+
+    assert done.code == 0, done.err
+    assert "Row submitted job" in done.out + done.err
+    # One for the first command, one that is kept, and one for rsync.
+    assert len(starts.read_text().splitlines()) <= 3
