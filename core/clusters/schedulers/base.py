@@ -123,6 +123,12 @@ def token_in_queue(token: str) -> str:
     return token.partition("~")[0]
 
 
+# Slurm stores errors of its own where the status of a process would be: what looks like a signal is
+# their lower 7 bits. These are its error 4021, and its mark for lack of memory.
+LOG_NOT_OPENED_SIGNAL = 53
+OUT_OF_MEMORY_SIGNAL = 125
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A scheduler's record of one job. Times: epoch seconds; durations: seconds.
@@ -144,6 +150,12 @@ class Job:
     exit_signal: int | None = None
     log_path: str = ""
     task: int | None = None
+
+    @property
+    def launch_error(self) -> str:
+        """Why the scheduler could not start the job, if its number says so; else ""."""
+        not_opened = self.exit_signal == LOG_NOT_OPENED_SIGNAL
+        return "its log could not be opened" if not_opened else ""
 
     @property
     def key(self) -> JobKey:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobState
 from rowtui.core.clusters.schedulers.kind import reason_tables
 from rowtui.core.workflow.duration import format_duration
 
@@ -171,17 +171,17 @@ def _as_it_is(job: Job) -> str:
 
 def _failed(job: Job) -> ReasonExplanation:
     """Explain a failed job: signals and exit codes are more precise than Slurm's reasons."""
-    number, code = job.exit_signal, job.exit_code
     raised = _RAISED.match(job.reason)
-    if raised and number is None:
-        number = int(raised[1])
+    if raised and job.exit_signal is None:
+        job = replace(job, exit_signal=int(raised[1]))
+    number, code = job.exit_signal, job.exit_code
     said = foreign(job.reason) if _OURS.match(job.reason) else ""  # with the directory
     killed = _KILLED.match(job.reason)
     if killed and f"SIG{killed[1]}" in signal.Signals.__members__:
         return _by_signal(signal.Signals[f"SIG{killed[1]}"], "", "", said)
-    if number == _NOT_LAUNCHED or (job.reason == "JobLaunchFailure" and not number and not code):
+    if job.launch_error or (job.reason == "JobLaunchFailure" and not number and not code):
         return _LAUNCH_FAILURE
-    if number == _OUT_OF_MEMORY:
+    if number == OUT_OF_MEMORY_SIGNAL:
         return _STATES[JobState.OUT_OF_MEMORY]
     if number:
         return _by_signal(number, "It was ended")
@@ -292,7 +292,6 @@ _STATES: Mapping[JobState, ReasonExplanation] = {
 }
 
 # Slurm's codes in place of a signal: for a script that could not be started, and for memory.
-_NOT_LAUNCHED, _OUT_OF_MEMORY = 53, 125
 # The text that is recorded of a job's own command (`submission.reconcile.ending`).
 _OURS = re.compile(r"exit code [0-9]+(?: in directory |$)|killed \(")
 _KILLED = re.compile(r"killed \(signal ([A-Z0-9]+)")

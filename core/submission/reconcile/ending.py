@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
+from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobKey, JobState
 from rowtui.core.clusters.schedulers.measured import Measured
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
 from rowtui.core.submission.plan.dependencies import NEEDS_MISSING
@@ -50,6 +50,7 @@ _STATES = {
     JobState.NODE_FAIL: (JobOutcome.NODE_FAILED, NODE_FAILED),
     JobState.PREEMPTED: (JobOutcome.PREEMPTED, PREEMPTED),
 }
+_DID_NOT_START = "it did not start: "
 _OF_WORDS = {word: outcome for outcome, word in _STATES.values()}
 STOPPED = frozenset({*_STATES, JobState.CANCELLED})
 """The scheduler's states that state why it ended a job, and not only that the job failed."""
@@ -65,7 +66,7 @@ class Evidence(NamedTuple):
     an end marker; `marker`: that marker. `known`: the scheduler's record of the job, or of its
     bundle; None: there is no record. `log_word`: the cause in Slurm's line in the log, "" for none.
     `cancel_asked`: the user cancelled it through rowtui. `upstream_failed`: a job that it needed
-    did not end well.
+    did not end well. `log`: the path of its log, as the script names it.
     """
 
     size: int = 1
@@ -83,6 +84,7 @@ class Evidence(NamedTuple):
     log_word: str = ""
     cancel_asked: bool = False
     upstream_failed: bool = False
+    log: str = ""
 
     @property
     def died(self) -> bool:
@@ -207,7 +209,8 @@ def _before_begin(it: Evidence) -> JobResult:
         return _end(JobOutcome.LOST, LOST)
     if known.state in _STATES:
         return _end(*_STATES[known.state])
-    return _end(JobOutcome.NOT_STARTED, f"it did not start: {_words_of(known)}", known.exit_code)
+    why = f"{_DID_NOT_START}{_words_of(known, it.log)}"
+    return _end(JobOutcome.NOT_STARTED, why, known.exit_code)
 
 
 def _after_begin(it: Evidence) -> JobResult:
@@ -259,6 +262,10 @@ def _of_marker(it: Evidence, marker: Ended) -> JobResult:
 
 
 def _of_scheduler(known: Job) -> JobResult:
+    if known.launch_error:
+        return _end(JobOutcome.NOT_STARTED, f"{_DID_NOT_START}{known.launch_error}")
+    if known.exit_signal == OUT_OF_MEMORY_SIGNAL:
+        return _end(*_STATES[JobState.OUT_OF_MEMORY])
     if known.exit_signal:
         name = signal_name(known.exit_signal) or str(known.exit_signal)
         return _end(JobOutcome.SIGNAL, killed_by(name), None, name)
@@ -286,10 +293,10 @@ def scheduler_cause(known: Job | None) -> str:
     return _STATES[known.state][1] if known.state in _STATES else _of_scheduler(known).cause
 
 
-def _words_of(known: Job) -> str:
+def _words_of(known: Job, log: str) -> str:
     """Return what a scheduler reports of the end of a job that did not begin."""
-    if known.exit_signal == 53:  # Slurm's number for a file that cannot be opened
-        return "its log could not be opened"
+    if words := known.launch_error:
+        return f"{words}: {log}" if log else words
     if known.exit_signal or known.exit_code:
         return _of_scheduler(known).cause
     return known.reason or f"the scheduler reports '{known.state.value}'"

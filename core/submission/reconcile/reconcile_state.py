@@ -34,7 +34,7 @@ from rowtui.core.submission.reconcile.ending import (
 )
 from rowtui.core.submission.reconcile.slurm_log import READ_TAIL, TAIL_BYTES, ended_by_slurm
 from rowtui.core.submission.sending.fence import ABANDONED
-from rowtui.core.submission.sending.job_records import log_of
+from rowtui.core.submission.sending.job_records import log_of, named_log
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
 from rowtui.core.submission.sending.site import NO_TRACES, Access, Traces
@@ -336,7 +336,7 @@ class Settling:
         closed first.
         """
         traces = self.traces_of(job.token)
-        evidence = Evidence(known=known)
+        evidence = Evidence(known=known, log=named_log(job))
         if traces.began:
             stopped = traces.ended is None or traces.ended.cause.startswith("signal ")
             if stopped and job.bundle is None:

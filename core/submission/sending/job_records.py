@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.plan.outcome import NOT_SENT, JobOutcome, JobResult, read_old_end
@@ -85,3 +87,10 @@ def log_of(job: PlannedJob, key: JobKey) -> str:
         return job.log_path
     named = job.log_path.replace("%A_%a", str(key))
     return named.replace("%j", str(key.id))
+
+
+def named_log(job: PlannedJob) -> str:
+    """Return the path of a job's log as its script names it: an option of the user may differ."""
+    form = r"^#SBATCH +(?:--output[= ]|-o[= ]?)(.+)$"
+    named: list[str] = re.findall(form, job.script, re.MULTILINE)
+    return visible(named[-1].strip(" \"'") if named else job.log_path)

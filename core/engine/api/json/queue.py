@@ -59,7 +59,7 @@ def queue_row(row: Queued, cluster: str, known: JobRecords | None, now: float) -
         own = ours[0]
         outcome, code, signal = own["outcome"], own["exit_code"], own["signal"]
     elif not job.state.active and job.state is not JobState.CANCELLED and job.exit_signal:
-        signal = signal_name(job.exit_signal) or str(job.exit_signal)
+        signal = None if job.launch_error else signal_name(job.exit_signal) or str(job.exit_signal)
     elif not job.state.active and job.state is not JobState.CANCELLED:
         code = job.exit_code
     elapsed: float | None = job.elapsed or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
 from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
+from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.engine.local.group_rows import end_detail
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED
@@ -35,10 +37,11 @@ from rowtui.core.submission.reconcile.ending import (
     Evidence,
     OverJob,
     outcome_of,
+    scheduler_cause,
     state_of,
 )
 from rowtui.core.submission.sending.fence import Ended
-from rowtui.core.submission.sending.job_records import end_of, job_records
+from rowtui.core.submission.sending.job_records import end_of, job_records, named_log
 
 from tests.core.submission.conftest import RealProject
 
@@ -370,6 +373,28 @@ def test_an_exit_code_names_the_signal_that_it_stands_for(code: int, words: str)
     # the code is the command's own, or the signal is named: never both
     assert by_scheduler.exit_code == by_script.exit_code == (None if "signal" in words else code)
     assert bool(by_script.signal) == ("signal" in words)
+
+
+@pytest.mark.parametrize("number", [53, 125])
+def test_an_error_of_slurm_itself_is_no_signal(number: int) -> None:
+    known = Job(7, JobState.FAILED, exit_signal=number)
+
+    end = outcome_of(Evidence(job_id=7, known=known, log="/nowhere/%j.out"))
+    told = explain(known, 0.0).sentence
+
+    assert "signal" not in scheduler_cause(known) + end.cause + told
+    assert "SIG" not in told
+    if number == 53:
+        assert end.cause == "it did not start: its log could not be opened: /nowhere/%j.out"
+
+
+def test_a_log_is_named_as_the_script_names_it(now: RealProject) -> None:
+    job = now.plan("n").jobs[0]
+    job = replace(job, log_path="one-%j.out", script="#!/bin/sh\n#SBATCH --output=one-%j.out\n")
+    moved = replace(job, script=f"{job.script}#SBATCH -o '/nowhere/%j out'\ntrue\n")
+
+    assert named_log(job) == "one-%j.out"
+    assert named_log(moved) == "/nowhere/%j out"
 
 
 def test_a_signal_is_named_as_the_scheduler_saw_it() -> None:
