@@ -324,7 +324,8 @@ def _carry_out(
         raise
     finally:
         bar.close()
-    for notice in last.notices:
+    notices = (*compared.transfer.notices, *last.notices)
+    for notice in notices:
         out.warn(notice)
     if args.json:
         copied: to.CopiedJson = {
@@ -333,7 +334,7 @@ def _carry_out(
             "place": compared.place,
             "files": last.done_files,
             "size": last.done_bytes,
-            "notices": [*last.notices],
+            "notices": [*notices],
         }
         out.json(copied)
     elif copies:

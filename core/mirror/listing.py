@@ -193,9 +193,12 @@ def checksums_here(root: Path, paths: Iterable[str]) -> Iterator[tuple[str, str]
 
 # find would report an error for a missing path, so missing paths are removed first.
 _THERE = """for p; do if [ -e "$p" ] || [ -L "$p" ]; then printf '%s\\0' "$p"; fi; done"""
+# A file that may not be read has the kind `u`.
 _FIND = """[ $# -eq 0 ] || exec find "$@" DEPTH -name PARTIAL -prune -o \
+-type f ! -readable -printf 'u %m %s %T@ %p\\0%l\\0' -o \
 -printf '%y %m %s %T@ %p\\0%l\\0'""".replace("PARTIAL", PARTIAL)
 _LIST = 'xargs -0 sh -c "$1" sh | xargs -0 sh -c "$2" sh'
+_CLOSED = b"u"
 _SOME_FAILED = 123  # exit status of xargs if a command ended with 1 to 125
 
 
@@ -208,12 +211,15 @@ async def list_there(
     for some in _in_parts(bases):
         result = await _find(transport, root, some, where, deep=True)
         owners = set(some)
-        for path, facts in _records(result.stdout):
+        for kind, path, facts in _records(result.stdout):
             found.count()
             base = next((above for above in (path, *_above(path), "") if above in owners), None)
             if base is None or not path or not wanted.descends(path, base):
                 continue
-            found.add(path, facts, wanted, base)
+            if kind == _CLOSED and wanted.picks(path, base):
+                found.notice(f"{visible(path)} cannot be read on {where}: it is left out")
+            elif kind != _CLOSED:
+                found.add(path, facts, wanted, base)
         for line in result.stderr.decode(errors="surrogateescape").splitlines():
             found.notice(f"{where}: {visible(line)}")
     return found.listing()
@@ -231,7 +237,7 @@ async def facts_there(
         result = await _find(transport, root, some, where, deep=False)
         asked = set(some)
         records = _records(result.stdout)
-        found |= {path: facts for path, facts in records if facts is not None and path in asked}
+        found |= {path: facts for _, path, facts in records if facts is not None and path in asked}
     return found
 
 
@@ -300,8 +306,8 @@ def _refuse_unless_ended(result: CommandResult, where: str, what: str) -> None:
         raise explain_result(result, where, what)
 
 
-def _records(data: bytes) -> Iterator[tuple[str, FileFacts | None]]:
-    """Parse the output of find; records of another form are skipped."""
+def _records(data: bytes) -> Iterator[tuple[bytes, str, FileFacts | None]]:
+    """Parse the output of find, with the kind of each file; other records are skipped."""
     fields = data.split(b"\0")
     for head, target in zip(fields[::2], fields[1::2], strict=False):
         words = head.split(b" ", 4)
@@ -311,7 +317,8 @@ def _records(data: bytes) -> Iterator[tuple[str, FileFacts | None]]:
         if path and not is_relative(path):
             continue
         try:
-            yield path, _facts(words[0], int(words[1], 8), int(words[2]), words[3], target)
+            facts = _facts(words[0], int(words[1], 8), int(words[2]), words[3], target)
+            yield words[0], path, facts
         except ValueError:
             continue
 
@@ -321,7 +328,7 @@ def _facts(kind: bytes, mode: int, size: int, when: bytes, target: bytes) -> Fil
         return FOLDER_FACTS
     if kind == b"l":
         return FileFacts(0, 0, LINK, os.fsdecode(target))
-    if kind != b"f":
+    if kind not in (b"f", _CLOSED):
         return None
     seconds, _, fraction = when.partition(b".")
     mtime_ns = int(seconds) * 10**9 + int(fraction[:9].ljust(9, b"0"))

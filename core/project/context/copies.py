@@ -251,6 +251,8 @@ class Copies:
         project = self.project
         transfer = await mirror.plan_fetch(selection)
         name = visible(cluster.name)
+        for notice in transfer.notices[:SHOWN]:
+            project.notice(f"{name}: {notice}")
         for conflict in transfer.conflicts[:SHOWN]:
             path = visible(conflict.path)
             project.notice(

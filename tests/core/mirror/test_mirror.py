@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import errno
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import asyncssh
 import pytest
-from rowtui.core.clusters.commands import LocalTransport
+from rowtui.core.clusters.commands import CommandResult, LocalTransport
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.clusters.transports.shared.calls import log_in_at
@@ -586,3 +587,41 @@ async def test_the_selection_of_a_project_fetches_what_jobs_made(
         "ws/one/out[1].h5", "ws/one/plots/a.png", "run-17.out", ".row/completed/x",
     }  # fmt: skip
     assert any("/elsewhere/run.out" in notice for notice in plan.notices)
+
+
+class AsNobody(LocalTransport):
+    """Lists and reads files as a user who may not read all of them."""
+
+    async def run(self, argv: Sequence[str], **rest: Any) -> CommandResult:
+        if os.geteuid() == 0 and (argv[0] == "tar" or "-readable" in argv[-1]):
+            argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *argv]
+        return await super().run(argv, **rest)
+
+
+async def test_a_file_that_may_not_be_read_is_named_and_keeps_no_other_one_back(
+    root: Path, there: Path
+) -> None:
+    transport = AsNobody()
+    files = PlainFiles(root, transport, str(there), "alpha")
+    mirror = Mirror(root, "alpha", transport, str(there), files=files)
+    await send(mirror)
+    made = [there / "ws/one" / name for name in ("out", "closed", "closed too", "away")]
+    for place in made[:3]:
+        place.write_text(place.name)
+    made[3].symlink_to("/etc/hostname")
+    made[1].chmod(0)
+    made[2].chmod(0)
+    selection = MirrorSelection((WantedFiles(("ws/one",)),))
+
+    plan = await fetch(mirror, selection)
+    again = await fetch(mirror, selection)
+
+    assert paths(plan.fetch) == ["ws/one/away", "ws/one/out"]
+    assert (root / "ws/one/out").read_text() == "out"
+    assert not again.fetch
+    for transfer in (plan, again):
+        assert sorted(transfer.notices) == [
+            "ws/one/away is a link that leads out of the project",
+            "ws/one/closed cannot be read on alpha: it is left out",
+            "ws/one/closed too cannot be read on alpha: it is left out",
+        ]

@@ -18,6 +18,7 @@ from rowtui.core.state.row.staging import encode_names
 
 from tests.eventually import eventually_async
 from tests.rig.login import LoginNode
+from tests.rig.slurm import SlurmRig
 
 WORKFLOW = '''\
 [[action]]
@@ -148,6 +149,44 @@ async def test_results_that_cannot_be_fetched_stay_submitted(
     await ended(project)
     assert project.state.completed["one"].bit_count() == len(NAMES)
     await project.let_go()
+
+
+async def test_an_ended_job_is_over_although_one_of_its_files_may_not_be_read(
+    project: Project, slurm_rig: SlurmRig, tmp_path: Path
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    as_nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    for name in ("find", "rsync"):
+        script = f'#!/bin/sh\ncase " $* " in *" -printf "*|*" --sender "*) n="{as_nobody}";; esac\n'
+        (programs / name).write_text(f'{script}exec $n /usr/bin/{name} "$@"\n')
+        (programs / name).chmod(0o755)
+    node = LoginNode(
+        slurm_rig.keeper, slurm_rig.cluster, name="closed", bashrc=f"PATH={programs}:$PATH"
+    )
+    try:
+        clusters = tmp_path / "home/.config/rowtui/clusters.toml"
+        clusters.write_text(clusters.read_text().replace('host = "alpha"', 'host = "closed"'))
+        (project.root / "mirror.toml").write_text('fetch = ["**"]\n')
+        run = project.root / "tools/run.sh"
+        run.write_text(f'{run.read_text()}echo x > "$1/closed"; chmod 0 "$1/closed"\n')
+        run.write_text(f'{run.read_text()}ln -s /etc/hostname "$1/away"\n')
+        project = Project.open(project.root, cluster="alpha")
+        project.synchronise()
+
+        await carry_out(project, "one")
+        await ended(project)
+
+        assert project.state.completed["one"].bit_count() == len(NAMES)
+        assert (project.root / "workspace/a/out").read_text() == "a"
+        assert not (project.root / "workspace/a/closed").exists()
+        notices = "\n".join(project.take_notices())
+        assert "workspace/a/closed cannot be read on alpha" in notices
+        assert "workspace/a/away is a link that leads out of the project" in notices
+        await project.let_go()
+    finally:
+        node.kill()
+        node.cut()
 
 
 class Liar:
