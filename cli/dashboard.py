@@ -1,4 +1,4 @@
-"""`rowtui` alone: the dashboard on the project of this folder, recorded or replayed on request.
+"""`rowtui` alone: the dashboard on the project of this folder.
 
 The engine's process is started first: it opens the project while this process imports Textual and
 the client, inside functions.
@@ -18,7 +18,7 @@ import time
 import webbrowser
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.environment import cluster_name, environment_word, io_threads
 from rowtui.cli.output.output import Output
@@ -32,47 +32,12 @@ from rowtui.core.home.known import KnownProjects
 from rowtui.core.workflow.find import find_project
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Engine
     from rowtui.core.engine.process.client import ProcessEngine
     from rowtui.tui.shell.recall import Place
 
 
 SHOW_CLUSTER = ("queue", "clusters")
 """Views that show the cluster of `--cluster`, which then is not the cluster for new jobs."""
-
-
-def recorded(engine: Engine, args: argparse.Namespace) -> Engine:
-    """Return the engine, with a recorder before it if requested. Raises: RowtuiError."""
-    given = getattr(args, "record", None)
-    if not given:
-        return engine
-    from rowtui.core.engine.recording.record import RecordingEngine
-
-    path = Path(given).expanduser()
-    recorder = RecordingEngine(engine, path, hash_actions=getattr(args, "hash_actions", False))
-    args.recorder = recorder
-    return cast("Engine", recorder)
-
-
-def tell_of_recording(args: argparse.Namespace, out: Output) -> None:
-    """Report, after the dashboard, where the recording is and whether it is complete."""
-    recorder = getattr(args, "recorder", None)
-    if recorder is not None:
-        if recorder.trouble:
-            out.warn(recorder.trouble)
-        out.note(f"Recorded to {args.record}; see it with: rowtui --replay {args.record}")
-
-
-def replay(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
-    """Show a recording. Raises: RowtuiError."""
-    from rowtui.core.engine.recording.replay import ReplayEngine
-    from rowtui.tui.shell.app import run_dashboard
-
-    engine = ReplayEngine(Path(args.replay).expanduser())
-    if engine.notice:
-        out.warn(engine.notice)
-    settings = {**settings, "read_only": True, "played": engine, "clock": engine.now}
-    return run_dashboard(cast("Engine", engine), **settings)
 
 
 # The place that the command line names
@@ -152,7 +117,7 @@ def _meant(word: str, possible: Iterable[str]) -> str:
 def recalled(args: argparse.Namespace, place: Place | None, start: str) -> dict[str, Any]:
     """Return what the dashboard begins with, and its memory, as settings of the dashboard.
 
-    `start`: a folder of the project; "" for a demo or a recording, which have no memory.
+    `start`: a folder of the project; "" for a demo, which has no memory.
     """
     import platformdirs
     from rowtui.tui.shell.recall import Memory, StartState
@@ -199,13 +164,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     settings = settings_of(args)
     if settings is None:
         return _as_text(out)
-    if getattr(args, "replay", None):
-        return replay(args, out, settings)
     settings["place"] = place
     if os.environ.get("ROWTUI_ENGINE") == "here":  # for debugging
         return _in_this_process(args, out, settings)
-    if getattr(args, "record", None):  # the file takes one project
-        return show(_options(args, place), out, args, **settings)
     return _one_after_another(args, out, settings)
 
 
@@ -292,9 +253,7 @@ def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settin
         if options.demo is not None:
             settings["played"] = engine
         gc.freeze()  # imported objects are never garbage
-        code = run_dashboard(recorded(engine, args), **settings)
-        tell_of_recording(args, out)
-        return code
+        return run_dashboard(engine, **settings)
     finally:
         started.end()
 
@@ -316,9 +275,7 @@ def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, 
 
     project = open_project(args, out, synchronise=False)
     settings |= recalled(args, settings.pop("place", None), str(project.root))
-    code = run_dashboard(recorded(InProcessEngine(project, messages=True), args), **settings)
-    tell_of_recording(args, out)
-    return code
+    return run_dashboard(InProcessEngine(project, messages=True), **settings)
 
 
 # `rowtui serve`: the dashboard in a browser of this machine.

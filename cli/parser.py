@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rowtui.cli.argument_parser import Help, Parser, common_options, positive, sub_parser
 from rowtui.core import __version__
 
-# The grammar of `serve` and `demo`, and the options that record or replay a dashboard.
+# The grammar of `serve` and `demo`, and the options of places.
 
 
 _EXAMPLES = """\
@@ -89,19 +89,6 @@ SCENARIOS = {
 LEAST, MOST = 2_000, 1_000_000  # directories of the large demo
 
 
-def add_recording(parser: Any) -> None:
-    """Add `--record`, `--replay` and `--hash-actions`."""
-    parser.add_argument(
-        "--record",
-        metavar="FILE",
-        help="record the data of the dashboard in FILE, with all names hashed",
-    )
-    parser.add_argument("--replay", metavar="FILE", help="show a recording in the dashboard")
-    parser.add_argument(
-        "--hash-actions", action="store_true", help="names of actions are hashed as well"
-    )
-
-
 def add_demo(commands: Any, add: Any, text: str) -> None:
     """Add the command and its options."""
     demo = add(
@@ -124,7 +111,6 @@ def add_demo(commands: Any, add: Any, text: str) -> None:
     demo.add_argument(
         "--seed", type=int, default=1, metavar="N", help="another large demo [default: 1]"
     )
-    add_recording(demo)
 
 
 _EPILOG = """\
@@ -307,7 +293,6 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
         parser.add_argument(option, action="store_true", help=text)
 
     add_places(parser)
-    add_recording(parser)
     parser.set_defaults(command="dashboard")
     if words is not None:
         words = {ALIASES.get(word, word) for word in words}

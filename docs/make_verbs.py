@@ -33,7 +33,7 @@ SCREEN_ONLY = {
     "app.filters": "is about the program",
     "app.refresh app.pause": "a command reads everything when it starts",
     "app.activity": "is the log of one dashboard, kept in its memory",
-    "app.faster app.slower app.steps": "is about a demo or a recording",
+    "app.faster app.slower app.steps": "is about a demo",
     "explain.reset explain.change-* explain.page pack.reset": "is about what was tried on the "
     "screen; a command has options each time",
     "explain.measured": "tries amounts that `usage --recommend --write` shows and writes",

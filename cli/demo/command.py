@@ -25,7 +25,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.cli.dashboard import replay, settings_of, show
+from rowtui.cli.dashboard import settings_of, show
 from rowtui.cli.jobs.follow import follow
 from rowtui.cli.output.output import Output
 from rowtui.cli.parser import LEAST, MOST, SCENARIOS
@@ -50,8 +50,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
         for name, about in SCENARIOS.items():
             out.print(f"{name:<8}{about}")
         return 0
-    if args.replay:
-        return _replay(args, out)
     if args.scenario not in SCENARIOS:
         raise RowtuiError(
             f"there is no demo called '{args.scenario}'", "there are: " + ", ".join(SCENARIOS)
@@ -214,13 +212,6 @@ async def _submit_and_follow(project: Project, plan: object, out: Output) -> boo
         if step.error:
             raise RowtuiError(step.error)
     return await follow(project, [job.token for job in plan.jobs], out)
-
-
-def _replay(args: argparse.Namespace, out: Output) -> int:
-    settings = settings_of(args)
-    if settings is None:
-        raise RowtuiError("a recording can only be shown in a terminal")
-    return replay(args, out, settings)
 
 
 def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:

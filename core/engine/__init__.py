@@ -1,6 +1,6 @@
 """What screens ask of a project: the interface and the engines behind it.
 
 The room takes an open project and the requests of a screen, and gives bounded, immutable answers.
-`api` defines the questions and answers, `local` answers in this process, `process` answers from a
-process of its own, and `recording` stores and replays answers. Drawing is left to the screens.
+`api` defines the questions and answers, `local` answers in this process and `process` from a
+process of its own; `codec` gives values a form in JSON. Drawing is left to the screens.
 """

@@ -242,7 +242,6 @@ WORDS = (
     "init",
     "completion fish",
     "--color sometimes show status",
-    "--replay nowhere",
 )
 WITH_HELP = (
     "", "show", "show status", "show directories", "show jobs", "show cluster", "show launchers",

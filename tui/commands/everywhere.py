@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def when_played(session: Session) -> str:
-    """Return why the clock cannot be changed, or "" in a demo or a recording."""
+    """Return why the clock cannot be changed, or "" in a demo."""
     return "" if session.played else "this is the real world: its clock runs as it does"
 
 
@@ -26,7 +26,7 @@ def when_demo(session: Session) -> str:
 
 def when_real(session: Session) -> str:
     """Return why the command line cannot act on the project of the dashboard, or ""."""
-    return "not in a demo or a recording" if session.played else ""
+    return "not in a demo" if session.played else ""
 
 
 def may_connect(session: Session) -> str:

@@ -320,11 +320,11 @@ class RowtuiApp(RecallingApp):
             self.go(PREVIOUS_VIEW.get(self.view_name, "status"))
 
     def command_faster(self) -> None:
-        """Run the clock of a demo or a recording faster."""
+        """Run the clock of a demo faster."""
         control_played(self, FASTER)
 
     def command_slower(self) -> None:
-        """Run the clock of a demo or a recording slower."""
+        """Run the clock of a demo slower."""
         control_played(self, SLOWER)
 
     def command_steps(self) -> None:

@@ -1,4 +1,4 @@
-"""A demo or a recording on the screen: its clock, its faults, and the first steps.
+"""A demo on the screen: its clock, its faults, and the first steps.
 
 The first steps show a new user which keys to press next.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def control_played(app: RowtuiApp, word: str, argument: str = "") -> None:
-    """Change the clock of a demo or a recording, or cause a fault in the demo."""
+    """Change the clock of a demo, or cause a fault in the demo."""
     played = app.session.played
     if played is None:
         return

@@ -136,7 +136,7 @@ class Session:
     # The keys of commands for which the user has changed them.
     keys: Mapping[str, str] = field(default_factory=dict)
     own_commands: tuple[OwnCommand, ...] = ()  # Those of the user's commands.toml.
-    played: Played | None = None  # Set in a demo or a recording.
+    played: Played | None = None  # Set in a demo.
     first_steps: bool = True  # Whether the first steps are shown, if `played` has them.
     has_submitted: bool = False  # A plan was confirmed since the dashboard was opened.
     sending: Sending | None = None

@@ -36,7 +36,7 @@ class GraphJobState(IntEnum):
     SKIPPED = 6  # its input data is known to be absent: a run succeeds without it
     BLOCKED = 7  # a job that it needs failed, was cancelled, or is blocked itself
 
-    # Former names, which recordings of older versions have.
+    # Former names.
     READY = 1
     ACTIVE = 2
     COMPLETE = 3

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rowtui.core.submission.plan.model import JobRecord
 
 
-# Extra controls of a dashboard that does not show real clusters: a demo, or a recording.
+# Extra controls of a dashboard that does not show real clusters: a demo.
 #
 # An engine may be accompanied by a `Played`. Its badge is shown in the header, its clock may run
 # faster or slower, and it can inject faults. `Engine` does not depend on `Played`.
@@ -42,7 +42,7 @@ class PlayedState(NamedTuple):
 
 
 class Played(Protocol):
-    """A simulated or recorded world with its own clock."""
+    """A simulated world with its own clock."""
 
     @property
     def stranger(self) -> bool:

@@ -58,7 +58,7 @@ class JobsUsed:
             await asyncio.sleep(REST_SECONDS)
             self._asked[key] = (state, session.clock())
             used = await session.engine.queue.used(key)
-        except Exception:  # an old recording, or an engine that was lost: there is no answer
+        except Exception:  # an engine that was lost: there is no answer
             return
         finally:
             if self._next == key:

@@ -151,7 +151,7 @@ class StatusView(NeedSteps):
     async def _read_used(self) -> None:
         try:
             rows = await self.session.engine.past.used()
-        except Exception:  # an old recording, damaged records, or an engine that was lost
+        except Exception:  # damaged records, or an engine that was lost
             return
         used = {row.name: row for row in rows if used_words(row)}
         if used != self._used:

@@ -26,7 +26,7 @@ from rowtui.core.engine.api.engine import engine_methods
 
 # The classes of an engine's answers, found by walking the type hints of `Engine`.
 #
-# Gives a table from a name to a class. A recording can contain only values of these classes, so
+# Gives a table from a name to a class. JSON can become only values of these classes, so
 # that a file from another user can never create an object of another kind.
 
 
@@ -51,7 +51,7 @@ class ClassTable(NamedTuple):
 
 
 class UnknownTypeError(TypeError):
-    """A type hint that a recording cannot represent."""
+    """A type hint that this form of JSON cannot represent."""
 
 
 _PLAIN = (str, int, float, bool, bytes, type(None))
@@ -132,7 +132,7 @@ def _for_checkers(module: str) -> dict[str, Any]:
 
 
 DEEPEST = 60
-"""The limit of nested values; rowtui's own recordings are never deeper."""
+"""The limit of nested values; values of the engine are never deeper."""
 
 
 class TextField(NamedTuple):
@@ -147,7 +147,7 @@ Masked = Callable[[Any, TextField], Any]
 
 
 class NotAValueError(ValueError):
-    """An invalid part of a recording; the text describes the error."""
+    """An invalid part of the JSON; the text describes the error."""
 
 
 NOWHERE = TextField()

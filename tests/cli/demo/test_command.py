@@ -1,4 +1,4 @@
-"""`rowtui demo` and `--replay`, as far as they need no terminal."""
+"""`rowtui demo`, as far as it needs no terminal."""
 
 from __future__ import annotations
 
@@ -31,11 +31,6 @@ def test_the_large_demo_is_made_and_kept_where_somebody_says(
     assert (kept / "workflow.toml").exists()
     assert main(made) == 1
     assert "is not empty" in capsys.readouterr().err
-
-
-def test_a_replay_needs_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--replay", "nothing"]) == 1
-    assert "only be shown in a terminal" in capsys.readouterr().err
 
 
 def test_the_network_demo_runs_to_its_plot_and_says_what_to_type(

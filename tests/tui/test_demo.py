@@ -1,9 +1,8 @@
-"""The large demo, from its first screen to a confirmed submission; and recordings of dashboards."""
+"""The large demo, from its first screen to a confirmed submission."""
 
 from __future__ import annotations
 
 import asyncio
-import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,12 +12,9 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.demo.engine import DemoEngine, made_demo
 from rowtui.core.engine.api.engine import Engine
-from rowtui.core.engine.recording import RecordingEngine, ReplayEngine
-from rowtui.core.engine.recording.codec import as_it_is
 from rowtui.tui.shell.app import RowtuiApp
 
 from tests.tui.hand import Hand, hand_on
-from tests.tui.sample import SampleEngine
 
 
 def demo_engine(root: Path, seed: int, jobs: int) -> DemoEngine:
@@ -43,11 +39,8 @@ async def shown(
         yield hand
 
 
-async def test_the_first_steps_lead_a_stranger_to_a_submission(
-    demo: DemoEngine, tmp_path: Path
-) -> None:
-    recorder = RecordingEngine(demo, tmp_path / "recording")
-    async with shown(recorder, (80, 24), played=demo) as hand:
+async def test_the_first_steps_lead_a_stranger_to_a_submission(demo: DemoEngine) -> None:
+    async with shown(demo, (80, 24), played=demo) as hand:
         await hand.sees("DEMO ×60", "2,000 directories", "Next: ↑ ↓ choose an action   Enter")
         await hand.press("enter")
         await hand.sees("Next: space mark a group", " groups · ")  # and the groups are there
@@ -73,18 +66,6 @@ async def test_the_first_steps_lead_a_stranger_to_a_submission(
         await hand.press("escape")
         await type_line(hand, "demo fail anvil")
         await hand.sees("anvil does not answer now.")
-    await recorder.close()
-
-    assert not recorder.trouble
-    written = gzip.decompress((tmp_path / "recording").read_bytes())
-    assert b"equilibrate" in written
-    for name in (b"boiling", b"t000-0", b"pressure", b"temperature", str(tmp_path).encode()):
-        assert name not in written
-
-    replay = ReplayEngine(tmp_path / "recording")
-    options = {"played": replay, "clock": replay.now, "read_only": True}
-    async with shown(replay, (80, 24), **options) as hand:
-        await hand.sees("REPLAY", "READ ONLY", "anvil", "equilibrate", " submitted", "at most 64")
 
 
 async def type_line(hand: Hand[Any], text: str) -> None:
@@ -101,30 +82,3 @@ async def test_the_same_seed_makes_the_same_demo(tmp_path: Path) -> None:
     assert states[0] == states[1]
     with pytest.raises(RowtuiError, match="is not empty"):
         await asyncio.to_thread(demo_engine, tmp_path / "one", 7, 2)
-
-
-async def look_around(hand: Hand[Any]) -> list[str]:
-    """What the views show that only look."""
-    await hand.sees("eligible")
-    await hand.rests()
-    texts = []
-    for key, last in (("2", "T1.0-rho0.8-s5"), ("6", "Resources"), ("1", "the worst first")):
-        await hand.press(key)
-        await hand.sees(last)  # an answer that is on its way draws nothing for a while
-        await hand.rests()
-        texts.append(hand.text())
-    return texts
-
-
-async def test_a_replay_shows_what_was_recorded(tmp_path: Path) -> None:
-    path = tmp_path / "recording"
-    sample = SampleEngine()
-    recorder = RecordingEngine(cast(Engine, sample), path, masks=as_it_is, clock=lambda: sample.now)
-    async with shown(recorder, clock=lambda: sample.now) as hand:
-        recorded = await look_around(hand)
-    await recorder.close()
-
-    async with shown(ReplayEngine(path), clock=lambda: sample.now) as hand:
-        replayed = await look_around(hand)
-
-    assert replayed == recorded
