@@ -18,7 +18,6 @@ from rowtui.core.usage.recommend import (
     ActionSize,
     Recommended,
     SizeLine,
-    not_recommended,
     right_sizes,
     rounded,
 )
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.usage.store import UsageColumns
 
+LARGEST = "Of the largest: the share of the tenth of the jobs that are largest."
+"""What the words in parentheses beside a risk mean."""
+
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -38,12 +40,14 @@ def sizes_of(project: Project, columns: UsageColumns, risk: float | None) -> lis
     return list(right_sizes(columns, values, risk=risk or RISK))
 
 
-def print_recommended(sizes: Sequence[ActionSize], columns: UsageColumns, out: Output) -> None:
+def print_recommended(
+    sizes: Sequence[ActionSize], without: Sequence[tuple[str, str]], out: Output
+) -> None:
     """Print a table of recommendations, and why there is none for other resources."""
-    lacking = [f"{visible(action)}: {why}." for action, why in not_recommended(columns)]
+    lacking = [f"{visible(action)}: {why}." for action, why in without]
     if not sizes:
-        out.print(f"Recommendations need at least {LEAST} jobs of an action that ended well.")
-        out.lines(lacking)
+        needed = f"Recommendations need at least {LEAST} jobs of an action that ended well."
+        out.lines(lacking or [needed])
         return
     headings = [TextColumn("Action", style="bold"), TextColumn("What")]
     headings += [TextColumn(name, right=True) for name in ("Requested", "Recommended", "Risk")]
@@ -51,8 +55,16 @@ def print_recommended(sizes: Sequence[ActionSize], columns: UsageColumns, out: O
     out.lines(table_lines(headings, [_size_cells(size) for size in sizes], out))
     out.print()
     out.print("Risk: the share of jobs that would use more, if they are like these jobs.")
+    if any(it.recommended.largest_risk > it.recommended.risk for it in sizes):
+        out.print(LARGEST)
     out.lines(lacking)
     out.note("'rowtui usage --recommend --write' writes them to workflow.toml, after a question.")
+
+
+def risk_text(risk: float, largest: float) -> str:
+    """Return `1.0%`, or `1.0% (9.1% of the largest)` if the largest jobs risk more."""
+    shown, more = f"{risk:.1%}", f"{largest:.1%}"
+    return shown if largest <= risk or more == shown else f"{shown} ({more} of the largest)"
 
 
 def _size_cells(size: ActionSize) -> Row:
@@ -72,7 +84,7 @@ def _size_cells(size: ActionSize) -> Row:
         resource,
         "–" if size.requested is None else _amount(resource, size.requested),
         amount,
-        f"{found.risk:.1%}",
+        risk_text(found.risk, found.largest_risk),
         count(found.jobs) + (f" ({count(found.censored)} killed)" if found.censored else ""),
         f"{_amount(resource, least)} {bars} {_amount(resource, most)}",
     ]
@@ -108,11 +120,17 @@ def size_json(size: ActionSize) -> to.RecommendedJson:
         "amount": found.for_size(0.0) if by_directory else found.flat,
         "per_directory": line.slope if line is not None and by_directory else None,
         "risk": found.risk,
+        "largest_risk": found.largest_risk,
         "jobs": found.jobs,
         "killed": found.censored,
         "requested": size.requested,
         "line": None if line is None else _line_json(found, line),
     }
+
+
+def kept_json(kept: Sequence[tuple[str, str]]) -> list[to.KeptSizeJson]:
+    """Return actions with sentences on why nothing is recommended or changed, for `--json`."""
+    return [{"action": visible(action), "because": visible(sentence)} for action, sentence in kept]
 
 
 def _line_json(found: Recommended, line: SizeLine) -> to.SizeLineJson:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.cli.project.open import ask, is_interactive
+from rowtui.cli.usage.recommended import LARGEST, kept_json, risk_text
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, visible
 from rowtui.core.project.sizing.write_sizes import SizesEdit, edit_for_sizes
@@ -58,6 +59,8 @@ def _print(found: SizesEdit, out: Output) -> None:
         out.lines(found.edit.diff)
         out.print()
         out.print("Risk: the share of jobs that would exceed it, if they are like these jobs.")
+        if any(it.largest_risk > it.risk for _, it in found.changed):
+            out.print(LARGEST)
     for action, setting in found.changed:
         for sentence in words_of(setting):
             out.print(f"{visible(action)}: {sentence}.")
@@ -73,7 +76,7 @@ def _cells(action: str, setting: SizedSetting) -> list[str]:
         _amount(setting.resource, setting.after),
         f"{count(setting.jobs)} jobs",
         f"{count(setting.exceeding)} of them",
-        f"{setting.risk:.1%}",
+        risk_text(setting.risk, setting.largest_risk),
     ]
 
 
@@ -98,8 +101,5 @@ def _json(found: SizesEdit) -> to.WrittenSizesJson:
             {"action": visible(action), **setting._asdict()}  # type: ignore[typeddict-item]
             for action, setting in found.changed
         ],
-        "kept": [
-            {"action": visible(action), "because": visible(sentence)}
-            for action, sentence in found.kept
-        ],
+        "kept": kept_json(found.kept),
     }

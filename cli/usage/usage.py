@@ -36,6 +36,7 @@ from rowtui.core.usage.costs import (
     total_costs,
 )
 from rowtui.core.usage.model import JobUsage
+from rowtui.core.usage.recommend import not_recommended
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import UsageRow, chosen_usage, total_row, usage_table
 
@@ -101,8 +102,9 @@ def usage(args: argparse.Namespace, out: Output) -> int:
             out.json(usage_json(args, columns, costs, shown._replace(written=written)))
         return code
     sizes = sizes_of(project, known, args.risk) if args.recommend else []
+    lacks = tuple(not_recommended(known)) if args.recommend else ()
     if args.json:
-        out.json(usage_json(args, columns, costs, shown._replace(sizes=sizes)))
+        out.json(usage_json(args, columns, costs, shown._replace(sizes=sizes, lacking=lacks)))
     elif names:
         texts: list[Iterator[str]] = [
             itertools.chain(_job_lines(job, out), step_lines(steps.get(job.token, ()), out))
@@ -112,7 +114,7 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         for number, lines in enumerate(texts):
             out.lines([""] * bool(number) + list(lines))
     elif args.recommend:
-        print_recommended(sizes, known, out)
+        print_recommended(sizes, lacks, out)
     elif not len(columns):
         nothing = "No job was measured." if older else "No job has ended yet."
         out.print("No job matches." if len(everything) else nothing)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from rowtui.cli.usage.recommended import size_json
+from rowtui.cli.usage.recommended import kept_json, size_json
 from rowtui.cli.usage.running import running_json, steps_json
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.spreadsheet import in_csv
@@ -36,6 +36,7 @@ class ShownUsage(NamedTuple):
     steps: Mapping[str, Sequence[MeasuredStep]]
     older: int
     sizes: Sequence[ActionSize] = ()
+    lacking: Sequence[tuple[str, str]] = ()
     written: to.WrittenSizesJson | None = None
 
 
@@ -67,6 +68,7 @@ def usage_json(
         "running": [running_json(view, now) for view, now in shown.running if now is not None],
         "steps": steps_json([job for _, job in shown.ended], shown.steps),
         "recommended": [size_json(size) for size in shown.sizes],
+        "not_recommended": kept_json(shown.lacking),
         "write": shown.written,
         "damaged_records": columns.damaged,
         "unmeasured_jobs": shown.older,

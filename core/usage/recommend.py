@@ -15,6 +15,11 @@ A line is used only if it is clearly better than one amount for all jobs: it pre
 of the variance of jobs that it was not fitted to, its slope is positive, and there are at least 10
 jobs of 3 different sizes; 20 jobs for a number in values, because many numbers are tried there.
 
+Large jobs may differ more than small ones, or need more than a line says. So the same rule holds
+for the largest tenth of the jobs by themselves, by the size that explains most, and the larger
+amount counts. The largest tenth of fewer than 990 jobs is too small to promise 1 %: then the
+recommendation states the risk of these jobs, too.
+
 Only jobs that ended well count, and those that were killed for the resource in question: a job that
 failed for another reason may have used little only because it ended early. A killed job does not
 count if a later attempt at its work shows the need, which would count twice (`evidence`).
@@ -46,6 +51,8 @@ EXPLAINS = 0.8
 DIRECTORIES = "directories"
 """Name of the size that is the number of directories of a job."""
 
+_LARGEST = 0.9  # share of the jobs that are not among the largest
+_DEPENDS = 0.05  # share of the variance from which on need is taken to depend on a size
 _BETTER = 0.05  # by so much a value must predict more than the number of directories
 _KNOWN = 0.9  # share of the jobs whose size must be known
 _JOBS = {True: 2 * LEAST, False: 4 * LEAST}  # least jobs for a line: by directories, by a value
@@ -67,7 +74,8 @@ class SizeLine(NamedTuple):
 
 
 class Recommended(NamedTuple):
-    """An amount for one job. `risk`: expected share of jobs that would exceed it.
+    """An amount for one job. `risk`: expected share of jobs that would exceed it; `largest_risk`:
+    of the largest tenth of the jobs, which is the same if need does not depend on a known size.
 
     `jobs`: how many were measured; `censored`: of these, killed at their limit. `quantiles`: the
     least, median, 90 %, 99 % and most used. `counts`: jobs in equal parts between the least and
@@ -83,6 +91,7 @@ class Recommended(NamedTuple):
     counts: tuple[int, ...]
     line: SizeLine | None = None
     flat: float = 0.0
+    largest_risk: float = 0.0
 
     def for_size(self, size: float) -> float:
         """Return the amount for a job of this size; the same for all sizes without a line."""
@@ -97,11 +106,13 @@ def recommend(
     sizes: Sequence[tuple[str, NDArray[Any]]] = (),
     *,
     risk: float = RISK,
+    lines: bool = True,
 ) -> Recommended | None:
     """Return an amount that a job exceeds with this risk; None for fewer than 5 jobs.
 
     `values`: used by each job, NaN if unknown; `censored`: whether it was killed at this value, so
-    that it needed more; `sizes`: names and columns of what may explain the values.
+    that it needed more; `sizes`: names and columns of what may explain the values. `lines`: whether
+    the amount may depend on a size.
     """
     import numpy as np
 
@@ -109,18 +120,25 @@ def recommend(
     used, killed = values[known].astype(np.float64), censored[known].astype(bool)
     if len(used) < LEAST or killed.all():
         return None
-    flat, flat_risk = _exceeded_with(risk, used, killed)
-    amount, exceeding, count = flat, flat_risk, len(used)
-    best = None
+    best = clearest = None
     # The number of directories comes first: workflow.toml can express amounts for each of them.
     for name, column in sorted(sizes, key=lambda size: size[0] != DIRECTORIES):
         found = _fitted(name, column[known].astype(np.float64), used, killed)
-        if found is not None and (best is None or found.line.explains > best.line.explains + (
-            _BETTER if best.line.size == DIRECTORIES else 0.0
-        )):  # fmt: skip
+        if found is None:
+            continue
+        if clearest is None or found.line.explains > clearest.line.explains:
+            clearest = found
+        if not lines or found.line.explains < EXPLAINS:
+            continue
+        handicap = _BETTER if best is not None and best.line.size == DIRECTORIES else 0.0
+        if best is None or found.line.explains > best.line.explains + handicap:
             best = found
+    largest = clearest.largest if clearest is not None else np.zeros(len(used), bool)
+    flat, exceeding, theirs = _held_by_all(risk, used, killed, largest)
+    amount, count = flat, len(used)
     if best is not None:
-        amount, exceeding = _exceeded_with(risk, best.over, killed[best.rows])
+        rows = best.rows
+        amount, exceeding, theirs = _held_by_all(risk, best.over, killed[rows], best.largest[rows])
         count = len(best.over)
     least, most = float(used.min()), float(used.max())
     counts, _ = np.histogram(used, bins=20, range=(least, most if most > least else least + 1))
@@ -134,7 +152,30 @@ def recommend(
         tuple(int(it) for it in counts),
         None if best is None else best.line,
         flat,
+        theirs,
     )
+
+
+def _held_by_all(
+    risk: float, used: NDArray[Any], killed: NDArray[Any], largest: NDArray[Any]
+) -> tuple[float, float, float]:
+    """Return an amount that all jobs, and the largest ones alone, exceed with at most this risk.
+
+    Then its risk, and that of the largest jobs; there may be none.
+    """
+    amount, exceeding = _exceeded_with(risk, used, killed)
+    if not largest.any():
+        return amount, exceeding, exceeding
+    if not killed[largest].all():
+        theirs, _ = _exceeded_with(risk, used[largest], killed[largest])
+        if theirs > amount:
+            amount, exceeding = theirs, _risk_of(theirs, used, killed)
+    return amount, exceeding, _risk_of(amount, used[largest], killed[largest])
+
+
+def _risk_of(amount: float, used: NDArray[Any], killed: NDArray[Any]) -> float:
+    """Return the probability that the next job exceeds one of the known amounts."""
+    return (int(((used > amount) | killed).sum()) + 1) / (len(used) + 1)
 
 
 def _exceeded_with(risk: float, used: NDArray[Any], killed: NDArray[Any]) -> tuple[float, float]:
@@ -150,17 +191,21 @@ def _exceeded_with(risk: float, used: NDArray[Any], killed: NDArray[Any]) -> tup
 
 
 class _Fit(NamedTuple):
-    """A line, the jobs (`rows`: mask) whose size is known, and their distances from the line."""
+    """A line, the jobs (`rows`: mask) whose size is known, and their distances from the line.
+
+    `largest`: which of all jobs are the largest tenth.
+    """
 
     line: SizeLine
     rows: NDArray[Any]
     over: NDArray[Any]
+    largest: NDArray[Any]
 
 
 def _fitted(
     name: str, sizes: NDArray[Any], used: NDArray[Any], killed: NDArray[Any]
 ) -> _Fit | None:
-    """Return the line through these points, if it predicts most of how other jobs differ."""
+    """Return the line through these points, if it predicts some of how other jobs differ."""
     import numpy as np
 
     rows = np.isfinite(sizes)
@@ -185,13 +230,14 @@ def _fitted(
     left = (y - offset - slope * x) / (1 - weight)
     # A constant is judged in the same way: by the mean of the other jobs.
     explains = 1 - float((left**2).sum()) / (spread * (count / (count - 1)) ** 2)
-    if slope <= 0 or not explains >= EXPLAINS:
+    if slope <= 0 or not explains >= _DEPENDS:
         return None
     over = np.full(len(used), np.inf)
     over[good] = left
     residuals = tuple(float(it) for it in np.quantile(left, (0, 0.5, 1)))
     line = SizeLine(name, offset, slope, explains, residuals)  # type: ignore[arg-type]
-    return _Fit(line, rows, over[rows])
+    largest = rows & (sizes >= np.quantile(sizes[rows], _LARGEST, method="lower"))
+    return _Fit(line, rows, over[rows], largest)
 
 
 MEMORY, WALLTIME, CPUS = "memory", "walltime", "cpus"
@@ -248,9 +294,16 @@ def right_sizes(
     `values`: numbers that may explain what jobs used, one for each job of `columns`.
     """
     for action in sorted({columns.kind(line).action for line in columns.lines("kind")}):
-        mask = _mask(columns, action)
-        its = [JobValues(it.pointer, it.total[mask], it.most[mask]) for it in values]
-        yield from _of_action(action, columns.chosen(mask), its, risk)
+        its = values_of_action(columns, action, values)
+        yield from _of_action(action, of_one_action(columns, action), its, risk)
+
+
+def values_of_action(
+    columns: UsageColumns, action: str, values: Sequence[JobValues]
+) -> list[JobValues]:
+    """Return the numbers of the jobs of the action with this name."""
+    mask = _mask(columns, action)
+    return [JobValues(it.pointer, it.total[mask], it.most[mask]) for it in values]
 
 
 def of_one_action(columns: UsageColumns, action: str) -> UsageColumns:
@@ -264,7 +317,8 @@ def not_recommended(columns: UsageColumns) -> Iterator[tuple[str, str]]:
         amounts = amounts_of(of_one_action(columns, action))
         lacking = [it for it in amounts if recommend(it.used, it.killed) is None]
         for why in dict.fromkeys(it.lacking for it in lacking):
-            names = " and ".join(it.resource for it in lacking if it.lacking == why)
+            *others, last = (it.resource for it in lacking if it.lacking == why)
+            names = f"{', '.join(others)} and {last}" if others else last
             yield action, f"nothing is recommended for {names}: {why}"
 
 
@@ -294,7 +348,9 @@ class UsedAmounts(NamedTuple):
                 f"not measured in {plural(self.unmeasured, 'job')} that ended well (what srun, ssh "
                 "or containers start needs a scheduler's accounts or control groups)"
             )
-        return f"fewer than {LEAST} measured jobs ended well"
+        counted = ~self.killed & (self.used == self.used)  # not NaN
+        jobs = plural(int(counted.sum()), "measured job")
+        return f"{jobs} that ended well: too few, at least {LEAST} are needed"
 
 
 def amounts_of(columns: UsageColumns) -> Iterator[UsedAmounts]:
@@ -331,11 +387,8 @@ def directories_of(columns: UsageColumns) -> NDArray[Any]:
     return (columns.column("directories") & 0x7FFF).astype(np.float64)
 
 
-def _of_action(
-    action: str, columns: UsageColumns, values: Sequence[JobValues], risk: float
-) -> Iterator[ActionSize]:
-    import numpy as np
-
+def sizes_of(columns: UsageColumns, values: Sequence[JobValues]) -> list[tuple[str, NDArray[Any]]]:
+    """Return the names and columns of all sizes of these jobs."""
     directories = directories_of(columns)
     sizes = [(DIRECTORIES, directories)]
     for pointer, total, most in values:
@@ -343,6 +396,15 @@ def _of_action(
             sizes.append((pointer, total))
         else:
             sizes += [(f"sum of {pointer}", total), (f"largest {pointer}", most)]
+    return sizes
+
+
+def _of_action(
+    action: str, columns: UsageColumns, values: Sequence[JobValues], risk: float
+) -> Iterator[ActionSize]:
+    import numpy as np
+
+    sizes = sizes_of(columns, values)
     for resource, used, killed, asked, _ in amounts_of(columns):
         found = recommend(used, killed, sizes if resource != CPUS else (), risk=risk)
         if found is not None:

@@ -13,7 +13,7 @@ never less than a limit at which a measured job was killed.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.usage.recommend import (
@@ -22,12 +22,14 @@ from rowtui.core.usage.recommend import (
     MEMORY,
     RISK,
     WALLTIME,
+    JobValues,
     Recommended,
     UsedAmounts,
     amounts_of,
     directories_of,
     recommend,
     rounded,
+    sizes_of,
 )
 from rowtui.core.workflow.edit_amounts import Key, Settings
 from rowtui.core.workflow.model import Resources, Walltime
@@ -47,7 +49,8 @@ class SizedSetting(NamedTuple):
 
     `key`: as in workflow.toml, such as `walltime.per_directory`; amounts in MB, seconds, or CPUs.
     `jobs`: how many were measured, of which `killed` at their limit, and `exceeding` would exceed
-    the new setting. `risk`: the expected share of future jobs that exceed it.
+    the new setting. `risk`: the expected share of future jobs that exceed it; `largest_risk`: of
+    the largest tenth of them.
     """
 
     resource: str
@@ -58,6 +61,7 @@ class SizedSetting(NamedTuple):
     killed: int
     exceeding: int
     risk: float
+    largest_risk: float
 
 
 class RightSized(NamedTuple):
@@ -75,12 +79,14 @@ def right_sized(
     only: Collection[str] = RESOURCES,
     risk: float = RISK,
     keep_forms: bool = False,
+    values: Sequence[JobValues] = (),
 ) -> RightSized:
     """Return the settings for an action with these resources, from the usage of its jobs.
 
-    `keep_forms`: do not make a time per submission one per directory.
+    `keep_forms`: do not make a time per submission one per directory. `values`: numbers by which
+    jobs may be larger than others.
     """
-    work = _Work(resources, columns, risk)
+    work = _Work(resources, columns, risk, values)
     for resource in RESOURCES:
         if resource in only:
             work.size(resource, keep_forms=keep_forms)
@@ -90,8 +96,15 @@ def right_sized(
 class _Work:
     """The resources of one action, while they change."""
 
-    def __init__(self, resources: Resources, columns: UsageColumns, risk: float) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        columns: UsageColumns,
+        risk: float,
+        values: Sequence[JobValues],
+    ) -> None:
         self.resources = resources
+        self.sizes = sizes_of(columns, values)
         self.risk = risk
         self.directories = directories_of(columns)
         self.amounts = {it.resource: it for it in amounts_of(columns)}
@@ -117,7 +130,8 @@ class _Work:
         return np.asarray(numbers[place])
 
     def _found(self, used: UsedAmounts, per: NDArray[Any]) -> Recommended | None:
-        found = recommend(used.used / per, used.killed, risk=self.risk)
+        sizes = self.sizes if used.resource != CPUS else ()
+        found = recommend(used.used / per, used.killed, sizes, risk=self.risk, lines=False)
         if found is None:
             self.kept.append(f"{used.resource} is unchanged: {used.lacking}")
         return found
@@ -151,12 +165,11 @@ class _Work:
             return False
         known = np.isfinite(ratio)
         over = int(((ratio[known] > after) | used.killed[known]).sum())
-        risk = max(found.risk, 0.0)
         self.keys[key] = after
         self.changed.append(
             SizedSetting(
                 used.resource, ".".join(key), before, after, int(known.sum()),
-                found.censored, over, risk,
+                found.censored, over, found.risk, found.largest_risk,
             )
         )  # fmt: skip
         return True

@@ -129,7 +129,8 @@ class RunningJobJson(TypedDict):
 
 
 class RecommendedJson(TypedDict):
-    """What the jobs of an action should request. `risk`: share of jobs that would exceed it.
+    """What the jobs of an action should request. `risk`: share of jobs that would exceed it;
+    `largest_risk`: share of the largest tenth of the jobs.
 
     `resource`: `memory` (KiB), `walltime` (seconds) or `cpus`. `killed`: jobs that ended at their
     limit. With `per_directory`, a job of n directories needs `amount + n * per_directory`. `line`:
@@ -142,6 +143,7 @@ class RecommendedJson(TypedDict):
     amount: float
     per_directory: float | None
     risk: float
+    largest_risk: float
     jobs: int
     killed: int
     requested: float | None
@@ -169,7 +171,8 @@ class SizedSettingJson(TypedDict):
     """A changed setting of workflow.toml, in MB, seconds or CPUs. `before`: null if not set.
 
     `jobs` were measured, of which `killed` ended at their limit and `exceeding` would exceed the
-    new setting. `risk`: the expected share of future jobs that exceed it.
+    new setting. `risk`: the expected share of future jobs that exceed it; `largest_risk`: of the
+    largest tenth of them.
     """
 
     action: str
@@ -181,6 +184,7 @@ class SizedSettingJson(TypedDict):
     killed: int
     exceeding: int
     risk: float
+    largest_risk: float
 
 
 class KeptSizeJson(TypedDict):
@@ -209,7 +213,8 @@ class ReportJson(TypedDict):
 
 class UsageJson(TypedDict):
     """`usage`. `jobs` (ended), their `steps` and `running`: only of named jobs; `recommended`: only
-    with `--recommend`; `write`: only with `--write`. `unmeasured_jobs`: ended jobs without a
+    with `--recommend`, and why there is nothing for an action in `not_recommended`; `write`: only
+    with `--write`. `unmeasured_jobs`: ended jobs without a
     record, which are in no other number.
     """
 
@@ -221,6 +226,7 @@ class UsageJson(TypedDict):
     running: list[RunningJobJson]
     steps: list[JobStepJson]
     recommended: list[RecommendedJson]
+    not_recommended: list[KeptSizeJson]
     write: WrittenSizesJson | None
     damaged_records: int
     unmeasured_jobs: int

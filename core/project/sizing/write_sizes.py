@@ -9,7 +9,7 @@ amount.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
@@ -17,9 +17,17 @@ from rowtui.core.base.text import visible
 from rowtui.core.groups.model import Status
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.planning.statuses import has_mapping_files
+from rowtui.core.project.sizing.job_values import job_values
 from rowtui.core.project.views.views import Edit
 from rowtui.core.project.workflow_edit import shown_or_written, workflow_now
-from rowtui.core.usage.recommend import CPUS, MEMORY, RISK, of_one_action
+from rowtui.core.usage.recommend import (
+    CPUS,
+    MEMORY,
+    RISK,
+    JobValues,
+    of_one_action,
+    values_of_action,
+)
 from rowtui.core.usage.right_size import RESOURCES, RightSized, SizedSetting, memory_gb, right_sized
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError
@@ -58,6 +66,7 @@ def edit_for_sizes(
         if confirmed:
             raise
         return SizesEdit(Edit(refused=error.message))
+    values = job_values(project, columns)
     changed: list[tuple[str, SizedSetting]] = []
     kept: list[tuple[str, str]] = []
     for name in sorted({columns.kind(line).action for line in columns.lines("kind")}):
@@ -68,7 +77,8 @@ def edit_for_sizes(
             continue
         its = of_one_action(columns, name)
         try:
-            after, sized = _edited(project, actions[0], its, after, only=only, risk=risk)
+            numbers = values_of_action(columns, name, values)
+            after, sized = _edited(project, actions[0], its, numbers, after, only=only, risk=risk)
         except EditRefusedError as error:
             kept.append((name, error.message))
             continue
@@ -89,18 +99,25 @@ def _edited(
     project: Project,
     action: Action,
     columns: UsageColumns,
+    values: Sequence[JobValues],
     data: bytes,
     *,
     only: Collection[str],
     risk: float,
 ) -> tuple[bytes, RightSized]:
     """Return the file with the action's settings. Raises: EditRefusedError."""
-    sized = right_sized(action.resources, columns, only=only, risk=risk)
+
+    def new(*, keep_forms: bool = False) -> RightSized:
+        return right_sized(
+            action.resources, columns, only=only, risk=risk, keep_forms=keep_forms, values=values
+        )
+
+    sized = new()
     mapped = _mapped(project, action, sized)
     sentences = tuple(mapped.values())
     if mapped:
         only = [it for it in only if it not in mapped]
-        sized = right_sized(action.resources, columns, only=only, risk=risk)
+        sized = new()
     if sized.changed:
         try:
             data = edit_resources(data, action.index, sized.settings)
@@ -108,7 +125,7 @@ def _edited(
             # The text may not allow another form of the time limit; its present form may do.
             if None not in sized.settings.keys.values():
                 raise
-            sized = right_sized(action.resources, columns, only=only, risk=risk, keep_forms=True)
+            sized = new(keep_forms=True)
             if sized.changed:
                 data = edit_resources(data, action.index, sized.settings)
     return data, sized._replace(kept=(*sized.kept, *sentences))

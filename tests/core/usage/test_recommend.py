@@ -181,3 +181,43 @@ def test_a_line_through_few_jobs_keeps_its_promise(count: int) -> None:
     promised, exceeded = exceeding(growing, count, sized=True)
     error = 3 * np.sqrt(promised * (1 - promised) / DRAWS)
     assert exceeded <= promised + error
+
+
+def noisy(random: np.random.Generator, sizes: np.ndarray) -> np.ndarray:
+    """Noise that grows with the size."""
+    return 100 + 20 * sizes * random.lognormal(0, 0.1, len(sizes))
+
+
+def curved(random: np.random.Generator, sizes: np.ndarray) -> np.ndarray:
+    return 100 + sizes**1.5 + random.normal(0, 10, len(sizes))
+
+
+def blurred(random: np.random.Generator, sizes: np.ndarray) -> np.ndarray:
+    """Too little depends on the size for a line."""
+    return 100 + 20 * sizes * random.lognormal(0, 0.5, len(sizes))
+
+
+@pytest.mark.parametrize("draw", [noisy, curved, blurred, growing, lognormal])
+@pytest.mark.parametrize("lines", [True, False])
+@pytest.mark.parametrize(("count", "risk"), [(1000, 0.05), (100, 0.05), (30, 0.1)])
+def test_the_stated_risk_holds_for_the_largest_jobs_too(
+    draw: object, lines: bool, count: int, risk: float
+) -> None:
+    random = np.random.default_rng(5)
+    stated, exceeded = [], []
+    for _ in range(60):
+        sizes = random.integers(1, 100, count + 2000).astype(float)
+        values = draw(random, sizes)  # type: ignore[operator]
+        killed = np.zeros(count, bool)
+        measured = [("directories", sizes[:count])]
+        found = recommend(values[:count], killed, measured, risk=risk, lines=lines)
+        assert found is not None
+        later = np.arange(len(sizes)) >= count
+        large = later & (sizes >= np.quantile(sizes[:count], 0.9, method="lower"))
+        base, slope = found.for_size(0.0), found.line.slope if found.line else 0.0
+        stated.append(found.largest_risk)
+        exceeded.append(float((values > base + slope * sizes)[large].mean()))
+        assert found.risk <= found.largest_risk or found.risk <= risk
+        if count == 1000:
+            assert found.largest_risk <= risk + 0.01
+    assert np.mean(exceeded) <= np.mean(stated) * 1.15 + 0.002

@@ -9,7 +9,7 @@ import pytest
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
-from rowtui.core.usage.recommend import evidence, right_sizes
+from rowtui.core.usage.recommend import LEAST, evidence, not_recommended, right_sizes
 from rowtui.core.usage.right_size import right_sized
 from rowtui.core.usage.store import UsageColumns, UsageStore
 from rowtui.core.workflow.model import Processes, Resources, Walltime
@@ -116,6 +116,18 @@ def test_the_promised_share_of_jobs_exceeds_a_setting(tmp_path: Path, risk: floa
     # Amounts are rounded up by at most 5 %, so that fewer jobs than promised exceed them.
     assert np.mean(exceeded) <= np.mean(promised) + 3 * np.std(exceeded) / np.sqrt(40)
     assert np.mean(exceeded) >= 0.4 * np.mean(promised)
+
+
+def test_an_action_with_too_few_jobs_is_named_with_their_number(tmp_path: Path) -> None:
+    rare = kind()._replace(action="rare")
+    jobs = [job(at, kib=1024) for at in range(LEAST)]
+    jobs += [job(90 + at, kib=1024, of=rare) for at in range(3)]
+    jobs.append(job(99, of=rare, reason="exit code 1"))
+
+    assert dict(not_recommended(stored(tmp_path, jobs))) == {
+        "rare": "nothing is recommended for memory, walltime and cpus: 3 measured jobs that ended "
+        "well: too few, at least 5 are needed"
+    }
 
 
 def test_a_killed_attempt_counts_with_the_need_that_a_later_attempt_shows(tmp_path: Path) -> None:
