@@ -279,8 +279,9 @@ def change_workflow(
     if args.undo:
         token = last_written(project)
         if not token:
-            raise RowtuiError("nothing was written to workflow.toml by rowtui")
-        asked, change = EditRequest(undo=token), partial(edit_back, project)
+            why = "nothing was written to workflow.toml by rowtui since the last undo"
+            raise RowtuiError(f"there is nothing to undo: {why}")
+        asked, change = EditRequest(undo=token), partial(edit_back, project, of=args.action)
     else:
         asked, change = _what_if_asked(args, project, what_if, out)
     edit = change(asked)

@@ -8,6 +8,7 @@ the content before and after. The content before is kept in `.row/rowtui/`, for 
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import os
@@ -102,15 +103,20 @@ def _others(project: Project, action: Action) -> tuple[str, ...]:
 
 
 def last_written(project: Project) -> str:
-    """Return the token of the last change written to workflow.toml, "" if there is none."""
+    """Return the token of the last change written to workflow.toml; "" if there is none, or if it
+    was undone.
+    """
     try:
         return read_bounded(project.store.folder / WRITTEN, 2 * _TOKEN).decode("ascii")
     except (OSError, ValueError):
         return ""
 
 
-def edit_back(project: Project, asked: EditRequest) -> Edit:
-    """Undo the last change, if the file has not changed since. Raises: as `edit_for_what_if`."""
+def edit_back(project: Project, asked: EditRequest, of: str = "") -> Edit:
+    """Undo the last change, if the file has not changed since. Raises: as `edit_for_what_if`.
+
+    `of`: an action that the change must have concerned.
+    """
     try:
         now = _content(project)
         kept = project.store.folder / KEPT
@@ -120,13 +126,28 @@ def edit_back(project: Project, asked: EditRequest) -> Edit:
             raise EditRefusedError("the previous workflow.toml is not kept any more") from None
         if _token(before, now) != asked.undo:
             raise EditRefusedError("workflow.toml has changed since")
+        if of and of not in (changed := _changed_actions(project, before, now)):
+            names = ", ".join(map(visible, changed))
+            raise EditRefusedError(f"the last write did not change {visible(of)}, but {names}")
         diff = difference(now, before)
         _may_write(project)
     except EditRefusedError as error:
         return _refused(error, asked)
-    return _carried_out(
-        project, Edit(diff, token=_token(now, before)), now, before, asked.confirmed
+    edit = Edit(diff, token=_token(now, before))
+    done = _carried_out(project, edit, now, before, asked.confirmed)
+    if not done.written:
+        return done
+    with contextlib.suppress(OSError):
+        kept.with_name(WRITTEN).unlink()  # nothing is left to undo
+    return done._replace(token="")
+
+
+def _changed_actions(project: Project, before: bytes, after: bytes) -> list[str]:
+    """Return the names of the actions that a change of the file concerns."""
+    old, new = (
+        parse_workflow(data, project.root, WORKFLOW_FILE).actions for data in (before, after)
     )
+    return list(dict.fromkeys(b.name for a, b in zip(old, new, strict=False) if a != b))
 
 
 def _refused(error: EditRefusedError, asked: EditRequest) -> Edit:

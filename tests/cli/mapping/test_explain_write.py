@@ -52,12 +52,30 @@ def test_a_write_is_not_undone_after_another_edit(here: Here) -> None:
     assert file.read_text() == edited
 
 
+def test_a_write_is_undone_once_and_only_under_the_name_of_its_action(here: Here) -> None:
+    file = here.folder / "workflow.toml"
+    file.write_text(two := f'{WORKFLOW}[[action]]\nname = "two"\ncommand = "true {{directory}}"\n')
+    assert here("explain", "one", "--time", "02:00:00", "--write", "--yes").code == 0
+
+    other = here("explain", "two", "--undo", "--yes")
+    assert other.code == 1
+    assert "the last write did not change two, but one" in other.err
+    assert file.read_text() != two
+    assert here("explain", "one", "--undo", "--yes").code == 0
+    assert file.read_text() == two
+    for name in ("one", "two"):
+        again = here("explain", name, "--undo", "--yes")
+        assert again.code == 1
+        assert "there is nothing to undo" in again.err
+    assert file.read_text() == two
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
         ("--cpus 4 --write", "add --yes"),
         ("--write --yes", "add --cpus, --mem, --gpus or --time"),
-        ("--undo", "nothing was written to workflow.toml by rowtui"),
+        ("--undo", "there is nothing to undo"),
         ("--yes", "--yes belongs to --write and --undo"),
         ("--tag +x --write --yes", "tags, users and roles are not written in workflow.toml"),
     ],
