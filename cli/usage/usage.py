@@ -235,7 +235,7 @@ def _job_lines(job: JobUsage, out: Output) -> Iterator[str]:
                        clock(kind.walltime_seconds), used.wall_by)  # fmt: skip
     cpus = plural(kind.cpus, "CPU")
     if used.cpu is None:
-        yield f"  CPU      not measured, of {cpus}"
+        yield "  " + _line("CPU", "", "", cpus, MeasuredBy.UNKNOWN)
     else:
         charged = None if used.wall is None else used.wall * kind.cpus
         yield "  " + _line("CPU", clock(used.cpu), _share(used.cpu, charged),
@@ -245,7 +245,7 @@ def _job_lines(job: JobUsage, out: Output) -> Iterator[str]:
         seen = f"; {_kib(used.memory)} were seen ({used.memory_by.words})" if used.memory else ""
         yield f"  memory   reached its limit of {_kib(limit)}{seen}"
     elif used.memory is None:
-        yield f"  memory   not measured, of {_kib(limit)}"
+        yield "  " + _line("memory", "", "", _kib(limit), MeasuredBy.UNKNOWN)
     else:
         of = _kib(limit) if limit else "no stated amount"
         memory_share = _share(used.memory, limit)
@@ -254,7 +254,7 @@ def _job_lines(job: JobUsage, out: Output) -> Iterator[str]:
         gpus = plural(kind.gpus, "GPU")
         known = used.gpu is not None or used.gpu_memory is not None
         work = f"{clock(used.gpu)}, {_kib(used.gpu_memory)} of memory ({used.gpu_by.words})"
-        yield f"  GPU      {work if known else 'not measured'}, of {gpus}"
+        yield f"  GPU      {work if known else MeasuredBy.UNKNOWN.words}, of {gpus}"
 
 
 def _reached(job: JobUsage, limit: int) -> bool:
@@ -266,7 +266,7 @@ def _reached(job: JobUsage, limit: int) -> bool:
 
 def _line(name: str, used: str, share: str, of: str, by: MeasuredBy) -> str:
     if by is MeasuredBy.UNKNOWN:
-        return f"{name:<8} not measured, of {of}"
+        return f"{name:<8} {by.words}, of {of}"
     return f"{name:<8} {used} of {of}{share}, measured by the {by.words}"
 
 

@@ -20,7 +20,10 @@ from typing import NamedTuple
 
 
 class MeasuredBy(enum.IntEnum):
-    """The source of a value, with the number that is stored for it."""
+    """The source of a value, with the number that is stored for it.
+
+    The table in docs/usage.md states what each source knows and misses; a test compares the names.
+    """
 
     UNKNOWN = 0
     SCRIPT = 1
@@ -52,8 +55,8 @@ class Measured(NamedTuple):
     """What a job used. None: unknown.
 
     `wall`, `cpu`, `gpu`: seconds (of all its CPUs, GPUs); `memory`, `gpu_memory`: peaks in KiB;
-    `group_memory`: the peak of its control group in KiB, where it may count; `node`: where it ran;
-    `steps`: its parts, which are not stored.
+    `group_memory`: the peak of its control group in KiB, where it may count; `group_cpu`: seconds
+    of that group; `node`: where it ran; `steps`: its parts, which are not stored.
     """
 
     by: MeasuredBy = MeasuredBy.UNKNOWN
@@ -65,6 +68,7 @@ class Measured(NamedTuple):
     gpu_memory: int | None = None
     node: str = ""
     steps: tuple[MeasuredStep, ...] = ()
+    group_cpu: float | None = None
 
 
 class Used(NamedTuple):
@@ -86,7 +90,8 @@ def combined(measurements: Iterable[Measured]) -> Used:
     """Return the values of several sources as one. The order of the sources does not matter."""
     ordered = sorted(measurements, key=lambda it: it.by)
     walls = [(it.wall, it.by) for it in ordered if it.wall is not None]
-    cpu, cpu_by = _largest((it.cpu, it.by) for it in ordered)
+    cpus = [(it.cpu, it.by) for it in ordered]
+    cpu, cpu_by = _largest([*cpus, *((it.group_cpu, MeasuredBy.GROUP) for it in ordered)])
     memory, memory_by = _largest((it.memory, it.by) for it in ordered)
     group, _ = _largest((it.group_memory, it.by) for it in ordered)
     accounted = any(it.memory for it in ordered if it.by is MeasuredBy.SCHEDULER)
@@ -153,14 +158,19 @@ def read_script_words(lines: Iterable[str], *, cut_short: bool = False) -> Measu
     wall = None if began is None or ended is None or ended < began else ended - began
     cpu = None if outside else _script_cpu(words, wall or 0.0, cut_short)
     group_cpu = _number(words.get("group_cpu"))
-    if group_cpu is not None:
-        cpu = max(cpu or 0.0, group_cpu / 1e9)
     # One exact number for the largest process, and one for all processes, but not always.
-    peaks = [_number(words.get(name)) or 0.0 for name in ("sampled", "children")]
-    memory = 0 if outside else int(max(peaks))
+    sampled, largest = (_number(words.get(name)) or 0.0 for name in ("sampled", "children"))
     group, gpu_memory = _number(words.get("group_memory")), _number(words.get("gpu_memory"))
     cached = _number(words.get("group_file")) or 0.0
-    if group is not None and memory and (group - cached) / 1024 <= 2 * memory + _OVERHEAD:
+    # The sum counts pages that processes share once for each of them; their group counts them once.
+    is_shared = group is not None and group / 1024 < sampled
+    memory = 0 if outside else int(largest if is_shared else max(sampled, largest))
+    if (
+        group is not None
+        and memory
+        and not is_shared
+        and (group - cached) / 1024 <= 2 * memory + _OVERHEAD
+    ):
         group = None
     return Measured(
         MeasuredBy.SCRIPT,
@@ -171,6 +181,7 @@ def read_script_words(lines: Iterable[str], *, cut_short: bool = False) -> Measu
         _number(words.get("gpu")),
         None if gpu_memory is None else int(gpu_memory * 1024),
         words.get("node", ""),
+        group_cpu=None if group_cpu is None else group_cpu / 1e9,
     )
 
 

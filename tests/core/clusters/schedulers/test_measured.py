@@ -48,7 +48,7 @@ def test_the_words_of_a_script() -> None:
 def test_words_that_cannot_be_read_are_unknown(line: str) -> None:
     found = read_script_words([line])
     assert found is not None
-    assert found[1:] == (None,) * 6 + ("", ())
+    assert found[1:] == (None,) * 6 + ("", (), None)
 
 
 def test_a_marker_of_an_older_version_measured_nothing() -> None:
@@ -76,6 +76,9 @@ def test_the_largest_value_counts_in_every_order() -> None:
         # What it held more are files, the system, or the stepds.
         ("group_memory=634880000 group_file=600000000", 12_988, 1.5, MeasuredBy.SCRIPT),
         ("group_memory=60000000", 12_988, 1.5, MeasuredBy.SCRIPT),
+        # Four processes share most of their memory, which the group counts once.
+        ("sampled=1555000 group_memory=360000000", 351_562, 1.5, MeasuredBy.GROUP),
+        ("sampled=14000 group_memory=9216000", 12_988, 1.5, MeasuredBy.SCRIPT),
         # The work was not below the script; only the group may have seen it.
         ("sampled=11436 outside=tree", None, None, MeasuredBy.UNKNOWN),
         ("outside=tree group_memory=60000000 group_cpu=9000000000", 58_593, 9.0, MeasuredBy.GROUP),
@@ -90,6 +93,8 @@ def test_what_did_not_contain_the_work_is_no_measurement(
     assert script is not None
     used = combined([script])
     assert (used.wall, used.memory, used.cpu, used.memory_by) == (1.0, memory, cpu, by)
+    group_cpu = "group_cpu" in words and cpu
+    assert (used.cpu_by is MeasuredBy.GROUP) == bool(group_cpu)
     # Accounts saw everything, and no files.
     used = with_more(used, Measured(MeasuredBy.SCHEDULER, cpu=20.0, memory=300_000))
     assert (used.memory, used.cpu) == (300_000, 20.0)
@@ -117,7 +122,7 @@ def test_the_cpu_time_of_processes_that_died_with_their_parents_is_not_left_out(
     lines = [f"used began=1 ended=101 user=0m1.5s system=0m0.5s {words}"]
     found = read_script_words(lines, cut_short=cut_short)
     assert found is not None
-    assert found.cpu == cpu
+    assert combined([found]).cpu == cpu
 
 
 def test_a_control_group_counts_files_too_and_only_without_accounts() -> None:
