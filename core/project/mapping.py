@@ -30,6 +30,7 @@ from rowtui.core.mapping.files.sources import find_sources
 from rowtui.core.mapping.files.trust import FoundSources, user_places
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import Decision, Placement
+from rowtui.core.mapping.model.fields import FilePosition
 from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,
     Amounts,
@@ -168,6 +169,18 @@ class ProjectMapping:
             added = () if configuration.of_kind("destinations") else destinations_of(cluster)
             self._mapper = Mapper(configuration, clusters=clusters, added=added)
         return self._mapper
+
+    def place_of(self, field: str, value: object) -> FilePosition:
+        """Return where the files set a field to this value, or, if code computes it, to any."""
+        found = [
+            said
+            for entities in self.configuration.entities.values()
+            for entity in entities.values()
+            for holder in (entity, *entity.rules.values())
+            for said in holder.said.get(field, ())
+        ]
+        found.sort(key=lambda said: said.value != value)
+        return found[0].origin.place if found else FilePosition("")
 
     def know(self, loads: Sequence[ClusterLoad]) -> None:
         """Store the loads that clusters reported."""

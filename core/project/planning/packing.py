@@ -25,6 +25,7 @@ from rowtui.core.packing.model import (
     PackingProblem,
     PackResult,
     ResourceAmounts,
+    UnplacedRequests,
     assign,
     bundle_seconds,
 )
@@ -154,22 +155,27 @@ class PlanPacking:
             demands=tuple(demand for _, demand in asked),
             counts=tuple(asked.values()),
         )
-        actions = [action for action, _ in asked]
-        workflow = self._project.workflow
-        problems = tuple(
-            errors.Problem(
-                str(workflow.path),
-                0,
-                0,
-                f"action '{visible(workflow.actions[actions[each.demand]].name)}': "
-                f"{plural(each.requests, 'job')} must run on a node type that is too small: {each}",
-                "name another `node_type` in the mapping file, or ask for less",
-                action=actions[each.demand],
+        workflow, wanted = self._project.workflow, list(asked)
+        by_type: dict[str, list[UnplacedRequests]] = {}
+        for each in find_unplaced(problem):
+            by_type.setdefault(wanted[each.demand][1].hint, []).append(each)
+        problems = []
+        for name, those in by_type.items():
+            place = self._project.mapping.place_of("params.node_type", name)
+            actions = list(dict.fromkeys(wanted[each.demand][0] for each in those))
+            names = ", ".join(f"'{visible(workflow.actions[at].name)}'" for at in actions)
+            more = f"; so for {plural(len(those) - 1, 'other size')}" if len(those) > 1 else ""
+            problems.append(
+                errors.Problem(
+                    *place,
+                    f"{plural(sum(each.requests for each in those), 'job')} of {names} must run "
+                    f"on a node type that is too small: {those[0]}{more}",
+                    "name another `node_type` here, or ask for less",
+                    action=actions[0],
+                )
             )
-            for each in find_unplaced(problem)
-        )
         if problems:
-            raise PlanError(problems)
+            raise PlanError(tuple(problems))
 
     def _pack_there(
         self,

@@ -11,10 +11,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.mapping.engine.mapper import Mapper
-from rowtui.core.mapping.model.decision import Placement, outcome_sentence, reasons, what_to_do
+from rowtui.core.mapping.model.decision import (
+    Decision,
+    Placement,
+    outcome_sentence,
+    reasons,
+    what_to_do,
+)
+from rowtui.core.mapping.model.fields import Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
 from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
 from rowtui.core.submission.plan.model import PlacementBasis, RefusedAt, RefusedWork
@@ -104,6 +112,7 @@ def place_requests(
     places: list[PlacedRequest] = []
     numbers: list[int] = []
     left_out: dict[tuple[str, str, str], list[JobRequest]] = {}
+    places_of_faults: dict[tuple[str, str], str] = {}
     for number, request in enumerate(requests):
         asked = mapping.request(request)  # reads the job's inputs if needed, so it is called once
         if retries is not None:
@@ -116,7 +125,11 @@ def place_requests(
         try:
             place = placed(request, placement, mapping.cluster_of(placement))
         except RowtuiError as error:
-            key = (request.action.name, error.message, error.hint)
+            fault = (request.action.name, error.message)
+            if fault not in places_of_faults:
+                blamed = _origin_of(error.message, decision or mapping.decided(asked))
+                places_of_faults[fault] = f" ({blamed})" if blamed else ""
+            key = (fault[0], error.message + places_of_faults[fault], error.hint)
             left_out.setdefault(key, []).append(request)
             continue
         mapping.hold(asked)
@@ -134,6 +147,16 @@ def place_requests(
             )
         )
     return Mapped(tuple(chosen), tuple(places), refused_requests(project, left_out), tuple(numbers))
+
+
+def _origin_of(message: str, decision: Decision) -> Origin | None:
+    """Return the origin of the value that an error names, None if it names none."""
+    named = [
+        each
+        for each in decision.contributions
+        if visible(each.field.partition(".")[2] or each.field) in message
+    ]
+    return max(named, key=lambda each: len(each.field)).origin if named else None
 
 
 def refused_requests(

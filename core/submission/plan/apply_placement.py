@@ -23,7 +23,7 @@ from rowtui.core.groups.model import JobRequest
 from rowtui.core.mapping.engine.destinations import whole
 from rowtui.core.mapping.model.decision import Placement
 from rowtui.core.submission.plan.model import PlacementBasis
-from rowtui.core.submission.scripts.parts import options_for, quote
+from rowtui.core.submission.scripts.parts import QuotingError, options_for, quote
 from rowtui.core.workflow.model import Resources, SubmitOptions
 
 # Parameters of docs/mapping.md. A scheduler without such an option ignores the parameter.
@@ -191,7 +191,10 @@ def _environment(env: tuple[Mapping[str, Any], ...]) -> list[str]:
                 raise RowtuiError(f"env has a variable that no shell takes: {visible(name)}")
             if _TAKEN.fullmatch(name):
                 raise RowtuiError(f"env may not set {name}: job scripts or bash need it themselves")
-            lines.append(f"export {name}={quote(str(entry.get('value', '')))}")
+            try:
+                lines.append(f"export {name}={quote(str(entry.get('value', '')))}")
+            except QuotingError as error:
+                raise RowtuiError(f"the value of {name} in env: {error.message}") from error
         elif "file" in entry:
             lines.append(f". -- {quote(str(entry['file']))}")
         elif "execute" in entry:

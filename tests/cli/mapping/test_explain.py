@@ -381,6 +381,18 @@ def test_plan_and_submit_say_what_is_wrong_with_mapping_files(here: Here) -> Non
         assert "2 jobs left out, from a on: cannot be mapped" in done.err
 
 
+def test_a_value_that_cannot_be_written_is_reported_once_with_its_line(here: Here) -> None:
+    line = MAPPING.count("\n") + 3
+    for field, words in (
+        ('env: {A: "{chr(0)}"}', "the value of A in env: \\x00 holds a NUL"),
+        ('params: {account: "x\\ny"}', "the parameter account has control characters"),
+    ):
+        here.mapping(f"{MAPPING}users:\n  .*:\n    {field}\n")
+        (told,) = [text for text in here("plan").err.splitlines() if words in text]
+        assert "2 jobs left out" in told
+        assert told.endswith(f"(user .* in mapping.yml:{line})")
+
+
 def test_plan_gives_the_reasons_of_the_mapping(here: Here) -> None:
     done = here("plan")
     assert done.code == 0

@@ -290,14 +290,14 @@ async def test_a_job_may_be_taken_out_of_its_bundle_before_its_turn(make: Make) 
     await project.let_go()
 
 
-async def test_a_node_type_that_is_too_small_for_its_jobs_is_a_problem_of_the_plan(
+async def test_a_node_type_that_is_too_small_is_one_problem_of_the_mapping_file(
     make: Make,
 ) -> None:
     mapping = """\
 tools:
   one:
     params: {node_type: half}
-    cores: 12
+    cores: 12 + (values[0]["v"] == 3)
 destinations:
   cpu: {runner: alpha, params: {partition: cpu}}
 """
@@ -307,7 +307,8 @@ destinations:
         pack(project)
 
     (problem,) = found.value.problems
-    assert problem.action == 0
-    assert "24 jobs must run on a node type that is too small" in problem.message
+    assert (problem.file.rpartition("/")[2], problem.line, problem.action) == ("mine.yml", 3, 0)
+    assert "24 jobs of 'one' must run on a node type that is too small" in problem.message
+    assert problem.message.endswith("; so for 1 other size")
     assert "needs 12 cpus, a half has 8" in problem.message
     assert "whole would do" in problem.message
