@@ -132,7 +132,7 @@ async def _show(
     before: Reported | None = None
     while True:
         if project is not None:
-            view = await project.jobs.view(everywhere=True, among=names, now=now)
+            view = await project.jobs.view(everywhere=True, among=names, now=now, fetch=False)
             clusters, jobs = view.clusters, view.jobs
         else:
             clusters, jobs = await _look(looks, names, now), ()
@@ -144,6 +144,10 @@ async def _show(
             say_notices(project, out)
         if before is None or args.json:
             _print(args, clusters, jobs, project, out)
+        if project is not None:
+            sys.stdout.flush()  # fetching results may take long
+            await project.jobs.fetch_results()
+            say_notices(project, out)
         if args.watch is None:
             answered = any(it.as_of is not None and not it.error for it in clusters)
             return 0 if answered or not clusters else 1

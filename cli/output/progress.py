@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rowtui.cli.output.output import Output
+from rowtui.core.base.text import file_size
 
 if TYPE_CHECKING:
     from threading import Event, Lock, Thread
@@ -161,6 +162,20 @@ class ProgressBar:
             sys.stderr.write("\n" if self.out.keep_progress else "\r\x1b[K")
             sys.stderr.flush()
             self.visible = False
+
+
+def fetching_bars(out: Output) -> Callable[[str, int, int], None]:
+    """Return a function that shows how much of each cluster's results was fetched."""
+    bars: dict[str, ProgressBar] = {}
+
+    def show(cluster: str, done: int, total: int) -> None:
+        if total:
+            title = f"Fetching from {cluster}"
+            bars.setdefault(cluster, ProgressBar(out, title, file_size))(done, total)
+        elif cluster in bars:
+            bars.pop(cluster).close()
+
+    return show
 
 
 async def waited_for(work: Coroutine[Any, Any, T], out: Output, title: str) -> T:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import at_end, cluster_name, io_threads, run
 from rowtui.cli.output.output import Output
-from rowtui.cli.output.progress import ProgressBar, busy_with
+from rowtui.cli.output.progress import ProgressBar, busy_with, fetching_bars
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.files import configuration_files
 from rowtui.core.base.text import plural, visible
@@ -45,6 +45,7 @@ def open_project(
     """
     project = Project.open(cluster=cluster_name(args), io_threads=io_threads(args))
     project.wait, project.person, project.always_ask = run, _person, True
+    project.fetching = fetching_bars(out)
     project.arrays = getattr(args, "array", None)
     if has_network(project.root):
         from rowtui.core.runs.execution.advance import follow_network

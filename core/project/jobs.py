@@ -41,7 +41,7 @@ from rowtui.core.submission.plan.model import (
 )
 from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded
 from rowtui.core.submission.reconcile.ending import OverJob, scheduler_cause, state_of
-from rowtui.core.submission.reconcile.reconcile_state import apply_settled
+from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.job_records import job_records
 from rowtui.core.submission.sending.journal import Journal
@@ -67,6 +67,7 @@ class Jobs:
     unsaved: NotSavedError | None = None  # why the last look could not be saved
     # by token: jobs that must be sent again, and why, as of the last polls
     unfinished: dict[str, str] = field(default_factory=dict)
+    _unfetched: tuple[ReconciledJob, ...] = ()  # ended jobs, see `fetch_results`
     _plans: dict[str, Plan] = field(default_factory=dict)
     # the input of the cached views, and the views
     _shown: tuple[object, tuple[JobView, ...]] | None = None
@@ -250,18 +251,35 @@ class Jobs:
         return {job.token: job for plan in self._plans.values() for job in plan.jobs}
 
     async def view(
-        self, *, everywhere: bool = False, among: Collection[str] = (), now: bool = True
+        self,
+        *,
+        everywhere: bool = False,
+        among: Collection[str] = (),
+        now: bool = True,
+        fetch: bool = True,
     ) -> JobsView:
         """Return all jobs with their states; active jobs have the scheduler's current state.
 
-        `everywhere`, `among` and `now`: see `Queues.ask`.
+        `everywhere`, `among` and `now`: see `Queues.ask`. Without `fetch`, ended jobs whose results
+        are on copies are concluded by `fetch_results`.
         """
         queues: Mapping[str, Polled] = {}
         if everywhere or among or self.project.has_jobs_to_ask_for():
             answers = await self.queues.ask(now=now, everywhere=everywhere, among=among)
-            await self.entered(answers)
             queues = answers.queues
+            if not fetch and self.project.connections.remote():
+                has_results = self.project.copies.has_results
+                self._unfetched = tuple(filter(has_results, answers.settled))
+                settled = tuple(it for it in answers.settled if it not in self._unfetched)
+                answers = replace(answers, settled=settled)
+            await self.entered(answers)
         return await asyncio.to_thread(self.show, queues)
+
+    async def fetch_results(self) -> None:
+        """Fetch the results that the last `view` did not, and conclude their jobs."""
+        unfetched, self._unfetched = self._unfetched, ()
+        if unfetched:
+            await self.entered(Answers({}, unfetched))
 
     def show(self, queues: Mapping[str, Polled]) -> JobsView:
         """Return all jobs as of these polls of the queues. Waits for the disk.

@@ -111,6 +111,8 @@ class Project(ClusterContext):
         self.arrays: bool | None = None  # jobs of the same shape as one array; None: as configured
         self.network: NetworkHooks | None = None  # additional steps of a project with a network
         self.messages: ProjectMessages | None = None  # of processes that stay with the project
+        # Receives a cluster's name, and the bytes that were fetched and are to be fetched from it.
+        self.fetching: Callable[[str, int, int], None] = lambda *_: None
         self._rows = StatusRows()
         self._orders: dict[tuple[str, ...], ActionOrder] = {}
 

@@ -9,11 +9,13 @@ uses another way, which may ask the user. Nothing is opened before the first com
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from rowtui.core.clusters.command_log import CommandLog, noted
-from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
+from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.login import Asker, LoginError
@@ -92,9 +94,15 @@ class ClusterTransport:
         self.shared = False
         return await self.own.run(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=env)
 
-    async def way(self) -> Transport:
-        """Return the transport of the next command, for code that needs more than commands."""
+    async def way(self) -> SharedTransport | Login:
+        """Return the transport of the next command."""
         return self._over if await self._is_shared() else self.own
+
+    @asynccontextmanager
+    async def process(self, line: str) -> AsyncIterator[Any]:
+        """Run a line as a process with streams. Raises: LoginError, SharedError, OSError."""
+        async with (await self.way()).process(line) as process:
+            yield process
 
     @property
     def own(self) -> Login:

@@ -144,6 +144,17 @@ def write_whole(place: Path, data: bytes, facts: FileFacts) -> None:
     finish(place, facts)
 
 
+def write_at(fd: int, data: bytes, at: int) -> None:
+    """Write at the end of a received part; zeros become a hole. Raises: OSError."""
+    if data.count(0) == len(data):
+        os.ftruncate(fd, at + len(data))
+        return
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(fd, view, at)
+        view, at = view[written:], at + written
+
+
 def make_link(place: Path, target: str) -> None:
     """Make a link, replacing a file or link of that name. Raises: OSError."""
     folder = place.parent / PARTIAL

@@ -34,6 +34,7 @@ from rowtui.core.mirror.transfer.arriving import (
     finish,
     make_link,
     open_partial,
+    write_at,
     write_whole,
 )
 
@@ -289,7 +290,7 @@ class PlainFiles:
                 data = (await self._script(_READ, path, *words, what=what)).stdout[: size - done]
                 if not data:
                     break  # the file has become shorter
-                await asyncio.to_thread(_write_at, fd, data, done)
+                await asyncio.to_thread(write_at, fd, data, done)
                 done += len(data)
             # A log may have grown in the meantime; the planned bytes are still its beginning.
             sum_there = await self._sum_of_first(path, size, what)
@@ -357,10 +358,3 @@ def _right(fd: int, size: int, arrived: int, checksum: str) -> int:
     if digest is None or digest.hexdigest() != checksum:
         return 0
     return arrived if arrived == size else arrived - arrived % _BLOCK
-
-
-def _write_at(fd: int, data: bytes, at: int) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(fd, view, at)
-        view, at = view[written:], at + written

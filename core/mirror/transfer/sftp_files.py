@@ -39,6 +39,7 @@ from rowtui.core.mirror.transfer.arriving import (
     finish,
     make_link,
     open_partial,
+    write_at,
 )
 
 if TYPE_CHECKING:
@@ -212,7 +213,8 @@ class SftpFiles:
                 data = await _read(file, min(PIECE, size - done), done)
                 if not data:
                     raise changed_meanwhile(copy.path)
-                done += await asyncio.to_thread(_write_at, fd, data, done)
+                await asyncio.to_thread(write_at, fd, data, done)
+                done += len(data)
                 yield done
             finish(place, copy.facts)
         finally:
@@ -334,11 +336,3 @@ def _folders(copies: Sequence[Copy]) -> list[str]:
     """Return every folder that has to exist."""
     folders = {copy.path if copy.facts.kind == FOLDER else _folder(copy.path) for copy in copies}
     return sorted(folders - {""})
-
-
-def _write_at(fd: int, data: bytes, at: int) -> int:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(fd, view, at)
-        view, at = view[written:], at + written
-    return len(data)

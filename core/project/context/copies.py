@@ -183,20 +183,24 @@ class Copies:
 
     # Fetching from a cluster
 
+    def has_results(self, job: ReconciledJob) -> bool:
+        """Whether results of an ended job are fetched from a copy."""
+        cluster = self.project.connections.known(job.cluster)
+        began = job.over is not None and job.over.evidence.began
+        return began and cluster is not None and self.project.connections.is_copied(cluster)
+
     async def fetched(self, settled: Sequence[ReconciledJob]) -> tuple[ReconciledJob, ...]:
         """Fetch the results of jobs that ended on copies; return the settled jobs.
 
         A job whose results cannot be fetched now is not settled, and the fetch is retried later.
         """
         ended: dict[str, list[ReconciledJob]] = {}
-        for it in settled:
-            if it.over is not None and it.over.evidence.began:
-                ended.setdefault(it.cluster, []).append(it)
+        for it in filter(self.has_results, settled):
+            ended.setdefault(it.cluster, []).append(it)
         waiting: set[str] = set()
         for name, those in ended.items():
             cluster = self.project.connections.known(name)
-            if cluster is None or not self.project.connections.is_copied(cluster):
-                continue
+            assert cluster is not None
             pause, due = self._again.get(name, (FIRST_PAUSE, 0.0))
             if time.monotonic() < due:
                 waiting |= {it.token for it in those}
@@ -259,12 +263,16 @@ class Copies:
                 f"{path} changed here and on {name}: it was left alone on both sides "
                 f"({conflict.reason}); 'rowtui mirror {name}' decides"
             )
-        async with contextlib.aclosing(mirror.fetch(transfer)) as fetching:
-            async for progress in fetching:
-                for notice in progress.notices:
-                    project.notice(f"{name}: {notice}")
-                if progress.notices and progress.done_files < progress.files:
-                    raise RowtuiError(progress.notices[0])
+        try:
+            async with contextlib.aclosing(mirror.fetch(transfer)) as fetching:
+                async for progress in fetching:
+                    project.fetching(name, progress.done_bytes, progress.bytes)
+                    for notice in progress.notices:
+                        project.notice(f"{name}: {notice}")
+                    if progress.notices and progress.done_files < progress.files:
+                        raise RowtuiError(progress.notices[0])
+        finally:
+            project.fetching(name, 0, 0)
 
     def _stage(self, files: Mapping[str, bytes]) -> None:
         """Store here the reports that jobs wrote on the copy."""

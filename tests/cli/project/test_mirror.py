@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.mirror.compare import Side
 from rowtui.core.mirror.mirror import Mirror
+from rowtui.core.project.context.copies import Copies
 from rowtui.core.project.context.copy_by_hand import CopyByHand
 from rowtui.core.project.project import Project
+from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
 
 from tests.cli.conftest import Shell
 from tests.cli.terminal import Terminal
@@ -177,6 +180,31 @@ def test_from_the_plan_to_the_end_of_a_copy(copied: Copied) -> None:
         assert terminal.end() == 0
         assert bool(list(copied.mirrors.iterdir())) == left
     assert "No cluster has a copy" in copied("mirror")[1]
+
+
+def test_the_queue_is_printed_before_results_are_fetched(
+    copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied("submit", "--yes")
+    ends = copied.there / ".row/rowtui/ended"
+    eventually(lambda: [*ends.glob("*")], what="the job to end", every=0.1)
+    printed_before: list[str] = []
+    fetched = Copies.fetched
+
+    async def fetch(copies: Copies, settled: Sequence[ReconciledJob]) -> tuple[ReconciledJob, ...]:
+        if any(map(copies.has_results, settled)):
+            printed_before.append(copied.capture.readouterr().out)
+        return await fetched(copies, settled)
+
+    monkeypatch.setattr(Copies, "fetched", fetch)
+    for _ in range(20):
+        copied("queue")
+        if printed_before:
+            break
+    (row,) = json.loads(copied("show", "status", "--json")[0])["actions"]
+
+    assert printed_before[0].startswith("alpha")
+    assert row["completed"] == len(NAMES)
 
 
 def test_a_conflict_stops_plan_and_submission_before_anything_is_asked(copied: Copied) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 import asyncssh
 import pytest
 from rowtui.core.clusters.commands import CommandResult, LocalTransport
+from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
+from rowtui.core.clusters.transports.cluster_transport import transport_for
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.clusters.transports.shared.calls import log_in_at
 from rowtui.core.clusters.transports.shared.server import Shared, serve
@@ -418,6 +420,21 @@ async def test_the_best_way_that_both_ends_have_is_taken(
     no_rsync = await files_for(transport, root, str(there), "alpha")
 
     assert (best.name, no_rsync.name, no_streams.name) == ("rsync", "sftp", "plain")
+
+
+async def test_the_way_that_a_project_takes_to_a_cluster_offers_rsync(
+    root: Path, there: Path, login: LoginNode, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    remote = Remote(login.name, config=(login.ssh_config,))
+    transport = transport_for(remote, Nobody(), cluster="alpha")
+    try:
+        mirror = Mirror(root, "alpha", transport, str(there))
+        await send(mirror)
+        assert (await files_for(transport, root, str(there), "alpha")).name == "rsync"
+        assert (there / "scripts/run").read_text() == "scripts/run"
+    finally:
+        await transport.close()
 
 
 async def test_a_login_that_another_process_holds_serves_as_well(

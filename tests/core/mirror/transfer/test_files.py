@@ -303,3 +303,18 @@ async def test_a_file_that_cannot_be_read_does_not_stop_the_others(way: Way) -> 
     assert (way.here / "well").read_text() == "well"
     assert any("gone" in notice for notice in sent[-1].notices)
     assert any("away" in notice for notice in got[-1].notices)
+
+
+async def test_holes_of_a_large_file_stay_holes(way: Way) -> None:
+    place = way.there / "sparse"
+    with place.open("wb") as file:
+        file.write(b"begin")
+        file.seek(40 << 20)
+        file.write(b"end")
+    data = place.read_bytes()
+
+    await way.fetch()
+
+    here = way.here / "sparse"
+    assert here.read_bytes() == data
+    assert here.stat().st_blocks * 512 < len(data) // 2
