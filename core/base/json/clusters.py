@@ -163,6 +163,7 @@ class ClusterJson(TypedDict):
     source: str
     remote: RemoteJson | None
     poll_seconds: float
+    query_seconds: float
     arrays: bool | None
     maximum_array_size: int | None
     memory_resource: str

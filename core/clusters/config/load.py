@@ -31,12 +31,14 @@ _OF_PACKING = ("node_type", "currency", "packing")
 _OURS = (
     "ssh",
     "poll",
+    "query_timeout",
     "arrays",
     "budget",
     "energy",
     *_RESOURCES,
     *_OF_PACKING,
 )  # only in our own file
+_Seconds = tuple[float | None, float | None]  # `poll` and `query_timeout`
 _OURS_OF_PARTITION = ("parallel_environment",)
 _OWN_DESCRIPTION = ("scheduler", "identify", "partition")
 _COUNTS = (
@@ -134,7 +136,7 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     partitions = [_partition(element, own) for element in table.tables("partition") or ()]
     options = _submit_options(table)
     gpus = table.line("slurm_gpus_per_task")
-    remote, poll = _reach(table, scheduler) if own else (None, None)
+    remote, seconds = _reach(table, scheduler) if own else (None, (None, None))
     cluster = Cluster(
         name=name or "",
         identify=identify or Identify(),
@@ -150,7 +152,7 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     energy = _energy(table) if own else None
     if name is None or identify is None or scheduler is None or _errors(table.file) > before:
         return []
-    return [_with_the_rest(cluster, gpus, poll, energy)]
+    return [_with_the_rest(cluster, gpus, seconds, energy)]
 
 
 def _with_additions(entries: Sequence[Cluster | TomlTable]) -> list[Cluster]:
@@ -198,10 +200,10 @@ def _added(table: TomlTable, cluster: Cluster) -> Cluster:
     if cluster.remote is not None and "ssh" in table:
         name = visible(cluster.name)
         table.problem("ssh", f"'{name}' has a second `ssh`", "one way to reach it is enough")
-    remote, poll = _reach(table, cluster.scheduler)
+    remote, seconds = _reach(table, cluster.scheduler)
     cluster = _with_resources(cluster._replace(remote=remote or cluster.remote), table)
     cluster = _with_packing(cluster, table)
-    return _with_the_rest(cluster, gpus, poll, _energy(table))
+    return _with_the_rest(cluster, gpus, seconds, _energy(table))
 
 
 def _energy(table: TomlTable) -> EnergyFactors | None:
@@ -213,13 +215,17 @@ def _energy(table: TomlTable) -> EnergyFactors | None:
 
 
 def _with_the_rest(
-    cluster: Cluster, gpus: str | None, poll: float | None, energy: EnergyFactors | None
+    cluster: Cluster, gpus: str | None, seconds: _Seconds, energy: EnergyFactors | None
 ) -> Cluster:
     if gpus is not None:
         cluster = cluster._replace(slurm_gpus_per_task=gpus)
     if energy is not None:
         cluster = cluster._replace(energy=energy)
-    return cluster if poll is None else cluster._replace(poll_seconds=poll)
+    poll, query = seconds
+    return cluster._replace(
+        poll_seconds=cluster.poll_seconds if poll is None else poll,
+        query_seconds=cluster.query_seconds if query is None else query,
+    )
 
 
 def _with_resources(cluster: Cluster, table: TomlTable) -> Cluster:
@@ -259,17 +265,17 @@ def _may_be_left_out(key: str, table: TomlTable, over_ssh: bool) -> bool:
     return over_ssh and key in {"identify", "scheduler"}
 
 
-def _reach(table: TomlTable, scheduler: str | None) -> tuple[Remote | None, float | None]:
-    """Return how the cluster is reached, and the seconds between polls."""
-    if "ssh" not in table and "poll" not in table:
-        return None, None
-    from rowtui.core.clusters.config.load_remote import load_poll, load_remote
+def _reach(table: TomlTable, scheduler: str | None) -> tuple[Remote | None, _Seconds]:
+    """Return how the cluster is reached, and its `poll` and `query_timeout`."""
+    if not any(key in table for key in ("ssh", "poll", "query_timeout")):
+        return None, (None, None)
+    from rowtui.core.clusters.config.load_remote import load_remote, load_seconds
 
     remote = load_remote(table) if "ssh" in table else None
     if "ssh" in table and scheduler is not None and scheduler_kind(scheduler).runs_here:
         text = f"a cluster with the scheduler '{scheduler}' cannot be reached over SSH"
         table.problem("ssh", text, "its jobs are processes of this machine: leave `ssh` out")
-    return remote, load_poll(table) if "poll" in table else None
+    return remote, (load_seconds(table, "poll"), load_seconds(table, "query_timeout"))
 
 
 def _known_keys(table: TomlTable, known: tuple[str, ...], own: bool) -> None:

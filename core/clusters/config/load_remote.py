@@ -1,4 +1,4 @@
-"""Read `[cluster.ssh]` and `poll` of rowtui's clusters.toml, which Row does not have.
+"""Read `[cluster.ssh]`, `poll` and `query_timeout` of rowtui's clusters.toml.
 
 The input is a table of the file; the result is a `Remote`, or None if there is a mistake. Every
 mistake is reported with its position. The module is imported only if a cluster has such a setting.
@@ -19,7 +19,11 @@ from rowtui.core.clusters.transports.login import SshTarget
 from rowtui.core.workflow.toml_file import TomlTable, kind_of
 
 TRANSPORTS = ("asyncssh", "openssh")
-LONGEST_POLL = 86400  # seconds: a day
+_LONGEST = {"poll": 86400, "query_timeout": 600}  # seconds
+_MEANINGS = {
+    "poll": "the seconds between two looks at the queue",
+    "query_timeout": "the seconds that the scheduler may take for one answer",
+}
 
 _SSH = ("host", "user", "port", "transport", "mirror", "config", "paths")
 _PREFIX = ("local", "remote")
@@ -67,16 +71,18 @@ def load_remote(cluster: TomlTable) -> Remote | None:
     return remote if len(cluster.file.problems) == before else None
 
 
-def load_poll(cluster: TomlTable) -> float | None:
-    """Return the seconds between two polls of the queue; None if the value is invalid."""
-    value = cluster.values.get("poll")
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        hint = "write the seconds between two looks at the queue: poll = 60"
-        cluster.problem("poll", f"`poll` must be a number, not {kind_of(value)}", hint)
+def load_seconds(cluster: TomlTable, key: str) -> float | None:
+    """Return `poll` or `query_timeout` of a cluster; None if it is not set or invalid."""
+    if key not in cluster:
         return None
-    if not (math.isfinite(value) and 1 <= value <= LONGEST_POLL):
-        text = f"`poll` is {value} but must be between 1 and {LONGEST_POLL} seconds"
-        cluster.problem("poll", text)
+    value, longest = cluster.values[key], _LONGEST[key]
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        hint = f"write {_MEANINGS[key]}: {key} = 60"
+        cluster.problem(key, f"`{key}` must be a number, not {kind_of(value)}", hint)
+        return None
+    if not (math.isfinite(value) and 1 <= value <= longest):
+        text = f"`{key}` is {value} but must be between 1 and {longest} seconds"
+        cluster.problem(key, text)
         return None
     return float(value)
 

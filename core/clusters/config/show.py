@@ -202,6 +202,8 @@ def _cluster(cluster: Cluster, prefix: str) -> str:
     poll = ""
     if remote is not None or cluster.poll_seconds != USUAL_POLL_SECONDS:
         poll = f"poll = {cluster.poll_seconds:.15g}\n"
+    if cluster.query_seconds != Cluster._field_defaults["query_seconds"]:
+        poll += f"query_timeout = {cluster.query_seconds:.15g}\n"
     if cluster.arrays is not None:
         poll += f"arrays = {_value(cluster.arrays)}\n"
     resources = ""

@@ -275,11 +275,16 @@ def scheduler_kind(name: str) -> SchedulerKind:
     return kind
 
 
-def make_scheduler(name: str, cluster: str, transport: Transport | None = None) -> Scheduler:
-    """Return the scheduler with this name, for a cluster. Raises: RowtuiError."""
+def make_scheduler(
+    name: str, cluster: str, transport: Transport | None = None, seconds: float = QUERY_SECONDS
+) -> Scheduler:
+    """Return the scheduler with this name, for a cluster. Raises: RowtuiError.
+
+    `seconds`: the time limit of one query.
+    """
     kind = scheduler_kind(name)
     try:
-        return kind.connect(cluster, transport, QUERY_SECONDS)
+        return kind.connect(cluster, transport, seconds)
     except RowtuiError:
         raise
     except (Exception, SystemExit) as error:  # any failure of another package

@@ -68,7 +68,7 @@ def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Schedu
 
     Raises: RowtuiError if the scheduler is not installed, or its plug-in fails.
     """
-    return make_scheduler(cluster.scheduler, cluster.name, transport)
+    return make_scheduler(cluster.scheduler, cluster.name, transport, cluster.query_seconds)
 
 
 class Connections:

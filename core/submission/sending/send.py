@@ -80,7 +80,7 @@ async def refuse_unknown_jobs(
         return
     snapshot = await scheduler.queue()
     if snapshot.error:
-        raise _not_asked(scheduler, snapshot.error)
+        raise _not_asked(scheduler, snapshot.error, lost=lost)
     active = [job for job in snapshot.jobs if job.state.active]
     for plan_ids in (journal.open_plan_ids, journal.done_plan_ids):
         if active:
@@ -93,9 +93,10 @@ async def refuse_unknown_jobs(
             ]
     folders = await scheduler.folders(sorted({job.id for job in active})) if active else {}
     if folders is None:
-        raise _not_asked(scheduler, "no answer")
+        raise _not_asked(scheduler, "no answer", lost=lost)
     if lost and not all(folders.get(job.id, "").startswith("/") for job in active):
-        raise _not_asked(scheduler, "its answer does not name the folders of all jobs")
+        why = "its answer does not name the folders of all jobs"
+        raise _not_asked(scheduler, why, lost=lost)
     ours = [job for job in active if folders.get(job.id) == str(access.site.workdir)]
     held = [job.key for job in ours if job.token and job.state is JobState.HELD]
     if held:
@@ -127,12 +128,19 @@ class SilentClusterError(RowtuiError):
     """A cluster did not answer before anything was sent, so nothing was sent."""
 
 
-def _not_asked(scheduler: Scheduler, why: str) -> SilentClusterError:
+def _not_asked(scheduler: Scheduler, why: str, *, lost: bool) -> SilentClusterError:
+    name = visible(scheduler.cluster)
+    hint = "nothing was sent: before each plan the queue is searched for jobs of this project; "
+    hint += "submit again when the cluster answers"
+    if lost:
+        hint += (
+            ". The records are new or were lost: if no job of this project is queued there, "
+            "'rowtui clean --submitted' does without that search"
+        )
+    if "gave no answer within" in why:
+        hint += ". If it always needs longer, set `query_timeout` of the cluster in clusters.toml"
     return SilentClusterError(
-        f"{visible(scheduler.cluster)} cannot be asked for jobs of this project: {visible(why)}",
-        "nothing was sent, since records may be lost: before each plan the queue is searched for "
-        "jobs of this project; submit again when the cluster answers, or, if no job of this "
-        "project is queued there, after 'rowtui clean --submitted'",
+        f"{name} cannot be asked for jobs of this project: {visible(why)}", hint
     )
 
 

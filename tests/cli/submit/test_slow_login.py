@@ -37,7 +37,7 @@ def slow(slurm_rig: SlurmRig) -> Iterator[LoginNode]:
         slurm_rig.keeper,
         slurm_rig.cluster,
         name="slow",
-        bashrc='echo start >> "$HOME/starts"; sleep 0.7',
+        bashrc='echo start >> "$HOME/starts"; sleep 0.7; PATH=$HOME/bin:$PATH',
     )
     yield node
     node.kill()
@@ -67,3 +67,30 @@ def test_jobs_and_their_files_are_sent_with_three_login_shells(
     assert "Row submitted job" in done.out + done.err
     # One for the first command, one that is kept, and one for rsync.
     assert len(starts.read_text().splitlines()) <= 3
+
+
+def test_a_queue_that_answers_slowly_is_given_the_time_that_the_user_sets(
+    slow: LoginNode, here: OnClusters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "project-slow-queue"
+    (root / "workspace" / "a").mkdir(parents=True)
+    (root / "workflow.toml").write_text(WORKFLOW)
+    text = CLUSTERS.format(config=slow.ssh_config, transport="asyncssh")
+    monkeypatch.chdir(root)
+    program = slow.home / "bin/squeue"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text('#!/bin/sh\nPATH=${PATH#*:}\nsleep 1.5\nexec squeue "$@"\n')
+    program.chmod(0o755)
+    try:
+        configure(here.home, text.replace("[cluster.ssh]", "query_timeout = 1\n[cluster.ssh]"))
+        refused = here("submit", "--cluster", "slow", "--yes")
+        configure(here.home, text.replace("[cluster.ssh]", "query_timeout = 30\n[cluster.ssh]"))
+        sent = here("submit", "--cluster", "slow", "--yes")
+    finally:
+        program.unlink()
+
+    assert refused.code == 1
+    assert "squeue gave no answer within 1 s" in refused.err
+    assert "`query_timeout`" in refused.err
+    assert "The records are new or were lost" in refused.err
+    assert sent.code == 0, sent.err

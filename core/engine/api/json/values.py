@@ -122,6 +122,7 @@ def cluster_of(cluster: Cluster) -> ClusterJson:
             "config": [*remote.config],
         },
         "poll_seconds": cluster.poll_seconds,
+        "query_seconds": cluster.query_seconds,
         "arrays": cluster.arrays,
         "maximum_array_size": cluster.maximum_array_size,
         "memory_resource": cluster.memory_resource,

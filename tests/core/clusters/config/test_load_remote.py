@@ -37,6 +37,7 @@ name = "alpha"
 identify.by_environment = ["CLUSTER_NAME", "alpha"]
 scheduler = "slurm"
 poll = 12.5
+query_timeout = 45
 partition = [{ name = "cpu" }]
 [cluster.ssh]
 host = "login.alpha.edu"
@@ -52,7 +53,7 @@ paths = [{ local = "/home/me/", remote = "//nfs//home/me" }, { local = "/", remo
     found = file.clusters[0]
     assert found.identify == Identify(("CLUSTER_NAME", "alpha"))
     assert [partition.name for partition in found.partitions] == ["cpu"]
-    assert found.poll_seconds == 12.5
+    assert (found.poll_seconds, found.query_seconds) == (12.5, 45.0)
     assert found.remote == Remote(
         host="login.alpha.edu",
         user="me",
@@ -187,6 +188,13 @@ def test_a_cluster_of_its_own_may_leave_out_what_can_be_asked(tmp_path: Path) ->
         ('[[cluster]]\nname = "t"\nssh = "h"', 3, 1, "`ssh` must be a table", "ssh.host ="),
         ('[[cluster]]\nssh.host = "h"', 1, 1, "the cluster is missing `name`", ""),
         ('[[cluster]]\nname = "t"\npoll = 0.5\nssh.host = "h"', 3, 1, "between 1 and 86400", ""),
+        (
+            '[[cluster]]\nname = "t"\nquery_timeout = 0\nssh.host = "h"',
+            3,
+            1,
+            "between 1 and 600",
+            "",
+        ),
         ('[[cluster]]\nname = "t"\npoll = nan\nssh.host = "h"', 3, 1, "between 1 and 86400", ""),
         ('[[cluster]]\nname = "t"\npoll = true\nssh.host = "h"', 3, 1, "must be a number", "60"),
         (
