@@ -14,6 +14,7 @@ from rowtui.cli.project.open import ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.identify import cluster_not_found
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
 from rowtui.core.groups.form import matches
 from rowtui.core.project.project import Project
@@ -69,6 +70,19 @@ def given_clusters(args: argparse.Namespace) -> list[str]:
     """Return the clusters of `--cluster`, to which jobs are restricted; none for any."""
     clusters: list[str] = getattr(args, "clusters", [])
     return clusters
+
+
+def known_clusters(args: argparse.Namespace, project: Project, used: Iterable[str]) -> list[str]:
+    """Return the clusters of `--cluster`; those of jobs (`used`) need not be configured any more.
+
+    Raises: RowtuiError for a cluster that does not exist.
+    """
+    configured = (it.name for it in project.connections.around.configured.clusters)
+    known = dict.fromkeys([*configured, *sorted(used)])
+    for name in given_clusters(args):
+        if name not in known and project.connections.known(name) is None:
+            raise cluster_not_found(name, known)
+    return given_clusters(args)
 
 
 def choose_jobs(

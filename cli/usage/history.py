@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.verbs import given_clusters
+from rowtui.cli.jobs.verbs import known_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.text import count, hours, plural, visible
@@ -45,7 +45,7 @@ def history(args: argparse.Namespace, out: Output) -> int:
     asked = PastRequest(
         args.since or 0.0,
         (args.action,) if args.action else (),
-        tuple(given_clusters(args)),
+        tuple(known_clusters(args, project, columns.clusters())),
         args.by,
         _LINES if args.by == "auto" else MOST_INTERVALS,
     )

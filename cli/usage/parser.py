@@ -15,6 +15,7 @@ from rowtui.core.usage.table import GROUPINGS
 _EXAMPLES = """\
   rowtui usage                       each action: requested and used
   rowtui usage 12                    one job: why it was slow, or ran out of memory
+  rowtui usage d17                   the jobs of a directory
   rowtui usage -a simulate --by node --since 2d
   rowtui usage --failed --by reason
   rowtui usage --recommend           what actions should request, and the risk
@@ -27,11 +28,14 @@ _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 def add_usage(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Add the command with its options."""
     usage = add(commands, "usage", "usage.usage:usage", about["usage"], _EXAMPLES)
-    usage.add_argument("jobs", nargs="*", metavar="JOB", help="job ids, as 12 or 12_3: these only")
+    usage.add_argument(
+        "jobs", nargs="*", metavar="JOB",
+        help="job ids, as 12 or 12_3, or directories: only these jobs",
+    )  # fmt: skip
     _choosing_options(usage)
     usage.add_argument("--failed", action="store_true", help="only jobs that did not end well")
     usage.add_argument(
-        "--by", choices=GROUPINGS, default="action", metavar="WHAT",
+        "--by", choices=GROUPINGS, metavar="WHAT",
         help="a row for each " + ", ".join(GROUPINGS[:-1]) + " or " + GROUPINGS[-1]
         + " [default: action]",
     )  # fmt: skip
@@ -51,8 +55,7 @@ def add_usage(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         help="with --write: memory, walltime, cpus, or several with commas [default: all]",
     )  # fmt: skip
     usage.add_argument("-y", "--yes", action="store_true", help="write without a question")
-    usage.add_argument("--csv", action="store_true", help="a row for each job, for spreadsheets")
-    json_option(usage)
+    _form_options(usage, "a row for each job, or for each WHAT of --by, for spreadsheets")
 
 
 _HISTORY = """\
@@ -70,8 +73,7 @@ def add_history(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         "--by", choices=("auto", "hour", "day", "week"), default="auto", metavar="WHAT",
         help="a row for each hour, day or week of local time; auto: about 20 rows [default: auto]",
     )  # fmt: skip
-    history.add_argument("--csv", action="store_true", help="a row for each interval")
-    json_option(history)
+    _form_options(history, "a row for each interval")
 
 
 _REPORT = """\
@@ -90,6 +92,13 @@ def add_report(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     printed.add_argument("--markdown", action="store_true", help="print it as Markdown instead")
     json_option(printed)
     report.add_argument("--trace", metavar="FILE", help="write a row for each job as CSV")
+
+
+def _form_options(parser: Any, csv: str) -> None:
+    """Add `--csv` and `--json`, of which only one can be given."""
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--csv", action="store_true", help=csv)
+    json_option(forms)
 
 
 def _choosing_options(parser: Any) -> None:

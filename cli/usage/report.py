@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.verbs import given_clusters
+from rowtui.cli.jobs.verbs import known_clusters
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.report_html import GENERATOR, html
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 def report(args: argparse.Namespace, out: Output) -> int:
     """Write the report, and print where it is."""
     project = open_project(args, out)
+    everything = run_async(project.usage.with_unmeasured())
     columns = chosen_usage(
-        run_async(project.usage.with_unmeasured()),
+        everything,
         actions=[args.action] if args.action else (),
-        clusters=given_clusters(args),
+        clusters=known_clusters(args, project, everything.clusters()),
         since=args.since or 0.0,
     )
     costs = project.usage.costs(columns)

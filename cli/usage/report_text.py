@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from rowtui.cli.usage.usage import ROW_HEADINGS, money_used, row_texts
+from rowtui.cli.usage.usage import GPU_NOTE, has_gpus, money_used, row_headings, row_texts
 from rowtui.core.base.text import Cost, carbon, count, energy, full_cost, money, plural, visible
 from rowtui.core.clusters.model import EnergyFactors
 from rowtui.core.submission.plan.model import NO_ID, job_label
@@ -113,8 +113,8 @@ def tables(source: ReportSource) -> Iterator[ReportTable]:
 
 def _every_table(source: ReportSource) -> Iterator[ReportTable]:
     found = source.found
-    actions = _rows(found.actions) + _rows([] if found.total is None else [found.total])
-    yield ReportTable("Requested and used", ("Action", *ROW_HEADINGS), actions, _ROWS_NOTE)
+    actions = [*found.actions, *([] if found.total is None else [found.total])]
+    yield _usage_table("Requested and used", "Action", actions, _ROWS_NOTE)
     yield ReportTable(
         "Use by request, in jobs",
         ("Action", "Of", "0 to 25%", "25 to 50%", "50 to 75%", "75 to 100%", "More"),
@@ -129,8 +129,7 @@ def _every_table(source: ReportSource) -> Iterator[ReportTable]:
     if source.run is not None:
         states = ("Node", "Samples", "Completed", "Failed", "Cancelled", "Open", "Retried")
         yield ReportTable("Network run", states, source.run.nodes)
-    causes = ("Cause", *ROW_HEADINGS)
-    yield ReportTable("Failures by cause", causes, _rows(found.reasons))
+    yield _usage_table("Failures by cause", "Cause", found.reasons)
     newest = [
         [
             visible(cause.reason),
@@ -145,7 +144,7 @@ def _every_table(source: ReportSource) -> Iterator[ReportTable]:
     ]
     headings = ("Cause", "Job", "Action", "Node", "Ended", "Log")
     yield ReportTable("Newest failures of each cause", headings, newest, texts=6)
-    yield ReportTable("By day", ("Day", *ROW_HEADINGS), _rows(found.days))
+    yield _usage_table("By day", "Day", found.days)
     waits = [
         [
             visible(it.partition),
@@ -156,12 +155,14 @@ def _every_table(source: ReportSource) -> Iterator[ReportTable]:
         for it in found.waits
     ]
     yield ReportTable("Time in the queue", ("Partition", "Jobs", "Median", "Longest"), waits)
-    nodes = _rows(found.nodes)
-    yield ReportTable("Nodes, those with most failures first", ("Node", *ROW_HEADINGS), nodes)
+    yield _usage_table("Nodes, those with most failures first", "Node", found.nodes)
 
 
-def _rows(those: Iterable[UsageRow]) -> list[list[str]]:
-    return [[visible(row.name), *row_texts(row)] for row in those]
+def _usage_table(title: str, name: str, rows: Sequence[UsageRow], note: str = "") -> ReportTable:
+    gpus = has_gpus(rows)
+    cells = [[visible(row.name), *row_texts(row, gpus=gpus)] for row in rows]
+    note = f"{note} {GPU_NOTE}" if gpus and note else note
+    return ReportTable(title, (name, *row_headings(gpus=gpus)), cells, note)
 
 
 def _cost_tables(source: ReportSource) -> Iterator[ReportTable]:

@@ -8,11 +8,11 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.queue_text import JobName, read_job_name
-from rowtui.cli.jobs.verbs import given_clusters
+from rowtui.cli.jobs.verbs import known_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.recommended import print_recommended, sizes_of
@@ -24,11 +24,11 @@ from rowtui.cli.usage.running import (
     running_lines,
     step_lines,
 )
-from rowtui.cli.usage.usage_json import ShownUsage, usage_json, write_csv
+from rowtui.cli.usage.usage_json import ShownUsage, usage_json, write_csv, write_groups
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import carbon, count, energy, hours, memory, money, plural, visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
-from rowtui.core.submission.plan.model import NO_ID, job_label
+from rowtui.core.submission.plan.model import NO_ID, OPEN, job_label
 from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.usage.costs import (
     JobCosts,
@@ -41,12 +41,14 @@ from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import UsageRow, chosen_usage, total_row, usage_table
 
 if TYPE_CHECKING:
-    pass
+    from rowtui.core.project.project import Project
+    from rowtui.core.project.views.views import JobView
 
-ROW_HEADINGS = (
+GPU_NOTE = "GPU-hours: charged. GPU: share of them in which GPUs worked, where it was measured."
+
+_HEADINGS = (
     "Jobs", "Failed", "CPU-hours", "Used", "Memory", "Most", "Limit", "Time", "Longest", "Limit",
 )  # fmt: skip
-"""What stands above the numbers of `row_texts`."""
 
 _LARGEST = 200  # jobs whose details are printed one after another
 
@@ -60,36 +62,42 @@ def usage(args: argparse.Namespace, out: Output) -> int:
             f"{plural(everything.damaged, 'record')} of what jobs used cannot be read; the others "
             "are shown"
         )
-    names = [_name(text) for text in args.jobs]
+    clusters = known_clusters(args, project, everything.clusters())
+    asked = [_asked(text, project, everything) for text in args.jobs]
+    names = [name for each in asked for name in each.names]
     columns = chosen_usage(
         everything,
         actions=[args.action] if args.action else (),
-        clusters=given_clusters(args),
+        clusters=clusters,
         since=args.since or 0.0,
         failed=args.failed,
         job_ids={name.id for name in names},
+        tokens={token for each in asked for token in each.tokens},
     )
     if (args.resource or args.yes) and not args.write:
         option = "--resource" if args.resource else "--yes"
         raise RowtuiError(f"{option} belongs to --write", "add --write, or leave it out")
     if args.risk and not (args.recommend or args.write):
         raise RowtuiError("--risk belongs to --recommend", "add --recommend, or leave it out")
-    if args.write and (names or args.csv):
+    if args.write and (asked or args.csv):
         raise RowtuiError("--write is about all jobs of an action", "name an action with -a")
     costs = project.usage.costs(columns)
     if args.csv:
-        write_csv(columns, costs, sys.stdout)
+        if args.by:
+            write_groups(columns, costs, args.by, sys.stdout)
+        else:
+            write_csv(columns, costs, sys.stdout)
         return 0
-    found = _named(columns, names)
+    found = _named(columns, asked)
     jobs = [job for _, job in found]
     missing = [name for name in names if not _any(jobs, name) or is_of_array(name, jobs)]
     steps = run_async(project.usage.steps(jobs)) if jobs else {}
     running = run_async(running_jobs(project, missing)) if missing else []
-    older = 0 if names else project.usage.unmeasured_count(everything)
+    older = 0 if asked else project.usage.unmeasured_count(everything)
     shown = ShownUsage(found, running, steps, older)
     lacking = False
-    for text, name in zip(args.jobs, names, strict=True):
-        if _any(jobs, name) or any(name.means(view.record) for view, _ in running):
+    for text, each in zip(args.jobs, asked, strict=True):
+        if any(map(each.means, jobs)) or any(map(each.runs, (view for view, _ in running))):
             continue
         lacking = True
         out.warn(f"job {visible(text)} does not run, or nothing is known of what it used")
@@ -105,7 +113,7 @@ def usage(args: argparse.Namespace, out: Output) -> int:
     lacks = tuple(not_recommended(known)) if args.recommend else ()
     if args.json:
         out.json(usage_json(args, columns, costs, shown._replace(sizes=sizes, lacking=lacks)))
-    elif names:
+    elif asked:
         texts: list[Iterator[str]] = [
             itertools.chain(_job_lines(job, out), step_lines(steps.get(job.token, ()), out))
             for job in jobs
@@ -119,7 +127,7 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         nothing = "No job was measured." if older else "No job has ended yet."
         out.print("No job matches." if len(everything) else nothing)
     else:
-        out.lines(_table(columns, args.by, out))
+        out.lines(_table(columns, args.by or "action", out))
         out.lines(_cost_lines(costs))
     if older and not args.json:
         are = "1 older job is" if older == 1 else f"{count(older)} older jobs are"
@@ -148,19 +156,44 @@ def money_used(it: MoneySum) -> str:
     return f"{used} of the measured {money(it.measured, it.currency)}"
 
 
-def _name(text: str) -> JobName:
+class _Asked(NamedTuple):
+    """The jobs that one word of the user names: by id, or the jobs of a directory by token."""
+
+    names: tuple[JobName, ...] = ()
+    tokens: frozenset[str] = frozenset()
+
+    def means(self, job: JobUsage) -> bool:
+        """Whether this ended job is named."""
+        return job.token in self.tokens or any(means(name, job) for name in self.names)
+
+    def runs(self, view: JobView) -> bool:
+        """Whether this running job is named."""
+        return any(name.means(view.record) for name in self.names)
+
+
+def _asked(text: str, project: Project, everything: UsageColumns) -> _Asked:
+    """Return the jobs with this id, or those on this directory. Raises: RowtuiError."""
     name = read_job_name(text)
-    if name is None:
-        raise RowtuiError(f"'{visible(text)}' is no job id", "write 12, 12_3 or 12.3")
-    return name
+    records = list(project.jobs.records())
+    if name is not None and (
+        (everything.column("job_id") == name.id).any() or any(map(name.means, records))
+    ):
+        return _Asked((name,))
+    its = [it for it in records if text.rstrip("/") in it.directories]
+    if not its and name is None:
+        why = f"'{visible(text)}' is no job id, and no job ran on a directory with this name"
+        raise RowtuiError(why, "write 12, 12_3, 12.3 or the name of a directory")
+    open_jobs = (read_job_name(it.label) for it in its if it.job_id and it.step in OPEN)
+    names = tuple(it for it in open_jobs if it is not None)
+    return _Asked(names if its or name is None else (name,), frozenset(it.token for it in its))
 
 
-def _named(columns: UsageColumns, names: Sequence[JobName]) -> list[tuple[int, JobUsage]]:
+def _named(columns: UsageColumns, asked: Sequence[_Asked]) -> list[tuple[int, JobUsage]]:
     """Return the named jobs with their places among all jobs."""
-    if not names:
+    if not asked:
         return []
     every = enumerate(columns.jobs())
-    jobs = [(at, job) for at, job in every if any(means(name, job) for name in names)]
+    jobs = [(at, job) for at, job in every if any(each.means(job) for each in asked)]
     if len(jobs) > _LARGEST:
         raise RowtuiError(f"these are {count(len(jobs))} jobs", "name fewer, or use --csv")
     return jobs
@@ -175,32 +208,47 @@ def _any(jobs: Sequence[JobUsage], name: JobName) -> bool:
 
 def _table(columns: UsageColumns, by: str, out: Output) -> Iterator[str]:
     rows = usage_table(columns, by)
+    gpus = has_gpus(rows)
     headings = [TextColumn(by.capitalize(), style="bold")]
-    headings += [TextColumn(name, right=True) for name in ROW_HEADINGS]
-    shown: list[Row] = [_cells(row) for row in rows]
+    headings += [TextColumn(name, right=True) for name in row_headings(gpus=gpus)]
+    shown: list[Row] = [_cells(row, gpus=gpus) for row in rows]
     if len(rows) > 1:
-        shown += [None, _cells(total_row(columns))]
+        shown += [None, _cells(total_row(columns), gpus=gpus)]
     yield from table_lines(headings, shown, out)
     yield ""
     yield "CPU-hours: charged, CPUs x time. Used: share of them in which CPUs worked."
+    if gpus:
+        yield GPU_NOTE
     yield "Memory and Time: the median job, the most of all jobs, and the most requested."
 
 
-def _cells(row: UsageRow) -> Row:
-    jobs, failed, *rest = row_texts(row)
+def _cells(row: UsageRow, *, gpus: bool) -> Row:
+    jobs, failed, *rest = row_texts(row, gpus=gpus)
     style = "red bold" if row.failed else ""
     return [row.name, jobs, TableCell(failed, style), *rest]
 
 
-def row_texts(row: UsageRow) -> list[str]:
-    """Return the numbers of a row: jobs, failed, CPU-hours, used; memory and time, each as median,
-    most and requested.
+def has_gpus(rows: Sequence[UsageRow]) -> bool:
+    """Whether the use of GPUs was measured in one of these rows."""
+    return any(row.gpu_share is not None for row in rows)
+
+
+def row_headings(*, gpus: bool) -> tuple[str, ...]:
+    """Return what stands above the numbers of `row_texts`."""
+    return (*_HEADINGS[:4], *(("GPU-hours", "GPU") if gpus else ()), *_HEADINGS[4:])
+
+
+def row_texts(row: UsageRow, *, gpus: bool) -> list[str]:
+    """Return the numbers of a row: jobs, failed, CPU-hours, used; with `gpus` the same of GPUs;
+    memory and time, each as median, most and requested.
     """
+    of_gpus = [hours(row.charged_gpu_hours), _percent(row.gpu_share)]
     return [
         count(row.jobs),
         count(row.failed),
         hours(row.charged_cpu_hours),
         _percent(row.cpu_share),
+        *(of_gpus if gpus else ()),
         _kib(row.memory_median),
         _kib(row.memory_most),
         _kib(row.memory),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
@@ -42,9 +42,27 @@ class ShownUsage(NamedTuple):
 
 def write_csv(columns: UsageColumns, costs: JobCosts, file: TextIO) -> None:
     """Write a row for each job, with the names of the JSON form, safe for spreadsheets."""
+    _write_rows((job_json(job, costs.of(at)) for at, job in enumerate(columns.jobs())), file)
+
+
+def write_groups(columns: UsageColumns, costs: JobCosts, by: str, file: TextIO) -> None:
+    """Write a row for each group of jobs; money only if it is in one currency."""
+    by_name = {row.name: row for row in cost_table(columns, costs, by)}
+    rows = (_row_json(row, by_name[row.name]) for row in usage_table(columns, by))
+    _write_rows(map(_without_lists, rows), file)
+
+
+def _without_lists(row: to.UsageOfJobsJson) -> dict[str, object]:
+    [only] = row["money"] if len(row["money"]) == 1 else [None]
+    kept = {name: value for name, value in row.items() if name != "money"}
+    for name in ("charged", "used"):
+        kept[f"{name}_money"] = None if only is None else only[name]
+    return {**kept, "currency": None if only is None else only["currency"]}
+
+
+def _write_rows(rows: Iterable[Mapping[str, object]], file: TextIO) -> None:
     writer = None
-    for at, job in enumerate(columns.jobs()):
-        row = job_json(job, costs.of(at))
+    for row in rows:
         if writer is None:
             writer = csv.DictWriter(file, list(row), lineterminator="\n")
             writer.writeheader()
@@ -58,11 +76,12 @@ def usage_json(
     shown: ShownUsage,
 ) -> to.UsageJson:
     """Return everything that `usage` knows."""
-    by_name = {row.name: row for row in cost_table(columns, costs, args.by)}
+    by = args.by or "action"
+    by_name = {row.name: row for row in cost_table(columns, costs, by)}
     return {
         "version": VERSION,
-        "by": args.by,
-        "groups": [_row_json(row, by_name[row.name]) for row in usage_table(columns, args.by)],
+        "by": by,
+        "groups": [_row_json(row, by_name[row.name]) for row in usage_table(columns, by)],
         "total": _row_json(total_row(columns), total_costs(costs)) if len(columns) else None,
         "jobs": [job_json(job, costs.of(at)) for at, job in shown.ended],
         "running": [running_json(view, now) for view, now in shown.running if now is not None],
@@ -85,6 +104,9 @@ def _row_json(row: UsageRow, cost: CostRow) -> to.UsageOfJobsJson:
         "charged_gpu_hours": row.charged_gpu_hours,
         "used_cpu_hours": row.used_cpu_hours,
         "measured_cpu_hours": row.measured_cpu_hours,
+        "used_gpu_hours": row.used_gpu_hours,
+        "measured_gpu_hours": row.measured_gpu_hours,
+        "gpu_share": row.gpu_share,
         "cpu_share": row.cpu_share,
         "median_wall_seconds": row.wall_median,
         "longest_wall_seconds": row.wall_most,

@@ -7,7 +7,7 @@ built-in `none` is used only by name, because an unknown login node must never r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import similar, visible
@@ -84,12 +84,17 @@ def _named(clusters: Sequence[Cluster], name: str) -> Identified:
     for cluster in clusters:
         if cluster.name == name:
             return Identified(cluster, "it was named")
+    raise cluster_not_found(name, [cluster.name for cluster in clusters])
+
+
+def cluster_not_found(name: str, known: Iterable[str]) -> RowtuiError:
+    """Return the error about a name that is none of the known clusters."""
     # `none` runs jobs in the user's own terminal: a slip of the keyboard must not lead there.
-    names = list(dict.fromkeys(it.name for it in clusters if it.name != NONE.name))
+    names = list(dict.fromkeys(it for it in known if it != NONE.name))
     near = similar(name, names, 3, 0.5)
-    shown = ", ".join(f"'{visible(known)}'" for known in near or names)
+    shown = ", ".join(f"'{visible(each)}'" for each in near or names)
     hint = f"did you mean {shown}?" if near else f"the known clusters are {shown};"
-    raise RowtuiError(
+    return RowtuiError(
         f"cluster '{visible(name)}' not found",
         f"{hint} `rowtui show cluster --all` shows all of them",
     )

@@ -8,6 +8,7 @@ its end, and sites dislike many queries: they are asked when somebody wants to s
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -191,9 +192,13 @@ class ProjectUsage:
     def _clusters(self, columns: UsageColumns) -> dict[str, Cluster]:
         from rowtui.core.project.planning.pack_terms import cluster_named
 
-        names = sorted({columns.kind(line).cluster for line in columns.lines("kind")})
-        found = ((name, cluster_named(self.project, name)) for name in names)
-        return {name: it for name, it in found if it is not None}
+        names = sorted(columns.clusters())
+        found = {}
+        for name in names:
+            # `--cluster` may name a cluster that only old jobs know, and that has no costs.
+            with contextlib.suppress(RowtuiError):
+                found[name] = cluster_named(self.project, name)
+        return {name: it for name, it in found.items() if it is not None}
 
     def unmeasured_count(self, columns: UsageColumns) -> int:
         """Return how many ended jobs of the journal have no record of what they used."""

@@ -367,6 +367,22 @@ class UsageColumns:
         rows = self.rows[self._nameless()]
         return set(zip(rows["job_id"].tolist(), rows["number"].tolist(), strict=True))
 
+    def clusters(self) -> set[str]:
+        """Return the names of the clusters of all jobs."""
+        return {self.kind(line).cluster for line in self.lines("kind")} - {""}
+
+    def of_tokens(self, tokens: Iterable[str]) -> NDArray[np.bool_]:
+        """Return which jobs have one of these tokens."""
+        import numpy as np
+
+        prefixes = {self.text(line): line for line in self.lines("prefix")}
+        mask = np.zeros(len(self), bool)
+        for token in tokens:
+            prefix, number = split_token(token)
+            line = prefixes.get(prefix, -1)
+            mask |= (self.column("prefix") == line) & (self.column("number") == number)
+        return mask
+
     def tokens(self) -> set[str]:
         """Return the tokens of all jobs."""
         rows = zip(self.column("prefix").tolist(), self.column("number").tolist(), strict=True)
@@ -377,12 +393,8 @@ class UsageColumns:
         """Return one job by its token; None if it is not there."""
         import numpy as np
 
-        prefix, number = split_token(token)
-        for line in self.lines("prefix"):
-            if self.text(line) == prefix:
-                is_it = (self.column("prefix") == line) & (self.column("number") == number)
-                for row in self.rows[np.flatnonzero(is_it)[-1:]].tolist():
-                    return self._job(row)
+        for row in self.rows[np.flatnonzero(self.of_tokens([token]))[-1:]].tolist():
+            return self._job(row)
         return None
 
     def jobs(self) -> Iterator[JobUsage]:

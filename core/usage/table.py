@@ -25,9 +25,9 @@ class UsageRow(NamedTuple):
 
     Of `jobs`, `ended_well` did their work, `failed` did not, and the user cancelled `cancelled`;
     the rest never ran. Hours: CPU-hours charged, and used by the jobs of which that is known,
-    which were charged `measured_cpu_hours`. Wall times in seconds, memory in KiB: the median, the
-    most, and the most that one job requested. `memory_share`, `wall_share`: the mean of used by
-    requested.
+    which were charged `measured_cpu_hours`; the same of GPUs. Wall times in seconds, memory in KiB:
+    the median, the most, and the most that one job requested. `memory_share`, `wall_share`: the
+    mean of used by requested.
     """
 
     name: str
@@ -39,6 +39,8 @@ class UsageRow(NamedTuple):
     charged_gpu_hours: float
     used_cpu_hours: float | None
     measured_cpu_hours: float
+    used_gpu_hours: float | None
+    measured_gpu_hours: float
     wall_median: float | None
     wall_most: float | None
     walltime: float | None
@@ -62,6 +64,13 @@ class UsageRow(NamedTuple):
         if self.used_cpu_hours is None or not self.measured_cpu_hours:
             return None
         return self.used_cpu_hours / self.measured_cpu_hours
+
+    @property
+    def gpu_share(self) -> float | None:
+        """How much of the charged GPU time was used, as a fraction; None if unknown."""
+        if self.used_gpu_hours is None or not self.measured_gpu_hours:
+            return None
+        return self.used_gpu_hours / self.measured_gpu_hours
 
 
 GROUPINGS = ("action", "cluster", "partition", "node", "user", "attempt", "day", "reason")
@@ -127,10 +136,12 @@ def chosen_usage(
     since: float = 0.0,
     failed: bool = False,
     job_ids: Collection[int] = (),
+    tokens: Collection[str] = (),
 ) -> UsageColumns:
     """Return the jobs that match all of these; an empty choice matches every job.
 
-    `actions` are patterns such as `sim*`; `since`: ended at this time or later.
+    `actions` are patterns such as `sim*`; `since`: ended at this time or later. `job_ids`,
+    `tokens`: jobs that match one of them.
     """
     import numpy as np
 
@@ -144,8 +155,8 @@ def chosen_usage(
         mask &= of_kind(columns, matches).astype(bool)
     if since:
         mask &= columns.column("ended_at") >= since
-    if job_ids:
-        mask &= np.isin(columns.column("job_id"), list(job_ids))
+    if job_ids or tokens:
+        mask &= np.isin(columns.column("job_id"), list(job_ids)) | columns.of_tokens(tokens)
     if failed:
         mask &= has_failed(columns)
     return columns.chosen(mask)
@@ -216,6 +227,7 @@ class _Jobs(NamedTuple):
     wanted: Requested
     wall: NDArray[Any]
     cpu: NDArray[Any]
+    gpu: NDArray[Any]
     memory: NDArray[Any]
     well: NDArray[np.bool_]
     failed: NDArray[np.bool_]
@@ -227,9 +239,10 @@ class _Jobs(NamedTuple):
 
         memory = columns.column("memory").astype(np.float64)
         memory[memory == 0] = np.nan
-        wall, cpu = (columns.column(name).astype(np.float64) for name in ("wall", "cpu"))
+        times = ("wall", "cpu", "gpu")
+        wall, cpu, gpu = (columns.column(name).astype(np.float64) for name in times)
         ends = ended_well(columns), has_failed(columns), was_cancelled(columns)
-        return cls(Requested.of(columns), wall, cpu, memory, *ends)
+        return cls(Requested.of(columns), wall, cpu, gpu, memory, *ends)
 
     def row(self, name: str, part: NDArray[np.intp]) -> UsageRow:
         """Return the row of these jobs."""
@@ -238,6 +251,8 @@ class _Jobs(NamedTuple):
         wall, cpu, memory = self.wall[part], self.cpu[part], self.memory[part]
         charged = self.wanted.cpus[part] * wall / 3600
         known = ~np.isnan(cpu) & ~np.isnan(wall)
+        gpu, charged_gpu = self.gpu[part], self.wanted.gpus[part] * wall / 3600
+        known_gpu = ~np.isnan(gpu) & (charged_gpu > 0)
         return UsageRow(
             name,
             len(part),
@@ -245,9 +260,11 @@ class _Jobs(NamedTuple):
             int(self.failed[part].sum()),
             int(self.cancelled[part].sum()),
             float(np.nansum(charged)),
-            float(np.nansum(self.wanted.gpus[part] * wall / 3600)),
+            float(np.nansum(charged_gpu)),
             float(cpu[known].sum() / 3600) if known.any() else None,
             float(charged[known].sum()),
+            float(gpu[known_gpu].sum() / 3600) if known_gpu.any() else None,
+            float(charged_gpu[known_gpu].sum()),
             _of(wall, np.median),
             _of(wall, np.max),
             _of(self.wanted.walltime[part], np.max),

@@ -36,6 +36,9 @@ class UsageOfJobsJson(TypedDict):
     charged_gpu_hours: float
     used_cpu_hours: float | None
     measured_cpu_hours: float
+    used_gpu_hours: float | None
+    measured_gpu_hours: float
+    gpu_share: float | None
     cpu_share: float | None
     median_wall_seconds: float | None
     longest_wall_seconds: float | None

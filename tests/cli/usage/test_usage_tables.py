@@ -1,0 +1,100 @@
+"""The tables of `usage`: which jobs they are of, what they show, and in which form."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
+from rowtui.core.submission.plan.outcome import read_old_end
+from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.store import UsageStore
+
+from tests.cli.in_process import Here, prepared
+
+WORKFLOW = """\
+[[action]]
+name = "one"
+command = "touch workspace/{directory}/x; [ {directory} != b ]"
+products = ["y"]
+group.maximum_size = 1
+"""
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Here:
+    return prepared(tmp_path, monkeypatch, capsys, WORKFLOW)
+
+
+def job(number: int, *, gpus: int = 0, gpu: float | None = None, reason: str = "") -> JobUsage:
+    by = MeasuredBy.SCRIPT
+    used = Used(100.0, 90.0, 2048, gpu, None, "n1", by, by, by, by)
+    kind = UsageKind("one", "gamma", "", "me", 1, 1, gpus, 1000, 60)
+    end = read_old_end(0, reason, 1.7e9 + number)
+    return JobUsage(f"abc-{number}", kind, number, 1, end, 1.6e9, used, True)
+
+
+def test_a_directory_names_its_jobs(here: Here) -> None:
+    assert here("submit", "--yes").code == 1  # no job makes its product
+    assert here("submit", "--yes", "b").code == 1
+
+    for name, jobs in (("a", 1), ("b/", 2)):
+        assert here("usage", name).out.count("  one on 1 directory, none") == jobs
+        assert len(here.json("usage", name)["jobs"]) == jobs
+    assert here.json("usage", "a", "b")["total"]["jobs"] == 3
+    done = here("usage", "nowhere")
+    assert done.code == 1
+    assert "no job ran on a directory with this name" in done.err
+
+
+def test_the_use_of_gpus_has_columns_where_it_was_measured(here: Here) -> None:
+    here.cluster = ""
+    store = UsageStore(here.folder)
+    store.append([job(1), job(2, gpus=2)])
+    assert "GPU" not in here("usage").out
+    store.append([job(3, gpus=2, gpu=50.0)])
+
+    lines = [line.split() for line in here("usage").out.splitlines()]
+    assert lines[0][4:7] == ["Used", "GPU-hours", "GPU"]
+    assert lines[1][4:7] == ["90%", "0.11", "25%"]
+    [row] = here.json("usage")["groups"]
+    assert row["gpu_share"] == 0.25
+    assert row["charged_gpu_hours"] == pytest.approx(2 * row["measured_gpu_hours"])
+    assert "| GPU |" in here("report", "--markdown").out
+
+
+def test_csv_has_a_row_for_each_group_with_by(here: Here) -> None:
+    here.cluster = ""
+    UsageStore(here.folder).append([job(at, reason="exit code 3" * (at % 2)) for at in range(5)])
+
+    rows = list(csv.DictReader(io.StringIO(here("usage", "--csv", "--by", "reason").out)))
+    assert {(row["name"], row["jobs"]) for row in rows} == {
+        ("completed", "3"),
+        ("exit code 3", "2"),
+    }
+    assert len(list(csv.DictReader(io.StringIO(here("usage", "--csv").out)))) == 5
+
+
+@pytest.mark.parametrize("command", ["usage", "history"])
+def test_csv_and_json_together_are_a_usage_error(here: Here, command: str) -> None:
+    done = here(command, "--csv", "--json")
+    assert done.code == 2
+    assert "cannot be used with" in done.err
+
+
+@pytest.mark.parametrize("command", ["usage", "history", "report"])
+def test_a_cluster_that_does_not_exist_is_an_error_and_one_of_old_jobs_is_not(
+    here: Here, command: str
+) -> None:
+    UsageStore(here.folder).append([job(1)])
+    here.cluster = "xyz"
+    done = here(command)
+    assert done.code == 1
+    assert "cluster 'xyz' not found" in done.err
+    assert "'gamma'" in done.err
+    here.cluster = "gamma"
+    assert here(command).code == 0
