@@ -128,7 +128,9 @@ class EnergyFactors(NamedTuple):
     computers. `carbon_g_per_kwh`: CO2e of the electricity. `source`: where the user has the values
     from. The defaults are those of the Green Algorithms calculator for unknown hardware anywhere on
     Earth. Source: Lannelongue et al. 2021, doi:10.1002/advs.202100707, and version 3.0 of the
-    calculator's data (TDP_cpu, TDP_gpu, referenceValues, defaults_PUE, CI_aggregated).
+    calculator's data (github.com/Cambridge-Sustainable-Computing-Lab/Green-Algorithms-data, v3.0:
+    CPUs, referenceValues, GPUs, default_PUE, CI_aggregated). The power of memory is the same in
+    all versions from 1.0 to the unfinished 3.1 (hardware-impacts, as of April 2026).
     """
 
     core_watts: float = 12.0

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from rowtui.core.clusters.model import EnergyFactors
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
@@ -29,6 +30,13 @@ def table() -> dict[str, dict[str, str]]:
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     headings, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     return {row[0]: dict(zip(headings, row, strict=True)) for row in rows}
+
+
+def test_the_default_factors_of_energy_are_those_of_the_table() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([0-9.]+) \| `\w+\.csv`", PAGE, re.M)
+    assert {name: float(value) for name, value in rows} == {
+        name: value for name, value in EnergyFactors()._asdict().items() if name != "source"
+    }
 
 
 def test_the_table_has_the_sources_that_the_program_names() -> None:
