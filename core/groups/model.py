@@ -27,6 +27,11 @@ class Status(enum.Enum):
     ELIGIBLE = "eligible"
     WAITING = "waiting"
 
+    @property
+    def eligible(self) -> bool:
+        """Whether such a directory is eligible, however its last job ended."""
+        return self is Status.ELIGIBLE or self in ENDED
+
 
 ENDED = frozenset({Status.FAILED, Status.NOT_REACHED, Status.CANCELLED})
 """Statuses of eligible directories that show how the last job ended."""

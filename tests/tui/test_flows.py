@@ -234,6 +234,18 @@ async def test_failed_directories_are_one_key_away_and_are_not_submitted_as_if_n
         await hand.sees("· eligible")
 
 
+async def test_eligible_directories_of_groups_in_all_can_be_marked_and_submitted() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("Groups of equilibrate · eligible (3 failed)")
+        await hand.press("t")
+        await hand.sees("Groups of equilibrate · all", "240 directories")
+        await hand.press("s")
+        await hand.sees("No directory there is eligible.")
+        await hand.press("G", "space", "s")  # the last group, which is not yet begun
+        await hand.sees("Nothing is sent yet", "1 job, 4 directories")
+
+
 async def test_the_filter_shows_the_other_statuses_too() -> None:
     async with opened() as hand:
         await hand.press("2", "t")

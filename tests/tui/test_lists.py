@@ -41,7 +41,9 @@ async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_ord
         # marks are of rows, not of places: all that match, then without the filter
         await hand.press("2", "A")
         await hand.sees("4 of 8 shown · 4 of 8 groups marked · 40 directories, 256 CPU-h")
-        await hand.sees("Groups of equilibrate · eligible · / ")  # a kept filter is named
+        await hand.sees(
+            "Groups of equilibrate · eligible (3 failed) · / "
+        )  # a kept filter is named
         await hand.press("escape")
         await hand.sees("4 of 8 groups marked · 40 directories")
         await hand.press("s")

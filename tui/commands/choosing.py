@@ -80,7 +80,7 @@ def may_submit_groups(session: Session) -> str:
     """Return why the groups on the screen cannot be submitted, or "" if it lists eligible ones."""
     if reason := may_submit(session):
         return reason
-    if session.filter.word != "eligible":
+    if session.filter.word not in ("eligible", "all"):
         return "only eligible groups can be submitted: press t until the list shows them"
     return ""
 
@@ -99,7 +99,7 @@ def may_retry_groups(session: Session) -> str:
 
 def may_mark(session: Session) -> str:
     """Return why no group can be marked, or "": marks serve only submissions and retries."""
-    if session.filter.word not in ("eligible", "failed"):
+    if session.filter.word not in ("eligible", "failed", "all"):
         return "only eligible or failed groups can be marked: press t until the list shows them"
     return with_action(session)
 

@@ -6,11 +6,13 @@ moved them.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import NamedTuple
 
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow
 from rowtui.core.groups.model import Status
 from rowtui.tui.shell.recall import Place, StartState
 from rowtui.tui.shell.work import start
@@ -51,22 +53,18 @@ async def marked_groups(
     return MarkedGroups(numbers, firsts, 0 if marks.everything else len(marks.keys) - len(numbers))
 
 
-async def marked_directories(
-    engine: Engine, marks: Marks, action: int, statuses: tuple[Status, ...]
-) -> list[str] | None:
-    """Return the names of the marked directories; None if there are too many to name."""
-    if not marks.everything:
-        return sorted(str(key) for key in marks.keys)
-    names: list[str] = []
+async def directory_rows(
+    ask: Callable[[int, int], Awaitable[DirectoriesPage]],
+) -> AsyncIterator[DirectoryRow]:
+    """Yield all rows of a list; `ask` takes a start and a length."""
     start = 0
     while True:
-        page = await engine.groups.directories(action, statuses, start, LOOK_UP)
-        if page.total > MOST_MARKED:
-            return None
-        names += [row.name for row in page.rows if row.name in marks]
+        page = await ask(start, LOOK_UP)
+        for row in page.rows:
+            yield row
         start += LOOK_UP
         if start >= page.total:
-            return names
+            return
 
 
 class MarkedRows(NamedTuple):
@@ -74,7 +72,7 @@ class MarkedRows(NamedTuple):
     marks.
 
     `group` is the number, from 0, of the group under the cursor; `key` is the name under the
-    cursor.
+    cursor, None if that directory cannot be submitted.
     """
 
     action: int | None
@@ -135,11 +133,13 @@ class GroupVerbs(ScreenView):
             self.dashboard.warn("There is nothing to submit.")
         elif chosen.all:
             prepare(action, None)
-        elif chosen.some:
-            work = self._plan_directories if chosen.long else self._plan_groups
-            start(self, partial(work, action, chosen.marks), "marks", exclusive=True)
-        elif chosen.long:
+        elif chosen.long and not chosen.some:
             prepare(action, None, directories=[chosen.key])
+        elif chosen.long or self.session.filter.word == "all":
+            work = partial(self._plan_directories, action, chosen)
+            start(self, work, "marks", exclusive=True)
+        elif chosen.some:
+            start(self, partial(self._plan_groups, action, chosen.marks), "marks", exclusive=True)
         elif chosen.group is not None:
             prepare(action, [chosen.group], {chosen.key})
 
@@ -148,18 +148,35 @@ class GroupVerbs(ScreenView):
         if wanted:
             self.dashboard.verbs.prepare(action, wanted, firsts)
 
-    async def _plan_directories(self, action: int, marks: Marks) -> None:
-        session = self.session
+    async def _plan_directories(self, action: int, chosen: MarkedRows) -> None:
+        """Plan the eligible directories among the marked ones, or in the chosen groups."""
+        groups, statuses = self.session.engine.groups, self.session.filter.statuses
+        names: list[str] = []
         try:
-            statuses = session.filter.statuses
-            names = await marked_directories(session.engine, marks, action, statuses)
+            if chosen.long:
+                lists = [partial(groups.directories, action, statuses)]
+            elif chosen.some:
+                numbers, _ = await self._still_there(action, chosen.marks)
+                lists = [partial(groups.members, action, statuses, one) for one in numbers]
+            else:
+                lists = [partial(groups.members, action, statuses, chosen.group or 0)]
+            for ask in lists:
+                names += [
+                    row.name
+                    async for row in directory_rows(ask)
+                    if row.status.eligible and (not chosen.long or row.name in chosen.marks)
+                ]
+                if len(names) > MOST_MARKED:
+                    break
         except Exception as error:
             self.dashboard.report("the marked directories cannot be found", error)
             return
-        if names is None:
+        if len(names) > MOST_MARKED:
             self.dashboard.warn("Too many to name one by one: mark all of them, or groups.")
         elif names:
             self.dashboard.verbs.prepare(action, None, directories=names)
+        else:
+            self.dashboard.warn("No directory there is eligible.")
 
     def show_packed(self) -> None:
         """Pack the jobs of the marked groups; without marks, those of all eligible groups."""

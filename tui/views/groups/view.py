@@ -192,6 +192,14 @@ class GroupsView(GroupVerbs):
         action = self.session.action
         name = action.name if action else "no action"
         word = self.session.filter.word
+        if word == "eligible" and action is not None:
+            ended = {
+                "failed": action.failed,
+                "not reached": action.not_reached,
+                "cancelled": action.cancelled,
+            }
+            among = ", ".join(f"{count:,} {how}" for how, count in ended.items() if count)
+            word += f" ({among})" if among else ""
         page = self._page
         below = ""
         if page is not None and self._groups is not None:
@@ -374,13 +382,15 @@ class GroupsView(GroupVerbs):
     def marked_rows(self) -> MarkedRows:
         """The objects of the verbs."""
         action, group = self.session.action, self._group
+        row = self._all.item(self.every.cursor) if self.long and self._all else None
+        may = row is None or row.status.eligible
         return MarkedRows(
             action.index if action else None,
             self.long,
             self.main.marks,
             self._marked(self.main),
             None if group is None else group.number - 1,
-            None if self.main.cursor_key is None else str(self.main.cursor_key),
+            str(self.main.cursor_key) if may and self.main.cursor_key is not None else None,
         )
 
     def forget_marks(self) -> None:

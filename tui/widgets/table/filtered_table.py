@@ -131,7 +131,7 @@ class FilteredTable(VirtualTable):
         if asked == self.asked or not isinstance(self.source, Arranged):
             return
         self.asked = asked
-        self._to_the_top = True
+        self._to_the_top = self._placed_by_hand = True
         self._find_places()
         self.source.arrange(asked, self.cursor_key, _names(self.columns))
         self._forget_strips()

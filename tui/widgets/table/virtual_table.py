@@ -80,6 +80,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         self._drawn = DrawnRows()
         self._lines: TableLines | None = None  # Draws in the colours of one theme.
         self._cursor_key: Hashable | None = None
+        self._placed_by_hand = False  # The cursor, by a key, a click or a choice of the view.
         self._wanted_top = 0  # The first visible row, as the user left it.
         # The last scroll position that only a resize asked for.
         self._scrolled_for_size: int | None = None
@@ -102,7 +103,10 @@ class VirtualTable(MovingKeys, can_focus=True):
         stale: bool = False,
         sort: tuple[str, bool] | None = None,
     ) -> None:
-        """Show these rows. The cursor stays on its row, which keeps its place on the screen."""
+        """Show these rows. The cursor stays on its row, which keeps its place on the screen.
+
+        Until the user moves the cursor or rearranges the rows, it stays at the top.
+        """
         columns = tuple(columns)
         look = (columns, stale, sort)
         if look != (self.columns, self.stale, self.sort):
@@ -130,7 +134,8 @@ class VirtualTable(MovingKeys, can_focus=True):
         """Follow the cursor's row and repaint changed lines: the source may have other rows."""
         count = self.source.row_count
         was = self.cursor
-        now = None if self._cursor_key is None else self.source.index_of(self._cursor_key)
+        follows = self._placed_by_hand and self._cursor_key is not None
+        now = self.source.index_of(self._cursor_key) if follows else None
         if now is None:
             now = max(0, min(was, count - 1))
         known = self.source.key(now) if count else None
@@ -166,7 +171,7 @@ class VirtualTable(MovingKeys, can_focus=True):
     def move_to_key(self, key: Hashable) -> None:
         """Put the cursor on the row with that key, if there is one."""
         index = self.source.index_of(key)
-        if index is not None and index != self.cursor:
+        if index is not None:
             self._move(index)
 
     def choose(self, key: Hashable) -> None:
@@ -183,6 +188,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         """Reset cursor and marks, because entirely different rows follow."""
         self.marks.set_all(False)
         self._cursor_key = None
+        self._placed_by_hand = False
         self.set_reactive(VirtualTable.cursor, 0)
         self.scroll_to(y=0, animate=False)
         self._forget_strips()
@@ -225,6 +231,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         self._move(self.source.row_count - 1)
 
     def _move(self, index: int) -> None:
+        self._placed_by_hand = True
         index = max(0, min(index, self.source.row_count - 1))
         if index == self.cursor or not self.source.row_count:
             return

@@ -163,11 +163,26 @@ async def test_the_cursor_follows_its_row_and_its_row_stays_where_it_is_on_the_s
 async def test_the_cursor_is_seen_when_a_short_list_becomes_a_long_one() -> None:
     app = Bench(rows(["row 90"]))
     async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("G")
         await settled(pilot, app)
         app.table.show(rows([f"row {n:02}" for n in range(100)]), COLUMNS)
         await settled(pilot, app)
         assert app.table.cursor == 90
         assert "row 90" in screen_text(app)
+
+
+async def test_a_cursor_that_was_never_moved_stays_at_the_top() -> None:
+    app = Bench(rows(["running 1", "running 2"]))
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(pilot, app)
+        app.table.show(rows([f"running {n}" for n in (2, *range(3, 50), 1)]), COLUMNS)
+        await settled(pilot, app)
+        assert (app.table.cursor, app.table.cursor_key) == (0, "running 2")
+        assert "running 3" in screen_text(app)
+        await pilot.press("j", "k")  # from now on it is on a row
+        app.table.show(rows([f"running {n}" for n in (*range(3, 50), 1, 2)]), COLUMNS)
+        await settled(pilot, app)
+        assert app.table.cursor_key == "running 2"
 
 
 async def test_when_its_row_is_gone_the_cursor_takes_the_nearest() -> None:
