@@ -321,6 +321,8 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
         settings = settings_of(args) or {}
         options = EngineOptions(str(root), cluster)
         code = show(options, out, args, played=RealDemo("network"), **settings)
+        if (slopes := root / "results/slopes.txt").is_file():
+            out.print(f"Energy over temperature:\n{slopes.read_text(errors='replace')}")
         out.note(f"The project is in {root}; to continue: cd {root} && rowtui")
         return code
     out.print(
@@ -355,5 +357,6 @@ def _run_as_text(root: Path, cluster: str, out: Output) -> int:
     plot = root / "results/slopes.svg"
     if not plot.exists():
         raise RowtuiError("the study did not come to its end", f"look at the logs in {root}")
-    out.print(f"\n✓ {plot}\nNow try: cd {root} && rowtui, and 8")
+    out.print(f"\nEnergy over temperature:\n{plot.with_suffix('.txt').read_text()}")
+    out.print(f"✓ {plot}\nNow try: cd {root} && rowtui, and 8")
     return 0

@@ -40,13 +40,16 @@ def fit(place: Path, _: dict[str, Any]) -> None:
 
 
 def plot(place: Path, _: dict[str, Any]) -> None:
-    """Write a bar for each slope."""
-    bars = []
+    """Write a bar for each slope, as a picture and as text, which its log shows, too."""
+    bars, lines = [], []
     for row, member in enumerate(members(place, "fit")):
         slope = load(place / member["path"])
         said = ", ".join(f"{name} {number}" for name, number in member["sample"].items())
         bars.append(f'<rect y="{30 * row}" width="{100 * slope:.1f}" height="20"/>')
         bars.append(f'<text x="300" y="{30 * row + 15}">{said}: {slope:.3f}</text>')
+        lines.append(f"{said}: {slope:.3f}  {'#' * round(16 * slope)}")
+    (place / "slopes.txt").write_text("\n".join(lines) + "\n")
+    print("Energy over temperature:", *lines, sep="\n")
     text = "\n".join(bars)
     (place / "slopes.svg").write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="600" height="200">\n{text}\n</svg>\n'

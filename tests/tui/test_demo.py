@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,8 +14,12 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.demo.engine import DemoEngine, made_demo
 from rowtui.core.engine.api.engine import Engine
 from rowtui.tui.shell.app import RowtuiApp
+from rowtui.tui.shell.played import first_step
+from rowtui.tui.shell.session import Session
+from rowtui.tui.widgets.cells import plain
 
 from tests.tui.hand import Hand, hand_on
+from tests.tui.sample import SampleEngine
 
 
 def demo_engine(root: Path, seed: int, jobs: int) -> DemoEngine:
@@ -37,6 +42,19 @@ async def shown(
     app = RowtuiApp(cast(Engine, engine), **options)
     async with hand_on(app, engine, size) as hand:
         yield hand
+
+
+async def test_the_last_step_of_a_study_that_is_complete_waits_for_no_job() -> None:
+    session = Session(SampleEngine())
+    session.snapshot = snapshot = await session.engine.refresh()
+    session.has_submitted = True
+    assert "Next: 6 watch your jobs" in plain(first_step(session, "status"))
+    actions = [
+        replace(one, completed=one.total, submitted=0, eligible=0, waiting=0, failed=0)
+        for one in snapshot.actions
+    ]
+    session.snapshot = replace(snapshot, actions=tuple(actions))
+    assert plain(first_step(session, "status")).startswith(" Next: 9 what ran when   6 the jobs")
 
 
 async def test_the_first_steps_lead_a_stranger_to_a_submission(demo: DemoEngine) -> None:

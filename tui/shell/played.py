@@ -46,6 +46,8 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
         steps = [("", "The jobs are being sent: wait, or"), ("x", "stop after this one")]
     elif sent and view == "submit":
         steps = [("6", "watch your jobs in the queue"), ("1", "back to the actions")]
+    elif view == "status" and _all_completed(session):
+        steps = [("9", "what ran when"), ("6", "the jobs, and their logs"), ("q", "leave")]
     elif session.has_submitted and view == "status":
         steps = [("6", "watch your jobs"), *_where_something_is(session)[:1]]
     elif view == "network":
@@ -91,7 +93,12 @@ def _in_the_network(session: Session) -> list[tuple[str, str]]:
         return [("s", "let it run by itself; it asks for limits first")]
     if status == "running":
         return [("h l", "from node to node"), ("Enter", "the samples of one")]
-    return [("h l", "from node to node"), ("6", "the jobs that it ran")]
+    return [("6 l", "the log of plot: the slopes"), ("9", "what ran when"), ("q", "leave")]
+
+
+def _all_completed(session: Session) -> bool:
+    actions = session.snapshot.actions if session.snapshot is not None else ()
+    return bool(actions) and all(one.completed == one.total for one in actions)
 
 
 def _where_something_is(session: Session) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,4 +44,5 @@ def test_the_network_demo_runs_to_its_plot_and_says_what_to_type(
     assert "$ rowtui network run --yes" in said
     assert "Done: all jobs of the network are completed." in said
     assert f"✓ {kept}/results/slopes.svg" in said
+    assert re.search(r"pressure 0.5, size 16: 1\.\d+  #{24}\n", said)
     assert "pressure 0.5" in (kept / "results/slopes.svg").read_text()
