@@ -27,7 +27,7 @@ and `rowtui --read-only` disables them.
 To change keys, name commands by their id in `~/.config/rowtui/keys.toml`:
 
 ```toml
-"queue.cancel" = "C"
+"queue.cancel" = "ctrl+x"
 "list.line-down" = "j,down,ctrl+n"
 ```
 

@@ -61,7 +61,7 @@ async def test_a_key_without_a_command_says_what_it_could_have_meant() -> None:
     async with opened(with_failures(), size=(80, 24)) as hand:
         await hand.sees("equilibrate")
         await hand.press("m")
-        await hand.sees("m does nothing here: as measured is in 3 Explain and memory is in 4 Pack")
+        await hand.sees("m does nothing here: as measured is in 3 Explain; memory is in 4 Pack")
         await hand.press("down")
         await hand.sees_no("does nothing here")
         await hand.press("f5")
@@ -71,6 +71,9 @@ async def test_a_key_without_a_command_says_what_it_could_have_meant() -> None:
 
 
 def test_the_other_case_of_a_key_is_named_where_it_has_a_command() -> None:
+    assert unbound_words("z", "past", {}) == (
+        "z does nothing here: fold is in 3 Explain, 5 Submit and 6 Queue"
+    )
     assert unbound_words("Q", "log", {}) == "Q does nothing here: q is quit"
     assert unbound_words("f", "status", {}).endswith("it is columns in lists of other views")
 

@@ -249,9 +249,6 @@ def keys_page(keys: KeyMap) -> list[str]:
 PAUSE = 1.0
 """Seconds without a character after which the next character is a key again."""
 
-MOST_MEANT = 2
-"""The number of other meanings that are named."""
-
 
 class Stray:
     """The text that is typed without an open field."""
@@ -288,9 +285,16 @@ def unbound_words(key: str, view: str, own: Mapping[str, str]) -> str:
     name = KEY_NAMES.get(key, key)
     if not view:
         return f"{name} does nothing here:"
-    elsewhere = [_place(one) for one in COMMANDS if _has(one, key, own) and one.scope in TITLES]
+    elsewhere: dict[str, list[str]] = {}  # by label: the views
+    for one in COMMANDS:
+        if _has(one, key, own) and one.scope in TITLES:
+            number = VIEWS[one.scope][0] if one.scope in VIEWS else "C"
+            elsewhere.setdefault(one.label, []).append(f"{number} {TITLES[one.scope]}")
     if elsewhere:
-        meant = " and ".join(elsewhere[:MOST_MEANT])
+        meant = "; ".join(
+            f"{label} is in {' and '.join([*filter(None, [', '.join(views[:-1])]), views[-1]])}"
+            for label, views in elsewhere.items()
+        )
         return f"{name} does nothing here: {meant}"
     for one in commands_here(view):
         if len(key) == 1 and _has(one, key.swapcase(), own):
@@ -303,8 +307,3 @@ def unbound_words(key: str, view: str, own: Mapping[str, str]) -> str:
 
 def _has(command: Command, key: str, own: Mapping[str, str]) -> bool:
     return key in own.get(command.id, command.keys).split(",")
-
-
-def _place(command: Command) -> str:
-    number = VIEWS[command.scope][0] if command.scope in VIEWS else "C"
-    return f"{command.label} is in {number} {TITLES[command.scope]}"

@@ -3,7 +3,8 @@
 The input is a `Log` (local or over a connection), the result is rows by number. Reading starts at
 the log's end and goes back towards the beginning only on request. Memory holds a row count for
 every block of the file, and a few blocks, so a gigabyte costs as much as a megabyte. A line that is
-longer than a row continues in the next row. The line index follows that of the tool toolong.
+longer than a row continues in the next row. A block of NUL bytes alone, as in a sparse file, is one
+row that counts them. The line index follows that of the tool toolong.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ class LogBook:
         piece = await self._log.end(START)
         if piece is None or not piece.start:
             return piece
-        cut = piece.data.find(b"\n") + 1
+        cut = piece.data.find(b"\n", 0, -1) + 1  # 0 if the end of one line is all that was read
         return piece._replace(data=piece.data[cut:], start=piece.start + cut)
 
     def _append(self, piece: LogPiece) -> None:
@@ -164,7 +165,7 @@ class LogBook:
         self._stop = start + len(data)
 
     def _trouble_in(self, data: bytes) -> int:
-        if len(self._blocks) * BLOCK > COUNTED:
+        if len(self._blocks) * BLOCK > COUNTED or _is_empty(data):
             return 0
         return sum(1 for _ in _TROUBLE.finditer(data))
 
@@ -246,6 +247,8 @@ class LogBook:
             before = data[begin - 1 : begin] if begin else b""
             goes_on = before not in (b"\n", b"") or (not begin and await self._cut_before(at))
             text = raw.removesuffix(b"\n").decode("utf-8", "replace")
+            if _is_empty(data):
+                text = f"{len(data):,} NUL bytes"
             rows.append(LogRow(block.offset + begin, text, goes_on))
         return rows
 
@@ -313,13 +316,20 @@ class LogBook:
         ]
 
 
+def _is_empty(data: bytes) -> bool:
+    """Whether data that is longer than a row consists of NUL bytes, as a hole in a file."""
+    return len(data) > ROW and data[0] == data[-1] == 0 and not data.strip(b"\0")
+
+
 def row_starts(data: bytes, carry: int, width: int) -> tuple[list[int], int]:
     """Return where rows begin in `data`, and how many bytes of the last row `data` holds.
 
     `carry`: number of bytes of a row that stand before `data`; 0 if a row begins with `data`. A row
     ends after a newline, or after `width` bytes, or up to three bytes earlier so as not to cut a
-    character.
+    character. NUL bytes alone are one row.
     """
+    if _is_empty(data):
+        return [0], 0
     starts: list[int] = []
     size = len(data)
     at = -carry  # start of the current row

@@ -67,10 +67,10 @@ async def read_log_end(log: Log, lines: int) -> LogTail:
     if piece is None:
         return LogTail(shown, 0, (), "nothing has been written yet")
     text = piece.data.decode("utf-8", "replace").split("\n")
-    if piece.start:
-        text = text[1:]  # the first line is incomplete
     if text and not text[-1]:
         text.pop()
+    if piece.start and len(text) > 1:
+        text = text[1:]  # the first line is incomplete
     return LogTail(shown, piece.size, tuple(text[-lines:] if lines else text))
 
 

@@ -17,6 +17,7 @@ from rowtui.tui.shell.keymap import (
     normal,
     why_no_key,
 )
+from rowtui.tui.shell.own_commands import load_own_commands
 
 
 def test_every_binding_of_every_screen_and_widget_has_an_id_and_a_tooltip() -> None:
@@ -115,3 +116,17 @@ def test_the_page_says_where_the_keys_are_and_what_became_of_them(tmp_path: Path
     (tmp_path / "keys.toml").write_text("x = " + "[" * 1000)
     assert "nested" in load_keymap(tmp_path).wrong[0]
     assert keys_page(load_keymap(None))[0].startswith("Keys cannot be changed")
+
+
+EXAMPLE = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["keys.md", "views/keys-and-commands.md"])
+def test_no_key_of_an_example_of_the_documentation_is_in_use(page: str, tmp_path: Path) -> None:
+    keys, commands = tmp_path / "keys.toml", tmp_path / "commands.toml"
+    examples = EXAMPLE.findall((Path(__file__).parents[3] / "docs" / page).read_text())
+    assert examples
+    for example in examples:
+        (commands if "[[command]]" in example else keys).write_text(example)
+    assert load_keymap(tmp_path).wrong == ()
+    assert load_own_commands(tmp_path, load_keymap(tmp_path).keys)[1] == []

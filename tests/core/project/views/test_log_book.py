@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.views import log_book
 from rowtui.core.project.views.log_book import LogBook, row_starts
-from rowtui.core.project.views.logs import LocalLog
+from rowtui.core.project.views.logs import LocalLog, read_log_end
 from rowtui.core.project.views.views import LogRow
 
 text_bytes = st.binary(max_size=300) | st.text(alphabet="ab\n é€𝄞", max_size=200).map(
@@ -128,6 +128,26 @@ async def test_a_line_of_five_megabytes_is_rows_that_go_on(tmp_path: Path) -> No
     while state.first:
         state = await book.earlier()
     assert state.rows == -(-path.stat().st_size // log_book.ROW)
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"x", b"\nhello\n"])
+async def test_a_sparse_log_of_gigabytes_is_shown_as_what_it_is(tmp_path: Path, end: bytes) -> None:
+    path = tmp_path / "log"
+    with path.open("wb") as log:
+        log.truncate(11 << 30)
+        log.seek(0, os.SEEK_END)
+        log.write(end)
+    book = LogBook(LocalLog(path))
+    state = await book.look()
+    assert state.size == (11 << 30) + len(end)
+    assert state.rows > 0
+    state = await book.earlier()
+    assert 0 < state.rows < 200  # of four megabytes
+    rows = [row.text for row in (await book.page(0, 500)).rows]
+    assert rows[0] == "65,536 NUL bytes"
+    assert end.strip() == b"" or rows[-1].endswith(end.strip().decode())
+    tail = await read_log_end(LocalLog(path), 5)
+    assert tail.lines
 
 
 async def test_another_file_in_its_place_starts_over(tmp_path: Path) -> None:
