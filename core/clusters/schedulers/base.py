@@ -7,6 +7,7 @@ A scheduler never decides whether to retry: it reports the result of one attempt
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -219,9 +220,14 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeUnknown:
-    """The job may or may not exist: look the token up before any other step."""
+    """The job may or may not exist: look the token up before any other step.
+
+    `ended`: the command ended by itself with an error, whose words are not known as a refusal and
+    speak of no connection.
+    """
 
     reason: str
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +235,14 @@ class Unreachable:
     """Nothing was submitted, because the cluster was unreachable: the submission may be retried."""
 
     reason: str
+
+
+def speaks_of_connection(said: str) -> bool:
+    """Whether a request that failed with these words may have arrived, or may arrive later."""
+    words = (
+        r"timed? ?out|connect|socket|communicat|message|zero bytes|authentic|credential|protocol"
+    )
+    return re.search(rf"{words}|temporarily|retry", said, re.IGNORECASE) is not None
 
 
 SubmitResult = Accepted | Rejected | OutcomeUnknown | Unreachable

@@ -39,6 +39,9 @@ from rowtui.core.clusters.transports.ssh_keys import (
     public_halves,
 )
 
+# Seconds to wait after a server dropped a connection before it proved its key: sshd drops some
+# connections while many others log in (MaxStartups).
+DROPPED_PAUSES = (0.5, 1.5)
 _MOST_JUMPS = 8  # ends the recursion of a jump host that names itself as jump host
 
 
@@ -148,29 +151,35 @@ class _Login:
         if settings.identities_only:
             public = await asyncio.to_thread(public_halves, settings.identities)
             agent = {**agent, "agent_identities": public} if public else {"agent_path": None}
-        opening = asyncssh.connect(
-            target.host,
-            target.port or (),
-            username=target.user or (),
-            config=list(settings.files),
-            tunnel=over,
-            client_factory=lambda: client,
-            known_hosts=([], list(known.authorities), [key for key, _ in known.revoked]),
-            server_host_key_algs=_host_key_algorithms(settings, known),
-            client_keys=keys,
-            connect_timeout=None,  # the user may take longer; `_watch` bounds the rest
-            login_timeout=self._timing.login,
-            keepalive_interval=settings.alive_interval or self._timing.alive_interval,
-            keepalive_count_max=self._timing.alive_count,
-            agent_forwarding=False,
-            **agent,
-        )
-        try:
-            return await _watch(opening, asking, settings.connect_timeout)
-        except asyncssh.Error as error:
-            raise client.explain(error) from error
-        except (OSError, TimeoutError, ValueError) as error:
-            raise _network_error(target, settings, error) from error
+        for pause in (*DROPPED_PAUSES, None):
+            opening = asyncssh.connect(
+                target.host,
+                target.port or (),
+                username=target.user or (),
+                config=list(settings.files),
+                tunnel=over,
+                client_factory=lambda: client,
+                known_hosts=([], list(known.authorities), [key for key, _ in known.revoked]),
+                server_host_key_algs=_host_key_algorithms(settings, known),
+                client_keys=keys,
+                connect_timeout=None,  # the user may take longer; `_watch` bounds the rest
+                login_timeout=self._timing.login,
+                keepalive_interval=settings.alive_interval or self._timing.alive_interval,
+                keepalive_count_max=self._timing.alive_count,
+                agent_forwarding=False,
+                **agent,
+            )
+            try:
+                return await _watch(opening, asking, settings.connect_timeout)
+            except (asyncssh.ConnectionLost, ConnectionResetError) as error:
+                if asking.moves or pause is None:
+                    raise client.explain(asyncssh.ConnectionLost(str(error))) from error
+            except asyncssh.Error as error:
+                raise client.explain(error) from error
+            except (OSError, TimeoutError, ValueError) as error:
+                raise _network_error(target, settings, error) from error
+            await asyncio.sleep(pause)
+        raise AssertionError("unreachable")
 
 
 async def _watch(

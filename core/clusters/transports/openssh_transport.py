@@ -45,6 +45,9 @@ _CONTROL = 20.0  # seconds for a shared connection to answer
 # Commands use the shared connection or none: otherwise, also if the connection breaks before its
 # reply, ssh would connect by itself and send the command a second time.
 _ONLY_SHARED = ("-o", "ProxyCommand=false")
+# sshd drops a connection, before any key exchange, while many others log in (MaxStartups).
+_DROPPED = "kex_exchange_identification: "
+_DROPPED_PAUSES = (0.5, 1.5)
 _REFUSED = "Session open refused by peer"
 _NO_MASTER = "Control socket "  # `... does not exist`, `... connect(PATH): Connection refused`
 
@@ -209,9 +212,13 @@ class OpensshTransport:
             with contextlib.suppress(OSError):
                 await asyncio.to_thread(os.unlink, self._folder / "c")  # of an ended connection
             seconds = self._connect_timeout * 3.0  # ssh bounds the steps, not the sum
-            done, log = await self._logged(["-M", "-N", "-f"], None, seconds)
-            if done.exit_status != 0:
-                raise self._explain(done, log)
+            for pause in (*_DROPPED_PAUSES, None):
+                done, log = await self._logged(["-M", "-N", "-f"], None, seconds)
+                if done.exit_status == 0:
+                    break
+                if pause is None or _DROPPED not in log:
+                    raise self._explain(done, log)
+                await asyncio.sleep(pause)
             self._ready = True
 
     async def _is_open(self) -> bool:

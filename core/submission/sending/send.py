@@ -24,6 +24,7 @@ from rowtui.core.clusters.schedulers.base import (
     JobSpec,
     JobState,
     OutcomeUnknown,
+    Rejected,
     Scheduler,
     SubmitResult,
     Unreachable,
@@ -280,8 +281,9 @@ async def submit_surely(
 ) -> SubmitResult:
     """Submit, and ask until the outcome is certain or the timeout is reached.
 
-    A request to a pilot is not searched for: `settle` closes the fence of a request that did not
-    begin, and then it may be submitted again.
+    A command that ends with an error in unknown words counts as a refusal if it does so twice, and
+    the scheduler then certainly has no such job. A request to a pilot is not searched for: `settle`
+    closes the fence of a request that did not begin, and then it may be submitted again.
     """
     if is_in_pilot(unit.jobs[0].token):
         return await hand_over(unit.jobs, access)
@@ -299,6 +301,8 @@ async def submit_surely(
             if jobs:
                 return Accepted(chosen(jobs).id)
             if found is not None and scheduler.holds:
+                if result.ended and sends > 1 and await _is_closed(unit, access):
+                    return Rejected(result.reason)
                 if sends >= SENDS or over:
                     return result
                 sends += 1
@@ -316,6 +320,18 @@ async def submit_surely(
         if isinstance(result, Unreachable):
             result = await scheduler.submit(spec)
     return result
+
+
+async def _is_closed(unit: SubmissionCall, access: Access) -> bool:
+    """Close the fences of jobs that a scheduler certainly does not have; whether none ever began.
+
+    The scheduler refused the jobs twice, in unknown words. Even if it has them later, they end
+    without running, and `settle` cancels them.
+    """
+    try:
+        return not any((await access.site.close_fences([it.token for it in unit.jobs])).values())
+    except OSError:
+        return False
 
 
 def chosen(found: Sequence[Job], runner: int = 0) -> Job:

@@ -601,6 +601,34 @@ async def test_a_refusal_that_only_some_sites_have_reaches_the_user_too(
     assert remote.real.state.submitted == {}
 
 
+@pytest.mark.parametrize("keeps", [False, True], ids=["refuses", "takes it all the same"])
+async def test_a_command_that_fails_in_unknown_words_is_believed_only_if_there_is_no_job(
+    slurm: SlurmCluster, roads: Roads, tmp_path: Path, keeps: bool
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    real_one = shutil.which("sbatch", path=slurm.env["PATH"])
+    takes = f'{real_one} "$@" >/dev/null' if keeps else "cat >/dev/null"
+    said = "Ask Dr. Nobody for a project first."
+    (folder / "sbatch").write_text(f"#!/bin/sh\n{takes}\necho '{said}' >&2\nexit 7\n")
+    (folder / "sbatch").chmod(0o755)
+    node = await roads.faulty(slurm)
+    node.env["PATH"] = f"{folder}:{node.env['PATH']}"
+    remote = Remote(tmp_path / "project", SlurmScheduler("alpha", roads.to(node)))
+    plan = remote.plan()
+
+    progress = await remote.real.submit(plan)
+
+    errors = [step.error for step in progress if step.error]
+    if keeps:
+        assert errors == []
+        await remote.end()
+    else:
+        assert said in errors[0]
+        assert remote.real.state.submitted == {}
+        assert remote.real.steps(plan) == ["rejected", "abandoned"]
+
+
 # -- clocks, and others at the same time ---------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
     Unreachable,
+    speaks_of_connection,
     task_token,
 )
 
@@ -132,7 +133,7 @@ def read_submission(result: CommandResult) -> SubmitResult:
         return Rejected(said)
     if any("Connection refused" in line for line in lines):  # no server, so nothing was sent
         return Unreachable(said)
-    return OutcomeUnknown(said or result.complaint)
+    return OutcomeUnknown(said or result.complaint, ended=not speaks_of_connection(said))
 
 
 _VERIFIED = re.compile(r"verification: found (?:suitable queue|possible assignment)")

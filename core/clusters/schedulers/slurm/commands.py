@@ -24,6 +24,7 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
     Unreachable,
+    speaks_of_connection,
 )
 from rowtui.core.clusters.schedulers.slurm.parse import (
     MOST_JOBS,
@@ -197,7 +198,9 @@ def read_submission(result: CommandResult) -> SubmitResult:
         and not any(_FAILED in line for line in lines)
     ):
         return Rejected(said)
-    return OutcomeUnknown(f"{result.complaint}. {said}" if result.trouble else said)
+    if result.trouble is not None:
+        return OutcomeUnknown(f"{result.complaint}. {said}")
+    return OutcomeUnknown(said or result.complaint, ended=not speaks_of_connection(said))
 
 
 _TEST_FAILED = "allocation failure: "

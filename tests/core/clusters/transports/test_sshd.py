@@ -18,7 +18,8 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_login import Timing
-from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
+from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, SshTarget
+from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 
 from tests.core.clusters.transports.conftest import Person, Reach
 from tests.rig.login import LoginNode
@@ -253,3 +254,26 @@ async def test_a_cluster_is_reached_through_a_jump_host_which_is_let_go_with_it(
     assert done.stdout == b"in\n"
     assert again.stdout == b"again\n"
     assert [key.host for key in person.keys] == [f"[127.0.0.1]:{noisy.port}"]
+
+
+@pytest.mark.parametrize("kind", ["asyncssh", "openssh"])
+async def test_a_connection_that_is_dropped_while_others_log_in_is_tried_again(
+    reach: Reach, slurm_rig: SlurmRig, kind: str
+) -> None:
+    settings = {"MaxStartups": "1:100:1"}
+    name = f"crowded-{kind}"
+    node = LoginNode(slurm_rig.keeper, slurm_rig.cluster, name=name, settings=settings)
+    ssh = OpensshTransport(SshTarget(node.name, config=(node.ssh_config,)))
+    transport = ssh if kind == "openssh" else reach(node)
+    try:
+        _, other = await asyncio.open_connection("127.0.0.1", node.port)
+        await asyncio.sleep(0.1)  # sshd has begun with it
+        asyncio.get_running_loop().call_later(0.3, other.close)
+
+        done = await transport.run(["echo", "in"], timeout=30)
+    finally:
+        await ssh.close()
+        node.kill()
+        node.cut()
+
+    assert done.stdout == b"in\n", done.complaint
