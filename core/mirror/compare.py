@@ -13,7 +13,7 @@ pure: it reads no files and no clock.
 
 Without an entry in the manifest, a file that exists on one side only is copied to the other side,
 and a file that exists on both sides is equal, needs a checksum, or is a conflict. "Equal" means the
-same size and time, or the same checksum.
+same size and time, or the same checksum. An unchanged file whose known checksums differ is sent.
 """
 
 from __future__ import annotations
@@ -220,7 +220,10 @@ def compare(
         elif entry is not None and (entry.here == mine or entry.there == theirs):
             # At most one side has changed.
             if entry.here == mine and entry.there == theirs:
-                unchanged += 1
+                if (same or {}).get(path, True):
+                    unchanged += 1
+                else:  # its content differs all the same
+                    send.append(Copy(path, mine, theirs))
             elif mine.kind != theirs.kind and FOLDER in (mine.kind, theirs.kind):
                 conflicts.append(MirrorConflict(path, mine, theirs, _kinds(mine, theirs)))
             elif entry.here == mine:
@@ -269,7 +272,7 @@ def _equal(mine: FileFacts, theirs: FileFacts, same: bool | None, *, by_time: bo
         return mine.target == theirs.target
     if mine.size != theirs.size:
         return False
-    return True if by_time and mine.mtime_ns == theirs.mtime_ns else same
+    return True if same is None and by_time and mine.mtime_ns == theirs.mtime_ns else same
 
 
 _KINDS = {FILE: "file", LINK: "symbolic link", FOLDER: "folder"}

@@ -30,12 +30,18 @@ from rowtui.core.mirror.listing import (
     list_there,
 )
 from rowtui.core.mirror.manifest import Manifest, manifest_path, read_manifest, save_manifest
-from rowtui.core.mirror.model import FileFacts, MirrorSelection
+from rowtui.core.mirror.model import FILE, FileFacts, MirrorSelection
 from rowtui.core.mirror.place import Resolved, resolve
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
     from rowtui.core.mirror.transfer.arriving import FileTransfer
+
+
+# Files that are sent are compared by content up to this size, the project's own files first: a
+# program may change a file and keep its size and time.
+SMALL = 1 << 20
+MOST_CHECKED = 2_000
 
 
 class MirrorPlans:
@@ -117,7 +123,14 @@ class MirrorPlans:
         facts = await facts_there(self._transport, copy.path, sorted(paths | above), self.cluster)
         there = {path: found for path, found in facts.items() if path in paths}
         entries = {path: manifest.entries[path] for path in paths & manifest.entries.keys()}
-        transfer = await self._compared(copy, here, there, entries, above_there=facts)
+        small = [
+            path
+            for path, mine in here.items()
+            if mine.kind == FILE and mine.size <= SMALL and path in there
+        ]
+        transfer = await self._compared(
+            copy, here, there, entries, above_there=facts, check=small[:MOST_CHECKED]
+        )
         transfer = transfer._replace(notices=notices)
         return restored(transfer, Side.THERE) if restore else transfer
 
@@ -199,17 +212,23 @@ class MirrorPlans:
         *,
         above_here: Mapping[str, FileFacts] | None = None,
         above_there: Mapping[str, FileFacts] | None = None,
+        check: Collection[str] = (),
     ) -> Transfer:
-        """Compare both sides, by checksum where size and time do not decide; save equal files."""
+        """Compare both sides, by checksum where size and time do not decide; save equal files.
+
+        `check`: files that are compared by checksum in any case.
+        """
 
         def compared(same: Mapping[str, bool]) -> Transfer:
             return compare(
                 here, there, entries, same=same, above_here=above_here, above_there=above_there
             )
 
-        transfer = compared({})
+        mine, theirs = await self._sums(check) if check else ({}, {})
+        same = {path: mine[path] == theirs[path] for path in mine.keys() & theirs.keys()}
+        transfer = compared(same)
         if transfer.needs_checksum:
-            transfer = compared(await self.checksums(transfer.needs_checksum))
+            transfer = compared(same | await self.checksums(transfer.needs_checksum))
         if transfer.equal or transfer.forgotten:
             await self._save(copy, dict(transfer.equal), transfer.forgotten)
         return transfer
@@ -219,19 +238,20 @@ class MirrorPlans:
 
         Raises: MirrorError.
         """
+        mine, theirs = await self._sums(paths)
+        return {path: path in mine and mine[path] == theirs.get(path) for path in paths}
+
+    async def _sums(self, paths: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the checksums of the files that can be read, here and there."""
         copy = await self._resolve()
         ours = asyncio.to_thread(lambda: dict(checksums_here(self.root, paths)))
         task = asyncio.create_task(ours)
         try:
-            theirs = {
-                path: told
-                async for path, told in checksums_there(
-                    self._transport, copy.path, paths, self.cluster
-                )
-            }
+            sums = checksums_there(self._transport, copy.path, paths, self.cluster)
+            theirs = {path: told async for path, told in sums}
         finally:
             mine = await task
-        return {path: path in mine and mine[path] == theirs.get(path) for path in paths}
+        return mine, theirs
 
     async def _manifest(self, copy: Resolved) -> Manifest:
         """Return the manifest of this copy; an empty one if the stored one is of another copy."""

@@ -3,8 +3,8 @@
 One rsync copies any number of files. The names are passed to rsync on stdin; rsync uses the
 connection that is already open (`bridge`). The received part of an interrupted file stays in
 `PARTIAL`, and the next attempt continues it. Source: rsync(1). The `./` before each name prevents a
-special meaning of `#`, `;`, `-` and `:`; `--no-implied-dirs` keeps a workspace that is a link;
-nanoseconds are compared if the receiver is rsync 3.1.3 or later. Holes of files stay holes.
+special meaning of `#`, `;`, `-` and `:`; `--no-implied-dirs` keeps a workspace that is a link; `-I`
+copies files whose size and time are equal, because the plan says so. Holes of files stay holes.
 """
 
 from __future__ import annotations
@@ -172,7 +172,6 @@ def _short_folder() -> str:
 
 
 _OLDEST = (3, 1, 0)  # the first with --info=progress2
-_NANOSECONDS = (3, 1, 3)
 _FAST_PACKING = (3, 2, 0)  # has zstd and lz4, with which the zeros of a hole cost next to nothing
 _VERSION = re.compile(rb"rsync\s+version v?(\d+)\.(\d+)\.(\d+)")
 _PROGRESS = re.compile(
@@ -197,14 +196,13 @@ class RsyncFiles:
         where: str,
         *,
         program: str = "rsync",
-        remote_version: Version = _NANOSECONDS,
+        remote_version: Version = _OLDEST,
     ) -> None:
         self._root = root
         self._transport = transport
         self._there = there
         self._where = where
         self._program = program
-        self._old = remote_version < _NANOSECONDS
         self._slow_packing = remote_version < _FAST_PACKING
 
     def send(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
@@ -270,7 +268,7 @@ class RsyncFiles:
         options = [
             "--files-from=-", "--from0", "--no-implied-dirs", "--links", "--times",
             "--omit-dir-times", "--omit-link-times", "--executability", "--sparse",
-            f"--partial-dir={PARTIAL}", "--modify-window=-1", *(["-I"] if self._old else []),
+            f"--partial-dir={PARTIAL}", "--modify-window=-1", "-I",
             *([] if self._slow_packing else ["--compress", "--compress-level=1"]),
             "--info=progress2", "--no-human-readable", "--outbuf=L",
         ]  # fmt: skip

@@ -184,6 +184,33 @@ async def test_equal_files_with_other_times_are_known_by_their_checksums(
     assert "ws/one/in" in read_manifest(manifest_path(root, "alpha")).entries
 
 
+@pytest.mark.parametrize("way", ["rsync-openssh", "sftp-asyncssh", "plain-asyncssh"], indirect=True)
+@pytest.mark.parametrize("known", [True, False], ids=["known", "records lost"])
+async def test_a_small_file_of_the_same_size_and_time_is_compared_by_its_content(
+    way: Way, root: Path, known: bool
+) -> None:
+    place = way.there / "copy"
+    files = type(way.files())(root, way.transport, str(place), "alpha")  # type: ignore[call-arg]
+    mirror = Mirror(root, "alpha", way.transport, str(place), files=files)
+    await send(mirror)
+    script, before = root / "scripts/run", (root / "scripts/run").stat()
+    script.write_text("Scripts/Run")
+    os.utime(script, ns=(before.st_atime_ns, before.st_mtime_ns))
+    if not known:
+        os.utime(place / "scripts/run", ns=(before.st_atime_ns, before.st_mtime_ns))
+        manifest_path(root, "alpha").unlink()
+
+    plan = await send(mirror)
+
+    if known:
+        assert paths(plan.send) == ["scripts/run"]
+        assert (place / "scripts/run").read_text() == "Scripts/Run"
+    else:
+        assert paths(plan.conflicts) == ["scripts/run"]
+        assert (place / "scripts/run").read_text() == "scripts/run"
+    assert not (await mirror.plan_send(SEND)).send
+
+
 async def test_a_product_deleted_here_is_not_fetched_again_unless_asked_or_made_again(
     mirror: Mirror, root: Path, there: Path
 ) -> None:
