@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping
 from rowtui.core.clusters.commands import CommandResult
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, array_of
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
-    REASON_LIMIT,
-    QstatFormatError,
     job_of_task,
     name_and_token,
     seconds_of,
+    unread,
 )
 from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
 
@@ -38,13 +37,13 @@ _BY_SIGNAL = 100
 
 
 def read_accounts(stdout: bytes) -> list[Job]:
-    """Return the jobs of `qacct -j`, each as it ended last. Raises: UnreadableError."""
+    """Return the jobs of `qacct -j`, each as it ended last. Raises: QstatFormatError."""
     found: dict[JobKey, Job] = {}
     for fields in _records(stdout):
         try:
             job = _ended_job(fields)
         except (KeyError, ValueError) as error:
-            raise QstatFormatError(f"qacct: {error}"[:REASON_LIMIT]) from error
+            raise unread(error, fields) from error
         if job is not None and not _of_a_part(fields):
             found[job.key] = job
     return list(found.values())
@@ -78,7 +77,7 @@ def read_usage(stdout: bytes, wanted: Mapping[JobKey, str]) -> dict[JobKey, Meas
         try:
             job = _ended_job(fields)
         except (KeyError, ValueError) as error:
-            raise QstatFormatError(f"qacct: {error}"[:REASON_LIMIT]) from error
+            raise unread(error, fields) from error
         if job is None or job.key not in wanted:
             continue
         # A task has the token of its array, and its number.

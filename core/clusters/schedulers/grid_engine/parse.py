@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
@@ -38,6 +39,16 @@ MARK = ".rowtui-"  # between the name and the token
 REASON_LIMIT = 300  # characters kept of an error text
 NAME_LIMIT = 80  # characters of a name, of the 512 that Grid Engine allows with the token
 MOST_TASKS = 1 << 20  # of one array; an answer with more tasks is rejected
+
+
+def unread(error: Exception, fields: Mapping[str, str]) -> QstatFormatError:
+    """Return an error for people about an answer, with the job that could not be read, if any."""
+    if isinstance(error, QstatFormatError):
+        return error
+    if isinstance(error, ElementTree.ParseError):
+        return QstatFormatError(f"XML that is cut off or damaged ({error})")
+    shown = " ".join(f"{name}={value}" for name, value in fields.items() if value)
+    return QstatFormatError(f"a job that cannot be read: {visible(shown)}"[:REASON_LIMIT])
 
 
 class QstatFormatError(ValueError):
@@ -177,7 +188,7 @@ _PIECE = 1 << 16  # characters
 def read_queue(stdout: bytes, now: float) -> ListedJobs:
     """Return the jobs of `qstat -xml -r` in its order; tasks of arrays one by one.
 
-    Times in the output are UTC. Raises: UnreadableError.
+    Times in the output are UTC. Raises: QstatFormatError.
     """
     # Names of other users' jobs may contain characters that XML forbids. A document type never
     # occurs, and could expand a small answer to a large one.
@@ -186,6 +197,7 @@ def read_queue(stdout: bytes, now: float) -> ListedJobs:
     text = _NOT_XML.sub("?", stdout.decode("utf-8", "replace"))
     jobs: list[Job] = []
     waiting: set[JobKey] = set()
+    fields: dict[str, str] = {}
     try:
         parser: Any = ElementTree.XMLPullParser(["end"])
         # In pieces, because the parser blocks the other threads of this process.
@@ -202,7 +214,7 @@ def read_queue(stdout: bytes, now: float) -> ListedJobs:
                 element.clear()
         parser.close()
     except (ElementTree.ParseError, KeyError, ValueError) as error:
-        raise QstatFormatError(str(error)[:REASON_LIMIT]) from error
+        raise unread(error, fields) from error
     return ListedJobs(jobs, frozenset(waiting))
 
 
@@ -249,7 +261,7 @@ def _tasks(text: str) -> Iterator[int]:
         first, _, last = ends.partition("-")
         numbers = range(int(first), int(last or first) + 1, int(step or 1))
         if len(numbers) > MOST_TASKS:
-            raise ValueError(f"an array of {len(numbers):,} tasks")
+            raise QstatFormatError(f"an array of {len(numbers):,} tasks")
         yield from (number - 1 for number in numbers)
 
 

@@ -325,7 +325,7 @@ class GridEngineScheduler:
         try:
             return read_accounts(await self._accounts(which))
         except QstatFormatError as error:
-            raise _NoAnswerError(str(error)) from error
+            raise _NoAnswerError(f"qacct printed something unexpected: {error}") from error
 
     async def _accounts(self, which: str) -> bytes:
         """Return qacct's output, nothing if there are no accounts. Raises: _NoAnswerError."""

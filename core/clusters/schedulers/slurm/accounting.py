@@ -19,13 +19,13 @@ from rowtui.core.clusters.schedulers.base import Job, JobState, task_token
 from rowtui.core.clusters.schedulers.kind import AccountLimit, Allocations
 from rowtui.core.clusters.schedulers.slurm.parse import (
     MOST_JOBS,
-    REASON_LIMIT,
     SlurmFormatError,
     job_state,
     reason_of,
     records_of,
     submitted_token,
     tasks_of,
+    unread,
 )
 
 # Parse sacct's output into jobs. The module is pure.
@@ -60,21 +60,22 @@ class AccountForm:
         return ("-X", "-n", "-P", f"--delimiter={self.mark}", f"--format={self.FIELDS}")
 
     def read(self, stdout: bytes) -> list[Job]:
-        """Return the jobs in sacct's order. Raises: UnreadableError."""
+        """Return the jobs in sacct's order. Raises: SlurmFormatError."""
         text = stdout.decode("utf-8", "surrogateescape")
         jobs: list[Job] = []
+        called = ""
         try:
             for *record, called in records_of(text, self.mark, self.FIELDS.count(",") + 1):
                 jobs += self._jobs(called, record, MOST_JOBS - len(jobs))
         except ValueError as error:
-            raise SlurmFormatError(str(error)[:REASON_LIMIT]) from error
+            raise unread(error, called) from error
         return jobs
 
     @staticmethod
     def _jobs(called: str, fields: list[str], room: int) -> Iterator[Job]:
         match = _ID.fullmatch(called)
         if match is None:
-            raise ValueError(f"{called} is not the id of a job")
+            raise SlurmFormatError(f"{called} is not the id of a job")
         comment, submit_line, name, reason, word, status, *rest = fields
         elapsed, limit, partition, nodes = rest
         code, _, by_signal = status.partition(":")

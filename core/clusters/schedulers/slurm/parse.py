@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState
 
 # Write and parse the task numbers of an array in the form of Slurm's commands.
@@ -60,8 +61,8 @@ def read_tasks(text: str, most: int) -> list[int] | None:
 def tasks_of(text: str, job_id: int, ours: bool, room: int) -> Sequence[int | None]:
     """Return the tasks of one record, at most `room`; only None for a job that is no array.
 
-    Raises: ValueError for an array of rowtui whose tasks cannot be read; an unreadable array of
-    another origin counts as a single job.
+    Raises: SlurmFormatError for an array of rowtui whose tasks cannot be read; an unreadable array
+    of another origin counts as a single job.
     """
     if text.isdecimal() and text.isascii():
         return (int(text),)
@@ -71,7 +72,7 @@ def tasks_of(text: str, job_id: int, ours: bool, room: int) -> Sequence[int | No
     if tasks is not None:
         return tasks
     if ours:
-        raise ValueError(f"the tasks of array {job_id} are {text[:50]}")
+        raise SlurmFormatError(f"the tasks of array {job_id} are {text[:50]}")
     return (None,)
 
 
@@ -114,6 +115,14 @@ _NOTHING = frozenset({"", "None", "N/A", "(null)", "Unknown"})
 
 class SlurmFormatError(ValueError):
     """An answer of another form than the requested one."""
+
+
+def unread(error: ValueError, record: str) -> SlurmFormatError:
+    """Return an error for people: its own words, or the line that could not be read."""
+    line = next((line.strip() for line in record.splitlines() if line.strip()), "an empty line")
+    own = isinstance(error, SlurmFormatError)
+    words = str(error) if own else f"a line that cannot be read: {visible(line)}"
+    return SlurmFormatError(words[:REASON_LIMIT])
 
 
 def job_state(word: str, reason: str = "") -> JobState:

@@ -15,17 +15,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import CommandResult
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, task_token
 from rowtui.core.clusters.schedulers.slurm.parse import (
     MOST_JOBS,
-    REASON_LIMIT,
     SlurmFormatError,
     job_state,
     reason_of,
     seconds_of,
     tasks_of,
     token_of,
+    unread,
 )
 
 BREATH = 250  # jobs that are parsed in about a millisecond
@@ -51,12 +52,13 @@ class QueueForm:
         return f"{self.mark}>{fields}{self.mark}|%k{self.mark}|%j"
 
     def read(self, stdout: bytes) -> SqueueReading:
-        """Return the jobs in squeue's order. Raises: UnreadableError."""
+        """Return the jobs in squeue's order. Raises: SlurmFormatError."""
         gap = f"{self.mark}|"
         known: dict[str, _Facts] = {}  # thousands of jobs share the same reason
         jobs: list[Job] = []
         unsplit: dict[int, Job] = {}
         merged = False
+        record = ""
         try:
             for record in self._records(stdout):
                 fields, comment, name = record.split(gap)
@@ -81,7 +83,7 @@ class QueueForm:
                     if own_id == number:
                         unsplit[job_id] = jobs[-1]
         except ValueError as error:
-            raise SlurmFormatError(str(error)[:REASON_LIMIT]) from error
+            raise unread(error, record.replace(self.mark, "")) from error
         return SqueueReading(jobs, merged, unsplit)
 
     def _records(self, stdout: bytes) -> Iterator[str]:
@@ -90,7 +92,7 @@ class QueueForm:
         at = stdout.find(start)
         head = stdout[: max(at, 0)] if at >= 0 else stdout
         if head.strip():
-            raise ValueError(head.decode(errors="replace").strip())
+            raise SlurmFormatError(visible(head.decode(errors="replace").strip()))
         while at >= 0:
             at += len(start)
             end = stdout.rfind(start, at, at + PIECE)

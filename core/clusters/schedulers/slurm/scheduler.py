@@ -268,7 +268,7 @@ class SlurmScheduler:
     async def _jobs(self, *options: str) -> tuple[list[Job], str]:
         """Return squeue's jobs, including ended ones, and the last line of its error output.
 
-        squeue may print errors and still end with status 0. Raises: UnreadableError.
+        squeue may print errors and still end with status 0. Raises: SlurmFormatError.
         """
 
         async def look(*more: str) -> tuple[SqueueReading, str]:

@@ -120,13 +120,17 @@ def test_ranges_of_tasks_are_taken_apart() -> None:
         b"error: no connection",
         b"<job_info><job_list>",
         one_job("<JB_job_number>x</JB_job_number>"),
+        one_job("<state>qw</state>"),
         one_job("<JB_job_number>1</JB_job_number><tasks>1-99999999:1</tasks>"),
         b'<!DOCTYPE a [<!ENTITY b "c">]><job_info>&b;</job_info>',
     ],
 )
 def test_an_answer_that_is_not_whole_is_no_answer(text: bytes) -> None:
-    with pytest.raises(QstatFormatError):
+    with pytest.raises(QstatFormatError) as caught:
         read_queue(text, NOW)
+    assert "literal" not in str(caught.value)
+    if b"number>x" in text:
+        assert str(caught.value) == "a job that cannot be read: JB_job_number=x"
 
 
 def test_a_name_with_bytes_that_xml_cannot_hold_spoils_nothing() -> None:

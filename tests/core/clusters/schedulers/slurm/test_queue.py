@@ -65,14 +65,23 @@ def test_whatever_stands_in_names_and_comments_no_job_is_lost_or_forged(
 
 
 @pytest.mark.parametrize(
-    "spoil", [b"a greeting\n%s", b"%s and {mark}>cut", b"{mark}>1|N/A|RUNNING"]
+    ("spoil", "words"),
+    [
+        (b"a greeting\n%s", "a greeting"),
+        (b"a gr\xfc\xdf\x1b[31m\n%s", "a gr��"),
+        (b"%s and {mark}>cut", "a line that cannot be read: cut"),
+        (b"{mark}>1|N/A|RUNNING", "a line that cannot be read: 1|N/A|RUNNING"),
+        (b"{mark}>x|x|N/A|RUNNING|||||||{mark}|{mark}|j\xff", "a line that cannot be read: x|x|"),
+    ],
 )
-def test_an_answer_in_another_form_is_refused_not_guessed(spoil: bytes) -> None:
+def test_an_answer_in_another_form_is_refused_not_guessed(spoil: bytes, words: str) -> None:
     form = QueueForm.new()
     good = line(form, "3|N/A|RUNNING|1:05|10:00|N/A|cpu|n1|None")
     data = spoil.replace(b"%s", good).replace(b"{mark}", form.mark.encode())
-    with pytest.raises(SlurmFormatError):
+    with pytest.raises(SlurmFormatError) as caught:
         form.read(data)
+    assert str(caught.value).startswith(words)
+    assert str(caught.value).isprintable()
 
 
 PENDING = "PENDING|0:00|10:00|N/A|cpu||"
