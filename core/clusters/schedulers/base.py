@@ -204,6 +204,12 @@ class JobSpec:
     after_each: int = 0
 
 
+def slurm_output(script: str) -> str:
+    """Return the path of the log that the last such option of a script names; "" if none does."""
+    named: list[str] = re.findall(r"^#SBATCH +(?:--output[= ]|-o[= ]?)(.+)$", script, re.MULTILINE)
+    return named[-1].strip(" \"'") if named else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """The scheduler has the job, under this id."""

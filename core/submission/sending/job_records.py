@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.schedulers.base import JobKey
+from rowtui.core.clusters.schedulers.base import JobKey, slurm_output
 from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.plan.outcome import NOT_SENT, JobOutcome, JobResult, read_old_end
 from rowtui.core.submission.sending.journal import BEGUN, is_later_note, read_end_detail
@@ -91,6 +90,4 @@ def log_of(job: PlannedJob, key: JobKey) -> str:
 
 def named_log(job: PlannedJob) -> str:
     """Return the path of a job's log as its script names it: an option of the user may differ."""
-    form = r"^#SBATCH +(?:--output[= ]|-o[= ]?)(.+)$"
-    named: list[str] = re.findall(form, job.script, re.MULTILINE)
-    return visible(named[-1].strip(" \"'") if named else job.log_path)
+    return visible(slurm_output(job.script) or job.log_path)

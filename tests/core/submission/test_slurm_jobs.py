@@ -65,6 +65,33 @@ async def test_names_and_logs_are_what_was_asked_for(
     assert os.fsencode("\n".join(sorted(HOSTILE, key=os.fsencode)) + "\n") == log.read_bytes()
 
 
+@pytest.mark.parametrize("name", ["100%", "p%j %A%%x"])
+async def test_a_folder_with_what_slurm_expands_has_the_logs_of_its_jobs(
+    slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
+    real = RealProject(tmp_path / name, ["a", "b"], SlurmScheduler("alpha"), CLUSTER)
+
+    await real.submit(real.plan("n"))
+    await real.wait()
+    await real.settle()
+
+    assert real.runs() == {"a": 1, "b": 1}
+    assert len([*real.root.glob("*.out")]) == 2
+
+
+async def test_a_folder_with_a_backslash_is_refused_before_jobs_fail_there(
+    slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
+    real = RealProject(tmp_path / "back\\slash", ["a"], SlurmScheduler("alpha"), CLUSTER)
+
+    progress = await real.submit(real.plan("n"))
+
+    assert "a folder with a backslash in its name" in progress[-1].error + progress[0].error
+    assert real.state.submitted == {}
+
+
 async def test_the_warning_before_the_limit_reports_what_is_done(
     real: RealProject, slurm: SlurmCluster
 ) -> None:

@@ -22,7 +22,9 @@ from rowtui.core.clusters.schedulers.base import (
     JobSpec,
     JobState,
     QueueSnapshot,
+    Rejected,
     SubmitResult,
+    slurm_output,
 )
 from rowtui.core.clusters.schedulers.measured import Measured
 from rowtui.core.clusters.schedulers.slurm.accounting import AccountForm
@@ -107,6 +109,15 @@ class SlurmScheduler:
         if waits := dependency(job):
             # Without the second option a job whose predecessor failed would wait without end.
             argv += [f"--dependency={waits}", "--kill-on-invalid-dep=yes"]
+        # Slurm puts the folder before a relative name of a log and then expands all of it. A name
+        # with a backslash is not expanded, and loses its backslashes.
+        folder, log = str(job.workdir), slurm_output(job.script) or "slurm-%j.out"
+        if "\\" in folder and not log.startswith("/"):
+            return Rejected(
+                f"Slurm cannot write logs to a folder with a backslash in its name: {folder}"
+            )
+        if "%" in folder and not log.startswith("/"):
+            argv.append(f"--output={folder.replace('%', '%%')}/{log}")
         # The environment would override an account that the script names.
         env = {"SBATCH_ACCOUNT": None} if names_account(job.script) else None
         result = await self._transport.run(
