@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,17 +19,21 @@ from rowtui.cli.environment import cluster_name
 from rowtui.cli.mapping.files import project_root, usual_files
 from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.base.text import count, plural, visible
+from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.identify import identify_cluster, runs_here
 from rowtui.core.clusters.model import Cluster, Identified, Partition, Remote
 from rowtui.core.clusters.polling.description_cache import remember_description
 from rowtui.core.clusters.polling.probe import Visit, visit
+from rowtui.core.clusters.schedulers.local.scheduler import local_folder
 from rowtui.core.clusters.schedulers.slurm.describe import why_no_slurm
 from rowtui.core.clusters.transports.cluster_transport import transport_for
 from rowtui.core.clusters.transports.ssh_config import Hop, missing_files, route_to
 from rowtui.core.engine.api.json.values import bad_of
 from rowtui.core.mapping.files.load import load_mapping
+from rowtui.core.mirror.model import MirrorError
+from rowtui.core.mirror.place import refuse_unwritable
 from rowtui.core.project.context.connections import scheduler_of
 from rowtui.core.project.context.credentials import LoginCredentials
 from rowtui.core.project.planning.plan_submission import project_problems
@@ -141,15 +146,32 @@ def cluster_findings(args: argparse.Namespace, project: Project | None) -> Itera
         return
     cluster = identified.cluster
     text = f"{cluster.name} ({cluster.scheduler}), because {identified.because}"
-    yield DoctorFinding(
-        "cluster", OK, text, "\n".join(f"not {why}" for why in identified.considered)
-    )
+    centres = {it.name for it in CLUSTERS}
+    considered = [(why.partition(":")[0], why) for why in identified.considered]
+    lines = [f"not {why}" for name, why in considered if name not in centres]
+    if names := [name for name, _ in considered if name in centres]:
+        lines.insert(0, f"not {', '.join(names)}")
+    yield DoctorFinding("cluster", OK, text, "\n".join(lines))
+    yield from _local_queue()
 
     if not runs_here(cluster, os.environ):
         return
     yield from _scheduler(identified)
     if not cluster.kind.describes and shutil.which("sbatch"):
         yield DoctorFinding("slurm", WARNING, f"sbatch is here, but: {why_no_slurm()}")
+
+
+def _local_queue() -> Iterator[DoctorFinding]:
+    """Yield why the queue of this machine cannot be used, if it cannot."""
+    queue = local_folder()
+    folder = next((it for it in (queue, *queue.parents) if it.exists()), Path("/"))
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            file.write(bytes(1 << 16))
+    except OSError as error:
+        hint = "make room there, or name another folder in ROWTUI_LOCAL_DIR"
+        text = f"the cluster 'local' cannot be used: {folder}: {error.strerror}"
+        yield DoctorFinding("queue", WARNING, text, hint)
 
 
 def _scheduler(identified: Identified) -> Iterator[DoctorFinding]:
@@ -283,11 +305,13 @@ def _facts(hop: Hop, prefix: str, transport: str) -> Iterator[str]:
 
 def _look(cluster: Cluster, remote: Remote) -> Iterator[DoctorFinding]:
     name = cluster.name
-    seen, hint = asyncio.run(_visit(cluster, remote))
+    seen, hint, no_copies = asyncio.run(_visit(cluster, remote))
     if seen.error:
         yield DoctorFinding("login", ERROR, f"{name}: {seen.error}", hint)
         return
     yield DoctorFinding("login", OK, f"{name}: answers a command in {seen.answer * 1000:.0f} ms")
+    if no_copies is not None:
+        yield DoctorFinding("copies", ERROR, no_copies.message, no_copies.hint)
     if seen.described is not None:
         yield from _slurm(cluster, seen.described, seen.version)
     elif cluster.kind.describes:
@@ -327,8 +351,9 @@ def _slurm(cluster: Cluster, described: Cluster, version: str) -> Iterator[Docto
     yield DoctorFinding("partitions", OK, f"{cluster.name}: {names}")
 
 
-async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str]:
-    """Return the findings, and what the user can do if there are none."""
+async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str, RowtuiError | None]:
+    """Return the findings, what the user can do if there are none, and why no copy can be made."""
+    no_copies = None
     person = TerminalAsker(cluster.name)
     # A stored password is tried before the user is asked.
     credentials = LoginCredentials(remote, lambda: person)
@@ -336,11 +361,15 @@ async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str]:
     try:
         seen = await visit(cluster, transport)
         hint = "" if transport.error is None else transport.error.hint
+        if not seen.error:
+            await refuse_unwritable(transport, remote.mirror, cluster.name)
+    except MirrorError as error:
+        no_copies = error
     finally:
         await transport.close()
     if seen.described is not None:
         remember_description(cluster, seen.described)
-    return seen, hint
+    return seen, hint, no_copies
 
 
 def _short(file: Path) -> str:

@@ -19,7 +19,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.mirror.model import MARKER, CopyFailure, MirrorError, explain_result
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.commands import Transport
+    from rowtui.core.clusters.commands import CommandResult, Transport
     from rowtui.core.mirror.manifest import Manifest
 
 _PLACE = re.compile(
@@ -29,13 +29,15 @@ _NO_VARIABLE, _TAKEN, _NONE = 7, 8, 9
 # $1: a variable or nothing, $2: the rest, $3: the marker of this project, $4: a random name, $5:
 # the place of the copy in the manifest, $6: whether to make the folder. The script prints the place
 # and the marker. It touches the marker, because scratch file systems remove old files.
-_RESOLVE = f"""
+_EXPAND = f"""
 place=$2
 if [ -n "$1" ]; then
     eval "base=\\${{$1-}}"
     case $base in /*) ;; *) exit {_NO_VARIABLE};; esac
     place=${{base%/}}/$2
 fi
+"""
+_RESOLVE = f"""{_EXPAND}
 if [ -n "$6" ]; then mkdir -p -- "$place"; else [ -e "$place" ] || exit {_NONE}; fi
 cd -- "$place" || exit 1
 place=$(pwd -P && printf x) && place=${{place%??}}
@@ -58,6 +60,14 @@ find . -mindepth 1 -maxdepth 1 ! -name {MARKER} -exec rm -rf -- {{}} + || exit 1
 rm -f -- {MARKER} && cd .. && rmdir -- "$1"
 """
 _REMOVE_SECONDS = 3600.0
+
+
+# Whether the place, or the folder in which it would be made, can be written to.
+_TRY = f"""{_EXPAND}
+while ! [ -e "$place" ]; do place=$(dirname -- "$place"); done
+t=$(mktemp -- "$place/.rowtui-XXXXXX") || exit 1
+head -c 65536 /dev/zero > "$t"; s=$?; rm -f -- "$t"; exit $s
+"""
 
 
 class Resolved(NamedTuple):
@@ -91,17 +101,7 @@ async def resolve(
 
     Raises: MirrorError.
     """
-    found = _PLACE.fullmatch(place)
-    if found:
-        variable, rest = found[1] or found[2] or "HOME", found[4] or ""
-    elif place.startswith("/"):
-        variable, rest = "", place
-    else:
-        raise MirrorError(
-            CopyFailure.OTHER,
-            f"{visible(place)} cannot be the place of a copy on {where}",
-            "`mirror` is an absolute path, or begins with `~/` or `$VARIABLE/`",
-        )
+    variable, rest = _parts(place, where)
     ours = _owner(root)
     copy_id = manifest.copy_id or os.urandom(8).hex()
     marker = json.dumps({"rowtui": 1, **ours, "id": copy_id})
@@ -111,12 +111,7 @@ async def resolve(
     )
     if result.exit_status == _NONE and not make:
         return None
-    if result.exit_status == _NO_VARIABLE:
-        raise MirrorError(
-            CopyFailure.OTHER,
-            f"there is no ${variable} on {where}, or it is no absolute path",
-            "commands over SSH read few start-up files: name the folder itself as `mirror`",
-        )
+    _refuse_no_variable(result, variable, where)
     if result.exit_status == _TAKEN:
         raise _taken(os.fsdecode(result.stdout), where, "has files and is no copy of a project")
     if result.exit_status != 0:
@@ -130,6 +125,39 @@ async def resolve(
     if found_id != copy_id and {"host": host, "path": of} != ours:
         raise _taken(os.fsdecode(path), where, f"is the copy of {visible(of)} of {visible(host)}")
     return Resolved(os.fsdecode(path), found_id)
+
+
+async def refuse_unwritable(transport: Transport, place: str, where: str) -> None:
+    """Try whether copies can be made below a place; leave nothing there. Raises: MirrorError."""
+    variable, rest = _parts(place, where)
+    result = await transport.run(
+        ["sh", "-c", _TRY, "sh", variable, rest], timeout=60.0, env={"LC_ALL": "C"}
+    )
+    _refuse_no_variable(result, variable, where)
+    if result.exit_status != 0:
+        raise explain_result(result, where, f"making copies below {visible(place)}")
+
+
+def _parts(place: str, where: str) -> tuple[str, str]:
+    """Return the variable that a place begins with, or "", and the rest. Raises: MirrorError."""
+    if found := _PLACE.fullmatch(place):
+        return found[1] or found[2] or "HOME", found[4] or ""
+    if place.startswith("/"):
+        return "", place
+    raise MirrorError(
+        CopyFailure.OTHER,
+        f"{visible(place)} cannot be the place of a copy on {where}",
+        "`mirror` is an absolute path, or begins with `~/` or `$VARIABLE/`",
+    )
+
+
+def _refuse_no_variable(result: CommandResult, variable: str, where: str) -> None:
+    if result.exit_status == _NO_VARIABLE:
+        raise MirrorError(
+            CopyFailure.OTHER,
+            f"there is no ${variable} on {where}, or it is no absolute path",
+            "commands over SSH read few start-up files: name the folder itself as `mirror`",
+        )
 
 
 async def remove(transport: Transport, copy: Resolved, where: str) -> None:

@@ -223,3 +223,43 @@ def test_a_cluster_that_cannot_be_reached_is_an_error_and_the_other_is_still_loo
     assert "refused the connection" in found[1]["text"]
     assert ("login", "ok") in [(each["topic"], each["verdict"]) for each in found[3:]]
     assert all(each["text"].startswith("beta") for each in only_beta)
+
+
+@pytest.mark.slurm
+@pytest.mark.parametrize(
+    ("mirror", "words"),
+    [("/sys/kernel/copies/mine", "/sys/kernel"), ("$NOWHERE/x", "there is no $NOWHERE on alpha")],
+)
+def test_a_folder_for_copies_that_cannot_be_made_is_an_error(
+    write: Callable[[str], None],
+    login: LoginNode,
+    capsys: pytest.CaptureFixture[str],
+    mirror: str,
+    words: str,
+) -> None:
+    write(reached(login) + f'mirror = "{mirror}"\n')
+
+    code = main(["doctor", "--json", "--connect"])
+    found = {each["topic"]: each for each in json.loads(capsys.readouterr().out)}
+
+    assert code == 1
+    assert found["login"]["verdict"] == "ok"
+    assert found["copies"]["verdict"] == "error"
+    assert words in found["copies"]["text"]
+    assert found["copies"]["hint"]
+
+
+def test_a_queue_of_this_machine_that_cannot_be_written_is_told(
+    write: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("ROWTUI_LOCAL_DIR", "/sys/kernel/queue")
+
+    main(["doctor", "--json"])
+    found = {each["topic"]: each for each in json.loads(capsys.readouterr().out)}
+
+    assert found["queue"]["verdict"] == "warning"
+    assert "'local' cannot be used: /sys/kernel: " in found["queue"]["text"]
+    assert found["cluster"]["hint"].splitlines()[0].startswith("not andes, anvil, ")
+    assert "LMOD" not in found["cluster"]["hint"]
