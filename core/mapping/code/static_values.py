@@ -16,7 +16,8 @@ from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
-from rowtui.core.mapping.model.entities import Entity, Said
+from rowtui.core.mapping.model.entities import Entity
+from rowtui.core.mapping.model.fields import Said
 
 # The three kinds of context variables by their names: CONSTANT, _protected, public.
 #

@@ -17,8 +17,8 @@ from rowtui.core.mapping.files.trust import MappingSource
 from rowtui.core.mapping.lint.merged import check_configuration
 from rowtui.core.mapping.model.configuration import KIND_NAMES, Configuration, MappingFile, one_line
 from rowtui.core.mapping.model.dialect import DIALECTS, SEED, Dialect
-from rowtui.core.mapping.model.entities import Entity, Said, inherit
-from rowtui.core.mapping.model.fields import FilePosition
+from rowtui.core.mapping.model.entities import Entity, inherit
+from rowtui.core.mapping.model.fields import FilePosition, Said
 from rowtui.core.workflow.toml_file import did_you_mean
 
 

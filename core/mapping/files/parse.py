@@ -16,7 +16,7 @@ from rowtui.core.mapping.files.scalar_shapes import Reader, Subject, kind_of_nod
 from rowtui.core.mapping.files.shapes import READ, variables
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.dialect import DIALECTS
-from rowtui.core.mapping.model.entities import KINDS, Entity, Rule, Said
+from rowtui.core.mapping.model.entities import KINDS, Entity, Rule
 from rowtui.core.mapping.model.fields import (
     FIELDS,
     FIELDS_OF,
@@ -27,6 +27,7 @@ from rowtui.core.mapping.model.fields import (
     EntityField,
     FilePosition,
     Origin,
+    Said,
 )
 from rowtui.core.mapping.yaml.parser import Items, Node, Scalar, YamlTable
 from rowtui.core.mapping.yaml.text import read_yaml

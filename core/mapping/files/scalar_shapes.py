@@ -9,8 +9,8 @@ from typing import Any
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.model.entities import Entity, Said
-from rowtui.core.mapping.model.fields import UNKNOWN_KEY, EntityField, FilePosition, Origin
+from rowtui.core.mapping.model.entities import Entity
+from rowtui.core.mapping.model.fields import UNKNOWN_KEY, EntityField, FilePosition, Origin, Said
 from rowtui.core.mapping.yaml.parser import MOST_DIGITS, Items, Node, Scalar, YamlTable
 from rowtui.core.workflow.toml_file import did_you_mean
 

@@ -27,8 +27,8 @@ from rowtui.core.mapping.galaxy.objects import (
 )
 from rowtui.core.mapping.lint.findings import LintFinding, Severity, shortened, whose
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.entities import Destination, Entity, Role, Said, Tool, User
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
+from rowtui.core.mapping.model.entities import Destination, Entity, Role, Tool, User
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, Said
 from rowtui.core.mapping.model.tags import SchedulingTags
 from rowtui.core.workflow.toml_file import did_you_mean
 

@@ -14,8 +14,8 @@ from rowtui.core.mapping.code.static_values import looks_at_its_names, number, o
 from rowtui.core.mapping.lint.findings import LintFinding, shortened, title, whose
 from rowtui.core.mapping.model.configuration import Configuration, MappingFile
 from rowtui.core.mapping.model.dialect import WORDS_OF_TPV3
-from rowtui.core.mapping.model.entities import Destination, Entity, Rule, Said
-from rowtui.core.mapping.model.fields import AMOUNTS, FilePosition
+from rowtui.core.mapping.model.entities import Destination, Entity, Rule
+from rowtui.core.mapping.model.fields import AMOUNTS, FilePosition, Said
 
 _WORD_OF_FIELD = {"name_override": "destination_name_override", "handler_tags": "tags"}
 _SHOWN_WORDS = 4

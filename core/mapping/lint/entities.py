@@ -9,8 +9,8 @@ from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.lint.findings import LintFinding, shortened, title, whose
 from rowtui.core.mapping.lint.patterns import shape_of
 from rowtui.core.mapping.model.configuration import KIND_NAMES, Configuration
-from rowtui.core.mapping.model.entities import Destination, Entity, Rule, Said
-from rowtui.core.mapping.model.fields import AMOUNTS
+from rowtui.core.mapping.model.entities import Destination, Entity, Rule
+from rowtui.core.mapping.model.fields import AMOUNTS, Said
 
 # Find rules that never apply, always fail, or change nothing.
 

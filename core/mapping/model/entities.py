@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 from rowtui.core.mapping.engine.routing import IncompatibleTagsException
 from rowtui.core.mapping.model.dialect import SEED, Dialect
@@ -23,25 +23,17 @@ from rowtui.core.mapping.model.fields import (
     BUDGETS,
     FilePosition,
     Origin,
+    Said,
+    chain,
     env_key,
     merge_env,
 )
 from rowtui.core.mapping.model.tags import IncompatibleTagsError, SchedulingTags, score
 
-_MOST_ORIGINS = 500
-"""Origins of one value that are kept: of chains of thousands of entities, the newest."""
-
 _SCALARS = (*AMOUNTS, *BOUNDS, *BUDGETS, "rank", "inherits")
 _OF_DESTINATIONS = (*ACCEPTED, "runner")
 _OF_RULES = ("if_condition", "execute", "fail")
 _MAPS = ("params", "context", "resubmit")
-
-
-class Said(NamedTuple):
-    """A value as written, and its origin."""
-
-    value: Any
-    origin: Origin
 
 
 class Entity:
@@ -328,7 +320,7 @@ def _lay_over(
         if value is None or (field in AMOUNTS and not own_amounts):
             value = of_under.get(field)
         else:
-            said[field] = _chain(upper.said.get(field, ()), under.said.get(field, ()))
+            said[field] = chain(upper.said.get(field, ()), under.said.get(field, ()))
         if value is not None or field in of_new:
             of_new[field] = value
     for field in _MAPS:
@@ -369,23 +361,8 @@ def _fill(
         if value is None:
             value = getattr(under, field)
         else:
-            said[field] = _chain(upper.said.get(field, ()), under.said.get(field, ()))
+            said[field] = chain(upper.said.get(field, ()), under.said.get(field, ()))
         setattr(new, field, value)
-
-
-def _chain(upper: tuple[Said, ...], under: tuple[Said, ...]) -> tuple[Said, ...]:
-    """Return the newest origins of a value, the upper entity's first, and none twice.
-
-    The newest origin in an untrusted file is always among them.
-    """
-    if not upper or not under:
-        return upper or under
-    known = set(map(id, upper))
-    chain = upper + tuple(each for each in under if id(each) not in known)
-    if len(chain) <= _MOST_ORIGINS:
-        return chain
-    sealed = next((each for each in chain if each.origin.sealed), None)
-    return chain[:_MOST_ORIGINS] + ((sealed,) if sealed in chain[_MOST_ORIGINS:] else ())
 
 
 def _say_tags(new: Entity, upper: Entity, under: Entity) -> None:
@@ -395,7 +372,7 @@ def _say_tags(new: Entity, upper: Entity, under: Entity) -> None:
 def _carry(new: Entity, upper: Entity, under: Entity, keys: Iterable[str]) -> None:
     """Put the upper entity's values of these keys before the values of the entity below."""
     for key in keys:
-        new.said[key] = _chain(upper.said.get(key, ()), under.said.get(key, ()))
+        new.said[key] = chain(upper.said.get(key, ()), under.said.get(key, ()))
 
 
 def _merge_rules(upper: Entity, under: Entity, dialect: Dialect) -> dict[str, Rule]:

@@ -51,6 +51,32 @@ class Origin(NamedTuple):
         return f"{text} in {self.place}" if self.place.file else text
 
 
+class Said(NamedTuple):
+    """A value as written, and its origin."""
+
+    value: Any
+    origin: Origin
+
+
+_MOST_ORIGINS = 500
+"""Origins of one value that are kept: of chains of thousands of entities, the newest."""
+
+
+def chain(upper: tuple[Said, ...], under: tuple[Said, ...]) -> tuple[Said, ...]:
+    """Return the newest origins of a value, the upper entity's first, and none twice.
+
+    The newest origin in an untrusted file is always among them.
+    """
+    if not upper or not under:
+        return upper or under
+    known = set(map(id, upper))
+    chain = upper + tuple(each for each in under if id(each) not in known)
+    if len(chain) <= _MOST_ORIGINS:
+        return chain
+    sealed = next((each for each in chain if each.origin.sealed), None)
+    return chain[:_MOST_ORIGINS] + ((sealed,) if sealed in chain[_MOST_ORIGINS:] else ())
+
+
 Shape = Literal[
     "amount",  # a number, or an expression as text
     "number",  # a number, or text of a number
