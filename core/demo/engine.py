@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.demo.project import PLACES, DemoProject, make_project, opened_again
+from rowtui.core.demo.project import DemoProject, make_project, opened_again
 from rowtui.core.demo.simulation import (
     FAILURES,
     KILL,
@@ -29,6 +29,7 @@ from rowtui.core.demo.simulation import (
     known_faults,
     played_state,
 )
+from rowtui.core.demo.study import PLACES
 from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.local.plans import PlansWork

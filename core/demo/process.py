@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 
-from rowtui.core.demo.project import MACHINES
 from rowtui.core.demo.simulation import KILL, SPEED, played_state
+from rowtui.core.demo.study import MACHINES
 from rowtui.core.engine.process.client import ProcessEngine
 from rowtui.core.engine.process.start import EngineProcess
 from rowtui.core.project.views.views import INJECT, PlayedState

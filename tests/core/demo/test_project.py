@@ -9,7 +9,7 @@ import pytest
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.node_types import node_types_for
 from rowtui.core.demo.engine import DemoEngine, made_demo
-from rowtui.core.demo.project import PLACES, environment, write_files
+from rowtui.core.demo.study import PLACES, environment, write_files
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.usage.past import PastRequest
 
