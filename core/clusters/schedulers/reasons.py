@@ -293,7 +293,7 @@ _STATES: Mapping[JobState, ReasonExplanation] = {
 
 # Slurm's codes in place of a signal: for a script that could not be started, and for memory.
 # The text that is recorded of a job's own command (`submission.reconcile.ending`).
-_OURS = re.compile(r"exit code [0-9]+(?: in directory |$)|killed \(")
+_OURS = re.compile(r"exit code [0-9]+(?: \(a disk was full\))?(?: in directory |$)|killed \(")
 _KILLED = re.compile(r"killed \(signal ([A-Z0-9]+)")
 _RAISED = re.compile(r"RaisedSignal:([0-9]{1,3})\b")
 _LAUNCH_FAILURE = ReasonExplanation(

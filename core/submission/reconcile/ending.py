@@ -67,6 +67,7 @@ class Evidence(NamedTuple):
     bundle; None: there is no record. `log_word`: the cause in Slurm's line in the log, "" for none.
     `cancel_asked`: the user cancelled it through rowtui. `upstream_failed`: a job that it needed
     did not end well. `log`: the path of its log, as the script names it.
+    `disk_full`: the log says that a disk was full.
     """
 
     size: int = 1
@@ -85,6 +86,7 @@ class Evidence(NamedTuple):
     cancel_asked: bool = False
     upstream_failed: bool = False
     log: str = ""
+    disk_full: bool = False
 
     @property
     def died(self) -> bool:
@@ -258,7 +260,10 @@ def _of_marker(it: Evidence, marker: Ended) -> JobResult:
     if marker.command_code is None:
         why = f"exit code {marker.exit_code}: the setup failed"
         return _end(JobOutcome.SETUP_FAILED, why, marker.exit_code)
-    return _of_code(marker.command_code)._replace(at_directory=it.at_directory)
+    end = _of_code(marker.command_code)
+    if it.disk_full and end.outcome is JobOutcome.EXIT:
+        end = _end(JobOutcome.EXIT, f"{end.cause} (a disk was full)", end.exit_code)
+    return end._replace(at_directory=it.at_directory)
 
 
 def _of_scheduler(known: Job) -> JobResult:

@@ -32,7 +32,12 @@ from rowtui.core.submission.reconcile.ending import (
     OverJob,
     scheduler_cause,
 )
-from rowtui.core.submission.reconcile.slurm_log import READ_TAIL, TAIL_BYTES, ended_by_slurm
+from rowtui.core.submission.reconcile.slurm_log import (
+    READ_TAIL,
+    TAIL_BYTES,
+    ended_by_slurm,
+    tells_full_disk,
+)
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.job_records import log_of, named_log
 from rowtui.core.submission.sending.journal import Journal
@@ -130,6 +135,7 @@ class Settling:
     by_id: dict[int, list[Job]] = field(default_factory=dict)
     settled: list[ReconciledJob] = field(default_factory=list)
 
+    logs_left: int = 20  # logs of failed jobs that may still be read: each is a command
     plan_id: str = ""
     plan: Plan | None = None  # loaded on first use
     jobs: dict[str, PlannedJob] = field(default_factory=dict)
@@ -341,6 +347,10 @@ class Settling:
             stopped = traces.ended is None or traces.ended.cause.startswith("signal ")
             if stopped and job.bundle is None:
                 evidence = evidence._replace(log_word=await self._word_in_log(job, key, known))
+            elif traces.ended is not None and traces.ended.exit_code and self.logs_left:
+                self.logs_left -= 1
+                full = tells_full_disk(await self._log_tail(log_of(job, key)))
+                evidence = evidence._replace(disk_full=full)
             self.over(job, evidence, key)
             return
         taken_out = traces.fence == ABANDONED
@@ -377,11 +387,14 @@ class Settling:
         stated = known is not None and known.state in {*STOPPED, JobState.COMPLETED}
         if stated or self.access.scheduler.kind != "slurm" or not path:
             return ""
+        return ended_by_slurm(await self._log_tail(path), None if key.task is not None else key.id)
+
+    async def _log_tail(self, path: str) -> bytes:
+        """Return the end of a log, nothing if there is none."""
         try:
-            tail = await self.access.site.shell(READ_TAIL, path)
+            return (await self.access.site.shell(READ_TAIL, path))[-TAIL_BYTES:] if path else b""
         except OSError:
-            return ""
-        return ended_by_slurm(tail[-TAIL_BYTES:], None if key.task is not None else key.id)
+            return b""
 
 
 def _ran(known: Job | None) -> bool:

@@ -29,6 +29,11 @@ _MEMORY = re.compile(rb"oom[-_]kill|out-of-memory|Exceeded job memory limit|Over
 _STEP = re.compile(rb"StepId=(\d{1,18})\.", re.IGNORECASE)
 
 
+def tells_full_disk(tail: bytes) -> bool:
+    """Whether a failed job's log ends with the system's words for a full disk or quota."""
+    return b"No space left on device" in tail or b"Disk quota exceeded" in tail
+
+
 def ended_by_slurm(tail: bytes, job_id: int | None) -> str:
     """Return why a job ended, as in `ending`; "" if the log does not state it.
 

@@ -205,3 +205,13 @@ async def test_a_killed_job_without_a_report_has_the_reason_that_slurm_wrote_int
     await real.settle()
 
     assert {end.reason for end in real.state.ends["one"].values()} == {"out of memory"}
+
+
+async def test_a_job_that_found_a_disk_full_says_so(real: RealProject) -> None:
+    real.with_command("echo {directory} > /dev/full")
+    await real.submit(real.plan("n", size=len(HOSTILE)))
+    await real.wait()
+    await real.settle()
+
+    reasons = {end.reason for end in real.state.ends["one"].values()}
+    assert "exit code 1 (a disk was full)" in reasons
