@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING
 from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
 from rowtui.core.base.text import count, memory, visible
 from rowtui.core.project.sizing.job_values import job_values
-from rowtui.core.usage.recommend import (
-    CPUS,
-    DIRECTORIES,
-    LEAST,
-    MEMORY,
-    RISK,
-    ActionSize,
-    Recommended,
-    SizeLine,
-    right_sizes,
-    rounded,
-)
+from rowtui.core.usage.amounts import CPUS, DIRECTORIES, LEAST, MEMORY, rounded
+from rowtui.core.usage.recommend import RISK, ActionSize, Recommended, SizeLine, right_sizes
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from rowtui.cli.usage.recommended import LARGEST, kept_json, risk_text
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, visible
 from rowtui.core.project.sizing.write_sizes import SizesEdit, edit_for_sizes
-from rowtui.core.usage.recommend import RISK, WALLTIME
+from rowtui.core.usage.amounts import WALLTIME
+from rowtui.core.usage.recommend import RISK
 from rowtui.core.usage.right_size import RESOURCES, SizedSetting, words_of
 from rowtui.core.workflow.duration import format_duration
 

@@ -8,13 +8,10 @@ of the cluster are the destinations.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import Problem, RowtuiError
@@ -40,6 +37,7 @@ from rowtui.core.mapping.model.request import (
     WhatIf,
 )
 from rowtui.core.project.context.credentials import this_person
+from rowtui.core.project.input_size import input_gigabytes
 from rowtui.core.project.planning.placing import in_use, with_job
 from rowtui.core.submission.plan.apply_placement import placed
 from rowtui.core.submission.plan.planner import job_memory_mb
@@ -48,57 +46,6 @@ from rowtui.core.workflow.model import Resources
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.state.model import Directories
-
-
-# Input size of a job in GB (2^30 bytes), for expressions that read `input_size`.
-#
-# The inputs of an action in a directory are the products of its previous actions, and the files
-# that match the patterns in the context variable `inputs` of the action's mapping entity (patterns
-# below the directory). A file counts once; a missing file does not count. Source: docs/mapping.md,
-# "Names".
-
-
-GIGABYTE = 1 << 30
-_THREADS_FROM = 200  # directories; smaller numbers are read sequentially
-_THREADS = 8
-
-
-def input_gigabytes(
-    project: Project, job: JobRequest, patterns: Sequence[str], directories: Directories
-) -> float:
-    """Return the size of all inputs of a job. `directories`: those indexed by the job's group."""
-    workflow = project.workflow
-    before = [action for name in job.action.previous_actions for action in workflow.named(name)]
-    products = tuple(dict.fromkeys(product for action in before for product in action.products))
-    if not products and not patterns:
-        return 0.0
-    folders = [workflow.workspace / directories.name(at) for at in job.group.indices]
-
-    def size(folder: Path) -> int:
-        return _size(folder, products, patterns)
-
-    if len(folders) < _THREADS_FROM:
-        return sum(map(size, folders)) / GIGABYTE
-    with ThreadPoolExecutor(project.io_threads or _THREADS) as pool:
-        return sum(pool.map(size, folders, chunksize=64)) / GIGABYTE
-
-
-def _size(folder: Path, products: Sequence[str], patterns: Sequence[str]) -> int:
-    paths = {os.path.join(folder, product) for product in products}
-    for pattern in patterns:
-        if pattern and not pattern.startswith("/") and ".." not in pattern.split("/"):
-            try:
-                paths.update(map(str, folder.glob(pattern)))
-            except (OSError, ValueError):
-                continue
-    total = 0
-    for path in paths:
-        try:
-            total += os.stat(path).st_size
-        except OSError:
-            continue
-    return total
-
 
 _LOAD_SECONDS = 10.0
 _VALUES_FOR = 10_000  # most directories of one job whose values are passed to expressions

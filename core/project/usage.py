@@ -170,7 +170,7 @@ class ProjectUsage:
 
     def evidence(self, columns: UsageColumns) -> UsageColumns:
         """Return the jobs that show what future jobs need, of up to 50,000. Waits for the disk."""
-        from rowtui.core.usage.recommend import evidence, killed_at_limit  # loads numpy
+        from rowtui.core.usage.amounts import evidence, killed_at_limit  # loads numpy
 
         if len(columns) > EVIDENCE_AT_MOST or not killed_at_limit(columns).any():
             return columns

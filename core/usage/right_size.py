@@ -16,21 +16,19 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.usage.recommend import (
+from rowtui.core.usage.amounts import (
     CPUS,
     DIRECTORIES,
     MEMORY,
-    RISK,
     WALLTIME,
     JobValues,
-    Recommended,
     UsedAmounts,
     amounts_of,
     directories_of,
-    recommend,
     rounded,
     sizes_of,
 )
+from rowtui.core.usage.recommend import RISK, Recommended, recommend
 from rowtui.core.workflow.edit_amounts import Key, Settings
 from rowtui.core.workflow.model import Resources, Walltime
 

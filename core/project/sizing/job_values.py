@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.usage.recommend import JobValues
+from rowtui.core.usage.amounts import JobValues
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

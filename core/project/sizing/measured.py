@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.mapping.model.request import Amounts, WhatIf
-from rowtui.core.usage.recommend import (
-    CPUS,
-    LEAST,
-    MEMORY,
-    WALLTIME,
-    directories_of,
-    of_one_action,
-)
+from rowtui.core.usage.amounts import CPUS, LEAST, MEMORY, WALLTIME, directories_of, of_one_action
 from rowtui.core.usage.right_size import memory_gb, right_sized
 from rowtui.core.usage.table import ended_well
 

@@ -20,14 +20,8 @@ from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.project.sizing.job_values import job_values
 from rowtui.core.project.views.views import Edit
 from rowtui.core.project.workflow_edit import shown_or_written, workflow_now
-from rowtui.core.usage.recommend import (
-    CPUS,
-    MEMORY,
-    RISK,
-    JobValues,
-    of_one_action,
-    values_of_action,
-)
+from rowtui.core.usage.amounts import CPUS, MEMORY, JobValues, of_one_action, values_of_action
+from rowtui.core.usage.recommend import RISK
 from rowtui.core.usage.right_size import RESOURCES, RightSized, SizedSetting, memory_gb, right_sized
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError

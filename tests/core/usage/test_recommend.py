@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.usage.recommend import CPUS, LEAST, MEMORY, WALLTIME, recommend, rounded
+from rowtui.core.usage.amounts import CPUS, LEAST, MEMORY, WALLTIME, rounded
+from rowtui.core.usage.recommend import recommend
 
 DRAWS = 2000
 

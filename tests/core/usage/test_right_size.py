@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
 from rowtui.core.submission.plan.outcome import read_old_end
+from rowtui.core.usage.amounts import LEAST, evidence
 from rowtui.core.usage.model import JobUsage, UsageKind
-from rowtui.core.usage.recommend import LEAST, evidence, not_recommended, right_sizes
+from rowtui.core.usage.recommend import not_recommended, right_sizes
 from rowtui.core.usage.right_size import right_sized
 from rowtui.core.usage.store import UsageColumns, UsageStore
 from rowtui.core.workflow.model import Processes, Resources, Walltime
