@@ -32,12 +32,7 @@ from rowtui.core.submission.reconcile.ending import (
     OverJob,
     scheduler_cause,
 )
-from rowtui.core.submission.reconcile.slurm_log import (
-    READ_TAIL,
-    TAIL_BYTES,
-    ended_by_slurm,
-    tells_full_disk,
-)
+from rowtui.core.submission.reconcile.slurm_log import ended_by_slurm, log_tail, tells_full_disk
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.job_records import log_of, named_log
 from rowtui.core.submission.sending.journal import Journal
@@ -349,8 +344,8 @@ class Settling:
                 evidence = evidence._replace(log_word=await self._word_in_log(job, key, known))
             elif traces.ended is not None and traces.ended.exit_code and self.logs_left:
                 self.logs_left -= 1
-                full = tells_full_disk(await self._log_tail(log_of(job, key)))
-                evidence = evidence._replace(disk_full=full)
+                tail = await log_tail(self.access.site, log_of(job, key))
+                evidence = evidence._replace(disk_full=tells_full_disk(tail))
             self.over(job, evidence, key)
             return
         taken_out = traces.fence == ABANDONED
@@ -383,18 +378,11 @@ class Settling:
 
     async def _word_in_log(self, job: PlannedJob, key: JobKey, known: Job | None) -> str:
         """Return why Slurm ended a job that does not know it, from its log; "" if unknown."""
-        path = log_of(job, key)
         stated = known is not None and known.state in {*STOPPED, JobState.COMPLETED}
-        if stated or self.access.scheduler.kind != "slurm" or not path:
+        if stated or self.access.scheduler.kind != "slurm":
             return ""
-        return ended_by_slurm(await self._log_tail(path), None if key.task is not None else key.id)
-
-    async def _log_tail(self, path: str) -> bytes:
-        """Return the end of a log, nothing if there is none."""
-        try:
-            return (await self.access.site.shell(READ_TAIL, path))[-TAIL_BYTES:] if path else b""
-        except OSError:
-            return b""
+        tail = await log_tail(self.access.site, log_of(job, key))
+        return ended_by_slurm(tail, None if key.task is not None else key.id)
 
 
 def _ran(known: Job | None) -> bool:

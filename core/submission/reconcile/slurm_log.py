@@ -1,8 +1,8 @@
-"""Why Slurm ended a job, from the lines that slurmstepd writes into the job's log.
+"""Why a job ended, from its log: lines that slurmstepd writes, and the words for a full disk.
 
-The input is the end of a log. It counts only for a job that failed without a report of its own, at
-a site that keeps no accounts: a program can print such lines, so they never make a job successful.
-Source: slurmstepd of 22.05, and its source code for the messages of other versions.
+The input is the end of a log. A line of Slurm counts only for a job that failed without a report of
+its own, at a site that keeps no accounts: a program can print such lines, so they never make a job
+successful. Source: slurmstepd of 22.05, and its source code for the messages of other versions.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rowtui.core.submission.plan.outcome import (
     PREEMPTED,
     TIME_LIMIT,
 )
+from rowtui.core.submission.sending.site import Site
 
 TAIL_BYTES = 16 << 10
 """How much of the end of a log is read."""
@@ -27,6 +28,14 @@ _LINE = re.compile(rb"^slurmstepd(?:-[\w.-]{1,64})?: error: (.{1,400})$", re.MUL
 _KILLED = re.compile(rb"\*\*\* JOB (\d{1,18}) ON \S{1,80} CANCELLED AT \S{1,40}(.*)\*\*\*")
 _MEMORY = re.compile(rb"oom[-_]kill|out-of-memory|Exceeded job memory limit|OverMemoryKill")
 _STEP = re.compile(rb"StepId=(\d{1,18})\.", re.IGNORECASE)
+
+
+async def log_tail(site: Site, path: str) -> bytes:
+    """Return the end of a log; nothing if there is none. `path`: below the project's folder."""
+    try:
+        return (await site.shell(READ_TAIL, path))[-TAIL_BYTES:] if path else b""
+    except OSError:
+        return b""
 
 
 def tells_full_disk(tail: bytes) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NamedTuple
 
 from rowtui.core.base.text import Cost, plural
-from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.api.engine import ActionSummary, Engine
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
 from rowtui.core.groups.model import Status
 from rowtui.core.project.views.views import ListRequest
@@ -42,6 +42,17 @@ _PIECES = re.compile(r'"(?:\\.|[^"\\])*"?|[\[\]{}:,]|[^\s\[\]{}:,"]+')
 
 LEAST_LINES = 3
 """Lines of the pane; with fewer lines, the value is shown in one line."""
+
+
+def eligible_words(action: ActionSummary) -> str:
+    """Return the title of eligible directories, with how the last jobs of some ended."""
+    ended = {
+        "failed": action.failed,
+        "not reached": action.not_reached,
+        "cancelled": action.cancelled,
+    }
+    among = ", ".join(f"{count:,} {how}" for how, count in ended.items() if count)
+    return f"eligible ({among})" if among else "eligible"
 
 
 def directory_lines(row: DirectoryRow, size: Size) -> list[Line]:

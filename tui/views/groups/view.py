@@ -17,6 +17,7 @@ from rowtui.tui.views.groups.groups import (
     RowContext,
     Wiring,
     directory_lines,
+    eligible_words,
     group_columns,
     marked_summary,
     rows_of_groups,
@@ -193,13 +194,7 @@ class GroupsView(GroupVerbs):
         name = action.name if action else "no action"
         word = self.session.filter.word
         if word == "eligible" and action is not None:
-            ended = {
-                "failed": action.failed,
-                "not reached": action.not_reached,
-                "cancelled": action.cancelled,
-            }
-            among = ", ".join(f"{count:,} {how}" for how, count in ended.items() if count)
-            word += f" ({among})" if among else ""
+            word = eligible_words(action)
         page = self._page
         below = ""
         if page is not None and self._groups is not None:
