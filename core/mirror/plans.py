@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 # Files that are sent are compared by content up to this size, the project's own files first: a
 # program may change a file and keep its size and time.
-SMALL = 1 << 20
+SMALL = 1 << 18
 MOST_CHECKED = 2_000
 
 
