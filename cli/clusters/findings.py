@@ -319,10 +319,10 @@ def _look(cluster: Cluster, remote: Remote) -> Iterator[DoctorFinding]:
             "slurm", ERROR, f"{name}: {seen.silence}", "is it set up by a module there?"
         )
     if seen.rsync:
-        here = "" if shutil.which("rsync") else ", but not here: files go over SFTP"
+        here = "" if shutil.which("rsync") else ", but not here: commands copy files"
         yield DoctorFinding("rsync", OK, f"{name}: {seen.rsync}{here}")
     else:
-        yield DoctorFinding("rsync", OK, f"{name}: none there: files go over SFTP")
+        yield DoctorFinding("rsync", OK, f"{name}: none there: commands copy files")
     if seen.ahead is None:
         yield DoctorFinding("clock", WARNING, f"{name}: its clock could not be read")
     elif abs(seen.ahead) > _TOLERABLE_SECONDS:

@@ -30,7 +30,7 @@ from rowtui.core.mirror.listing import facts_here
 from rowtui.core.mirror.model import explain, explain_result, is_relative
 from rowtui.core.mirror.place import Resolved, remove
 from rowtui.core.mirror.plans import MirrorPlans
-from rowtui.core.mirror.transfer.arriving import MOST_NOTICES, HasConnection, TransferProgress
+from rowtui.core.mirror.transfer.arriving import MOST_NOTICES, TransferProgress
 from rowtui.core.mirror.transfer.plain_files import PlainFiles
 from rowtui.core.mirror.transfer.rsync_files import RsyncFiles, rsync_there
 
@@ -195,16 +195,11 @@ class Mirror(MirrorPlans):
 
 
 async def files_for(transport: Transport, root: Path, there: str, where: str) -> FileTransfer:
-    """Choose rsync if both ends have it, else SFTP if the connection offers it, else commands.
+    """Choose rsync if both ends have it, else commands.
 
     `there`: the absolute path of the copy on the cluster called `where`.
     """
     version = await rsync_there(transport)
     if version is not None:
         return RsyncFiles(root, transport, there, where, remote_version=version)
-    if isinstance(transport, HasConnection):
-        from rowtui.core.mirror.transfer.sftp_files import SftpFiles, offers_sftp
-
-        if await offers_sftp(transport):
-            return SftpFiles(root, transport, there, where)
     return PlainFiles(root, transport, there, where)

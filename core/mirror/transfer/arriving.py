@@ -14,17 +14,13 @@ import stat
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.remote_line import StreamReader, remote_line
 from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.model import PARTIAL, CopyFailure, FileFacts, MirrorError, cut, explain
-
-if TYPE_CHECKING:
-    import asyncssh
-
 
 # The interface of all ways to copy files between this machine and a copy.
 #
@@ -82,7 +78,7 @@ class FileTransfer(Protocol):
     Raises (both): MirrorError.
     """
 
-    name: str  # `rsync`, `sftp` or `plain`, shown to the user
+    name: str  # `rsync` or `plain`, shown to the user
 
     def send(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files of this machine to the cluster."""
@@ -206,14 +202,6 @@ def changed_meanwhile(path: str) -> MirrorError:
 
 CHUNK = 1 << 18
 _KEPT = 1 << 14  # bytes kept of stderr
-
-
-@runtime_checkable
-class HasConnection(Protocol):
-    """A transport that keeps an asyncssh connection."""
-
-    async def connection(self) -> asyncssh.SSHClientConnection:
-        """Return the open connection. Raises: LoginError."""
 
 
 @runtime_checkable

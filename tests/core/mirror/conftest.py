@@ -17,7 +17,6 @@ from rowtui.core.mirror.model import WantedFiles
 from rowtui.core.mirror.transfer.arriving import FileTransfer, TransferProgress
 from rowtui.core.mirror.transfer.plain_files import PlainFiles
 from rowtui.core.mirror.transfer.rsync_files import RsyncFiles
-from rowtui.core.mirror.transfer.sftp_files import SftpFiles
 
 from tests.rig.login import LoginNode
 
@@ -93,8 +92,7 @@ class Way:
     def files(self) -> FileTransfer:
         if self.kind.startswith("rsync"):
             return RsyncFiles(self.here, self.transport, str(self.there), "alpha")
-        make = SftpFiles if self.kind.startswith("sftp") else PlainFiles
-        return make(self.here, self.transport, str(self.there), "alpha")
+        return PlainFiles(self.here, self.transport, str(self.there), "alpha")
 
     async def send(self) -> list[TransferProgress]:
         plan = compare(list_here(self.here, EVERYTHING).files, {}, {})
@@ -116,7 +114,7 @@ class Way:
             await self.transport.reconnect()
 
 
-WAYS = ("rsync-asyncssh", "rsync-openssh", "sftp-asyncssh", "plain-asyncssh", "plain-openssh")
+WAYS = ("rsync-asyncssh", "rsync-openssh", "plain-asyncssh", "plain-openssh")
 
 
 @pytest.fixture(params=WAYS)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import asyncssh
 import pytest
 from rowtui.core.clusters.commands import CommandResult, LocalTransport
 from rowtui.core.clusters.model import Remote
@@ -29,10 +27,8 @@ from rowtui.core.mirror.place import default_place
 from rowtui.core.mirror.selection import MirrorRules, to_fetch, to_send
 from rowtui.core.mirror.transfer.arriving import TransferProgress
 from rowtui.core.mirror.transfer.plain_files import PlainFiles
-from rowtui.core.mirror.transfer.sftp_files import SftpFiles
 
 from tests.core.mirror.conftest import Way, content
-from tests.rig.faulty import faulty_login
 from tests.rig.login import LoginNode
 
 SEND = MirrorSelection(
@@ -184,7 +180,7 @@ async def test_equal_files_with_other_times_are_known_by_their_checksums(
     assert "ws/one/in" in read_manifest(manifest_path(root, "alpha")).entries
 
 
-@pytest.mark.parametrize("way", ["rsync-openssh", "sftp-asyncssh", "plain-asyncssh"], indirect=True)
+@pytest.mark.parametrize("way", ["rsync-openssh", "plain-asyncssh"], indirect=True)
 @pytest.mark.parametrize("known", [True, False], ids=["known", "records lost"])
 async def test_a_small_file_of_the_same_size_and_time_is_compared_by_its_content(
     way: Way, root: Path, known: bool
@@ -446,7 +442,7 @@ async def test_the_best_way_that_both_ends_have_is_taken(
     monkeypatch.setenv("PATH", "/nowhere")
     no_rsync = await files_for(transport, root, str(there), "alpha")
 
-    assert (best.name, no_rsync.name, no_streams.name) == ("rsync", "sftp", "plain")
+    assert (best.name, no_rsync.name, no_streams.name) == ("rsync", "plain", "plain")
 
 
 async def test_the_way_that_a_project_takes_to_a_cluster_offers_rsync(
@@ -493,7 +489,7 @@ async def test_a_login_that_another_process_holds_serves_as_well(
     await holding
 
 
-@pytest.mark.parametrize("way", ["rsync-openssh", "sftp-asyncssh"], indirect=True)
+@pytest.mark.parametrize("way", ["rsync-openssh"], indirect=True)
 async def test_a_send_that_was_cut_goes_on_in_a_second_run(way: Way, root: Path) -> None:
     for number in range(20):
         (root / "scripts" / f"f{number}").write_bytes(os.urandom(600_000))
@@ -551,27 +547,6 @@ async def test_a_full_disk_there_is_told_and_continued(
     assert "room" in caught.value.hint
     assert "scripts/large" in paths(again.send)
     assert not (await mirror.plan_send(SEND)).send
-
-
-async def test_a_full_disk_behind_sftp_is_told(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def full(*args: object) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(asyncssh.SFTPServer, "write", full)
-    async with faulty_login(tmp_path / "node", sftp_root=Path("/")) as node:
-        transport = AsyncsshTransport(SshTarget(node.name, config=(node.ssh_config,)), Nobody())
-        place = str(node.home / "copy")
-        files = SftpFiles(root, transport, place, "alpha")
-        mirror = Mirror(root, "alpha", transport, place, files=files)
-        plan = await mirror.plan_send(SEND)
-
-        with pytest.raises(MirrorError) as caught:
-            await last(mirror.send(plan))
-        await transport.close()
-
-    assert caught.value.cause is CopyFailure.FULL
 
 
 async def test_a_plan_that_was_cut_can_be_carried_out_again(
