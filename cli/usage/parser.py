@@ -55,7 +55,7 @@ def add_usage(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         help="with --write: memory, walltime, cpus, or several with commas [default: all]",
     )  # fmt: skip
     usage.add_argument("-y", "--yes", action="store_true", help="write without a question")
-    _form_options(usage, "a row for each job, or for each WHAT of --by, for spreadsheets")
+    _form_options(usage, "a row for each job, for spreadsheets")
 
 
 _HISTORY = """\

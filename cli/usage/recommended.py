@@ -10,7 +10,14 @@ from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
 from rowtui.core.base.text import count, memory, visible
 from rowtui.core.project.sizing.job_values import job_values
 from rowtui.core.usage.amounts import CPUS, DIRECTORIES, LEAST, MEMORY, rounded
-from rowtui.core.usage.recommend import RISK, ActionSize, Recommended, SizeLine, right_sizes
+from rowtui.core.usage.recommend import (
+    RISK,
+    ActionSize,
+    Recommended,
+    SizeLine,
+    not_recommended,
+    right_sizes,
+)
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -30,11 +37,9 @@ def sizes_of(project: Project, columns: UsageColumns, risk: float | None) -> lis
     return list(right_sizes(columns, values, risk=risk or RISK))
 
 
-def print_recommended(
-    sizes: Sequence[ActionSize], without: Sequence[tuple[str, str]], out: Output
-) -> None:
+def print_recommended(sizes: Sequence[ActionSize], columns: UsageColumns, out: Output) -> None:
     """Print a table of recommendations, and why there is none for other resources."""
-    lacking = [f"{visible(action)}: {why}." for action, why in without]
+    lacking = [f"{visible(action)}: {why}." for action, why in not_recommended(columns)]
     if not sizes:
         needed = f"Recommendations need at least {LEAST} jobs of an action that ended well."
         out.lines(lacking or [needed])
@@ -116,11 +121,6 @@ def size_json(size: ActionSize) -> to.RecommendedJson:
         "requested": size.requested,
         "line": None if line is None else _line_json(found, line),
     }
-
-
-def kept_json(kept: Sequence[tuple[str, str]]) -> list[to.KeptSizeJson]:
-    """Return actions with sentences on why nothing is recommended or changed, for `--json`."""
-    return [{"action": visible(action), "because": visible(sentence)} for action, sentence in kept]
 
 
 def _line_json(found: Recommended, line: SizeLine) -> to.SizeLineJson:

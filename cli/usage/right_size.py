@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.cli.project.open import ask, is_interactive
-from rowtui.cli.usage.recommended import LARGEST, kept_json, risk_text
+from rowtui.cli.usage.recommended import LARGEST, risk_text
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, visible
 from rowtui.core.project.sizing.write_sizes import SizesEdit, edit_for_sizes
@@ -102,5 +102,8 @@ def _json(found: SizesEdit) -> to.WrittenSizesJson:
             {"action": visible(action), **setting._asdict()}  # type: ignore[typeddict-item]
             for action, setting in found.changed
         ],
-        "kept": kept_json(found.kept),
+        "kept": [
+            {"action": visible(action), "because": visible(sentence)}
+            for action, sentence in found.kept
+        ],
     }

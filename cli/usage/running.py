@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from rowtui.cli.jobs.queue_text import JobName
 from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
 from rowtui.core.base.text import memory, plural, visible
 from rowtui.core.clusters.schedulers.base import JobState
@@ -24,31 +23,15 @@ if TYPE_CHECKING:
 MOST_RUNNING = 200  # jobs whose use is printed one after another
 
 
-def means(name: JobName, job: JobUsage) -> bool:
-    """Whether an ended job is named; a bare id names a whole array or bundle."""
-    label = job_label(job.job_id, job.token) or ""
-    if not name.of_one:
-        return job.job_id == name.id
-    end = f"_{name.task}" if name.task is not None else f".{name.member}"
-    return label == f"{name.id}{end}"
-
-
-def is_of_array(name: JobName, jobs: Sequence[JobUsage]) -> bool:
-    """Whether a whole array is named, of which some tasks have ended and others may run."""
-    return not name.of_one and any(job.job_id == name.id and "." in job.token for job in jobs)
-
-
 async def running_jobs(
-    project: Project, names: Sequence[JobName]
+    project: Project, tokens: Collection[str]
 ) -> list[tuple[JobView, UsageNow | None]]:
     """Return the named jobs that run now, with what they use; a cluster is asked only for them."""
     if not project.has_jobs_to_ask_for():
         return []
     seen = await project.jobs.view()
     views = [
-        view
-        for view in seen.jobs
-        if view.state is JobState.RUNNING and any(name.means(view.record) for name in names)
+        view for view in seen.jobs if view.state is JobState.RUNNING and view.record.token in tokens
     ][:MOST_RUNNING]
     known = await project.usage.now(views, by_hand=True)
     return [(view, known.get(view.record.token)) for view in views]

@@ -11,20 +11,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.queue_text import JobName, read_job_name
+from rowtui.cli.jobs.queue_text import read_job_name
 from rowtui.cli.jobs.verbs import known_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.recommended import print_recommended, sizes_of
 from rowtui.cli.usage.running import (
     clock,
-    is_of_array,
-    means,
     running_jobs,
     running_lines,
     step_lines,
 )
-from rowtui.cli.usage.usage_json import ShownUsage, usage_json, write_csv, write_groups
+from rowtui.cli.usage.usage_json import ShownUsage, usage_json, write_csv
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import carbon, count, energy, hours, memory, money, plural, visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
@@ -36,13 +34,11 @@ from rowtui.core.usage.costs import (
     total_costs,
 )
 from rowtui.core.usage.model import JobUsage
-from rowtui.core.usage.recommend import not_recommended
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import UsageRow, chosen_usage, total_row, usage_table
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import JobView
+    from rowtui.core.submission.plan.model import JobRecord
 
 GPU_NOTE = "GPU-hours: charged. GPU: share of them in which GPUs worked, where it was measured."
 
@@ -63,15 +59,15 @@ def usage(args: argparse.Namespace, out: Output) -> int:
             "are shown"
         )
     clusters = known_clusters(args, project, everything.clusters())
-    asked = [_asked(text, project, everything) for text in args.jobs]
-    names = [name for each in asked for name in each.names]
+    records = list(project.jobs.records()) if args.jobs else []
+    asked = [_Asked.of(text, records) for text in args.jobs]
     columns = chosen_usage(
         everything,
         actions=[args.action] if args.action else (),
         clusters=clusters,
         since=args.since or 0.0,
         failed=args.failed,
-        job_ids={name.id for name in names},
+        job_ids={name.id for it in args.jobs if (name := read_job_name(it)) is not None},
         tokens={token for each in asked for token in each.tokens},
     )
     if (args.resource or args.yes) and not args.write:
@@ -79,28 +75,33 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         raise RowtuiError(f"{option} belongs to --write", "add --write, or leave it out")
     if args.risk and not (args.recommend or args.write):
         raise RowtuiError("--risk belongs to --recommend", "add --recommend, or leave it out")
+    if args.csv and args.by:
+        raise RowtuiError("--csv has a row for each job", "leave --by out, or use --json")
     if args.write and (asked or args.csv):
         raise RowtuiError("--write is about all jobs of an action", "name an action with -a")
     costs = project.usage.costs(columns)
     if args.csv:
-        if args.by:
-            write_groups(columns, costs, args.by, sys.stdout)
-        else:
-            write_csv(columns, costs, sys.stdout)
+        write_csv(columns, costs, sys.stdout)
         return 0
     found = _named(columns, asked)
     jobs = [job for _, job in found]
-    missing = [name for name in names if not _any(jobs, name) or is_of_array(name, jobs)]
+    waiting = {
+        it.token
+        for it in records
+        if it.step in OPEN and any(each.means(it.token, it.job_id) for each in asked)
+    }
     steps = run_async(project.usage.steps(jobs)) if jobs else {}
-    running = run_async(running_jobs(project, missing)) if missing else []
+    running = run_async(running_jobs(project, waiting)) if waiting else []
     older = 0 if asked else project.usage.unmeasured_count(everything)
     shown = ShownUsage(found, running, steps, older)
     lacking = False
-    for text, each in zip(args.jobs, asked, strict=True):
-        if any(map(each.means, jobs)) or any(map(each.runs, (view for view, _ in running))):
-            continue
-        lacking = True
-        out.warn(f"job {visible(text)} does not run, or nothing is known of what it used")
+    shown_jobs = [(job.token, job.job_id) for job in jobs]
+    shown_jobs += [(view.record.token, view.record.job_id) for view, _ in running]
+    for each in asked:
+        if not any(each.means(*it) for it in shown_jobs):
+            lacking = True
+            text = visible(each.text)
+            out.warn(f"job {text} does not run, or nothing is known of what it used")
     known = project.usage.evidence(columns) if args.write or args.recommend else columns
     if args.write:
         from rowtui.cli.usage.right_size import write_recommended  # loads the mapper
@@ -110,9 +111,8 @@ def usage(args: argparse.Namespace, out: Output) -> int:
             out.json(usage_json(args, columns, costs, shown._replace(written=written)))
         return code
     sizes = sizes_of(project, known, args.risk) if args.recommend else []
-    lacks = tuple(not_recommended(known)) if args.recommend else ()
     if args.json:
-        out.json(usage_json(args, columns, costs, shown._replace(sizes=sizes, lacking=lacks)))
+        out.json(usage_json(args, columns, costs, shown._replace(sizes=sizes)))
     elif asked:
         texts: list[Iterator[str]] = [
             itertools.chain(_job_lines(job, out), step_lines(steps.get(job.token, ()), out))
@@ -122,7 +122,7 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         for number, lines in enumerate(texts):
             out.lines([""] * bool(number) + list(lines))
     elif args.recommend:
-        print_recommended(sizes, lacks, out)
+        print_recommended(sizes, known, out)
     elif not len(columns):
         nothing = "No job was measured." if older else "No job has ended yet."
         out.print("No job matches." if len(everything) else nothing)
@@ -157,35 +157,27 @@ def money_used(it: MoneySum) -> str:
 
 
 class _Asked(NamedTuple):
-    """The jobs that one word of the user names: by id, or the jobs of a directory by token."""
+    """The jobs that a word of the user names: by id, or those of a directory by their tokens."""
 
-    names: tuple[JobName, ...] = ()
+    text: str
     tokens: frozenset[str] = frozenset()
 
-    def means(self, job: JobUsage) -> bool:
-        """Whether this ended job is named."""
-        return job.token in self.tokens or any(means(name, job) for name in self.names)
+    @classmethod
+    def of(cls, text: str, records: Sequence[JobRecord]) -> _Asked:
+        """Return what is named; a job's id comes before a directory's name. Raises: RowtuiError."""
+        by_id = cls(text)
+        if any(by_id.means(it.token, it.job_id) for it in records):
+            return by_id
+        its = frozenset(it.token for it in records if text.rstrip("/") in it.directories)
+        if not its and read_job_name(text) is None:
+            why = f"'{visible(text)}' is no job id, and no job ran on a directory with this name"
+            raise RowtuiError(why, "write 12, 12_3, 12.3 or the name of a directory")
+        return cls(text, its)
 
-    def runs(self, view: JobView) -> bool:
-        """Whether this running job is named."""
-        return any(name.means(view.record) for name in self.names)
-
-
-def _asked(text: str, project: Project, everything: UsageColumns) -> _Asked:
-    """Return the jobs with this id, or those on this directory. Raises: RowtuiError."""
-    name = read_job_name(text)
-    records = list(project.jobs.records())
-    if name is not None and (
-        (everything.column("job_id") == name.id).any() or any(map(name.means, records))
-    ):
-        return _Asked((name,))
-    its = [it for it in records if text.rstrip("/") in it.directories]
-    if not its and name is None:
-        why = f"'{visible(text)}' is no job id, and no job ran on a directory with this name"
-        raise RowtuiError(why, "write 12, 12_3, 12.3 or the name of a directory")
-    open_jobs = (read_job_name(it.label) for it in its if it.job_id and it.step in OPEN)
-    names = tuple(it for it in open_jobs if it is not None)
-    return _Asked(names if its or name is None else (name,), frozenset(it.token for it in its))
+    def means(self, token: str, job_id: int) -> bool:
+        """Whether this job is named; a bare id names a whole array or bundle."""
+        is_it = bool(job_id) and self.text in (str(job_id), job_label(job_id, token))
+        return is_it or token in self.tokens
 
 
 def _named(columns: UsageColumns, asked: Sequence[_Asked]) -> list[tuple[int, JobUsage]]:
@@ -193,14 +185,10 @@ def _named(columns: UsageColumns, asked: Sequence[_Asked]) -> list[tuple[int, Jo
     if not asked:
         return []
     every = enumerate(columns.jobs())
-    jobs = [(at, job) for at, job in every if any(each.means(job) for each in asked)]
+    jobs = [(at, job) for at, job in every if any(it.means(job.token, job.job_id) for it in asked)]
     if len(jobs) > _LARGEST:
         raise RowtuiError(f"these are {count(len(jobs))} jobs", "name fewer, or use --csv")
     return jobs
-
-
-def _any(jobs: Sequence[JobUsage], name: JobName) -> bool:
-    return any(means(name, job) for job in jobs)
 
 
 # Tables

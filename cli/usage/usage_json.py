@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from rowtui.cli.usage.recommended import kept_json, size_json
+from rowtui.cli.usage.recommended import size_json
 from rowtui.cli.usage.running import running_json, steps_json
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.spreadsheet import in_csv
@@ -36,33 +36,14 @@ class ShownUsage(NamedTuple):
     steps: Mapping[str, Sequence[MeasuredStep]]
     older: int
     sizes: Sequence[ActionSize] = ()
-    lacking: Sequence[tuple[str, str]] = ()
     written: to.WrittenSizesJson | None = None
 
 
 def write_csv(columns: UsageColumns, costs: JobCosts, file: TextIO) -> None:
     """Write a row for each job, with the names of the JSON form, safe for spreadsheets."""
-    _write_rows((job_json(job, costs.of(at)) for at, job in enumerate(columns.jobs())), file)
-
-
-def write_groups(columns: UsageColumns, costs: JobCosts, by: str, file: TextIO) -> None:
-    """Write a row for each group of jobs; money only if it is in one currency."""
-    by_name = {row.name: row for row in cost_table(columns, costs, by)}
-    rows = (_row_json(row, by_name[row.name]) for row in usage_table(columns, by))
-    _write_rows(map(_without_lists, rows), file)
-
-
-def _without_lists(row: to.UsageOfJobsJson) -> dict[str, object]:
-    [only] = row["money"] if len(row["money"]) == 1 else [None]
-    kept = {name: value for name, value in row.items() if name != "money"}
-    for name in ("charged", "used"):
-        kept[f"{name}_money"] = None if only is None else only[name]
-    return {**kept, "currency": None if only is None else only["currency"]}
-
-
-def _write_rows(rows: Iterable[Mapping[str, object]], file: TextIO) -> None:
     writer = None
-    for row in rows:
+    for at, job in enumerate(columns.jobs()):
+        row = job_json(job, costs.of(at))
         if writer is None:
             writer = csv.DictWriter(file, list(row), lineterminator="\n")
             writer.writeheader()
@@ -87,7 +68,6 @@ def usage_json(
         "running": [running_json(view, now) for view, now in shown.running if now is not None],
         "steps": steps_json([job for _, job in shown.ended], shown.steps),
         "recommended": [size_json(size) for size in shown.sizes],
-        "not_recommended": kept_json(shown.lacking),
         "write": shown.written,
         "damaged_records": columns.damaged,
         "unmeasured_jobs": shown.older,

@@ -24,7 +24,7 @@ from rowtui.core.clusters.schedulers.measured import Measured, MeasuredStep, com
 from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.running import UsageNow
-from rowtui.core.usage.store import UsageColumns, UsageStore, split_token
+from rowtui.core.usage.store import UsageColumns, UsageStore
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster, EnergyFactors
@@ -207,13 +207,9 @@ class ProjectUsage:
     def _unmeasured(self, columns: UsageColumns) -> list[JobUsage]:
         ended = [it for it in self.project.jobs.records() if it.step is JobStep.ENDED]
         known = columns.tokens() if ended else set()
-        nameless = columns.nameless() if ended else set()
-        records = [
-            it
-            for it in ended
-            if it.token not in known
-            and (not nameless or (it.job_id, split_token(it.token)[1]) not in nameless)
-        ]
+        if columns.nameless().any():
+            return []  # they may be any of these jobs
+        records = [it for it in ended if it.token not in known]
         planned = self.project.jobs.planned() if records else {}
         return [
             JobUsage(

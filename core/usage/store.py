@@ -2,7 +2,7 @@
 
 The input is `JobUsage`; the result is columns, or `JobUsage` again. Texts that many jobs share
 (names, nodes, causes, requests) stand once in `names-<id>.jsonl`, and records in `jobs-<id>.bin`
-refer to their numbers. A line of texts is `<number> <CRC-32> <JSON value>`; older versions wrote
+refer to their numbers. A line of texts is `<CRC-32> <number> <JSON value>`; older versions wrote
 only the value, whose number is then its place. Both files only grow. A writer holds a lock, closes
 what a killed writer left half written at their ends, and writes the texts before the records that
 need them; both are on the disk when `append` returns. The last record of a job counts, so a job may
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import itertools
 import json
 import math
 import os
@@ -265,16 +264,13 @@ class UsageColumns:
         """Refer to one line for each end. Older versions wrote one for each directory."""
         import numpy as np
 
-        used = np.unique(self.rows["end"])
         first: dict[bytes, int] = {}
         alike = np.arange(self._count, dtype=np.uint32)
-        for line in used.tolist():
-            text = _DIRECTORY.sub(b"", self._texts.get(line, b""), 1)
-            self._texts[line] = text
+        for line in np.unique(self.rows["end"]).tolist():
+            text = self._texts[line] = _DIRECTORY.sub(b"", self._texts.get(line, b""), 1)
             alike[line] = first.setdefault(text, line)
-        if len(first) < len(used):
-            self.rows = self.rows.copy()
-            self.rows["end"] = alike[self.rows["end"]]
+        self.rows = self.rows.copy()
+        self.rows["end"] = alike[self.rows["end"]]
 
     def _keep_last(self) -> None:
         """Leave out all but the last record of each job."""
@@ -297,9 +293,9 @@ class UsageColumns:
     def incomplete(self) -> NDArray[np.bool_]:
         """Return which jobs lack the values of the scheduler's accounts."""
         lacking: NDArray[np.bool_] = self.rows["directories"] < _COMPLETE
-        return lacking & ~self._nameless()
+        return lacking & ~self.nameless()
 
-    def _nameless(self) -> NDArray[np.bool_]:
+    def nameless(self) -> NDArray[np.bool_]:
         """Return the jobs whose token cannot be read."""
         return self.by_line("prefix", lambda line: self.text(line) is None).astype(bool)
 
@@ -362,11 +358,6 @@ class UsageColumns:
             self._ends[line] = _read_end(self.text(line))
         return self._ends[line]
 
-    def nameless(self) -> set[tuple[int, int]]:
-        """Return the id, and the number in the token, of the jobs whose token cannot be read."""
-        rows = self.rows[self._nameless()]
-        return set(zip(rows["job_id"].tolist(), rows["number"].tolist(), strict=True))
-
     def clusters(self) -> set[str]:
         """Return the names of the clusters of all jobs."""
         return {self.kind(line).cluster for line in self.lines("kind")} - {""}
@@ -428,44 +419,31 @@ class UsageColumns:
 
 
 _DIRECTORY = re.compile(rb' in directory (?:[^"\\]|\\.)*')
-_BEGINNING = re.compile(rb"[0-9]{1,9} [0-9a-f]{8} ")
 
 
 def _line_of(text: str, number: int) -> bytes:
-    """Return a line of the texts, whose check is over the number and the text."""
-    data = text.encode()
-    return b"%d %08x %s\n" % (number, crc32(b"%d %s" % (number, data)), data)
+    """Return a line of the texts, and an empty one: no damaged byte joins it with the next."""
+    data = b"%d %s" % (number, text.encode())
+    return b"%08x %s\n\n" % (crc32(data), data)
 
 
 def _read_lines(data: bytes, start: int = 0) -> tuple[dict[int, bytes], int]:
-    """Return the sound texts by number, and the least number that no text has, also no damaged one.
+    """Return the sound texts by number, and a number above those of all lines, sound or not.
 
     `start`: the number of the first line, if it is of an older version.
     """
     texts: dict[int, bytes] = {}
     end = start
-    for line in data.removesuffix(b"\n").split(b"\n") if data else ():
-        numbers = [end]
+    for line in filter(None, data.split(b"\n")):
+        check, _, numbered = line.partition(b" ")
+        number, _, text = numbered.partition(b" ")
         if line.startswith((b'"', b"[")):
             texts.setdefault(end, line)
-        elif sound := _sound_text(line):
-            texts[sound[0]] = sound[1]
-            numbers.append(sound[0])
-        else:  # two lines, if the end of the first one is damaged
-            begins = [match.start() for match in _BEGINNING.finditer(line)]
-            numbers += [int(line[at:].split(b" ", 1)[0]) for at in begins]
-            for at, after in itertools.combinations([*begins[:9], len(line)], 2):
-                if sound := _sound_text(line[at : after - 1]):
-                    texts[sound[0]] = sound[1]
-        end = max(numbers) + 1
+        elif check == b"%08x" % crc32(numbered):
+            texts[int(number)] = text
+            end = max(end, int(number))
+        end += 1
     return texts, end
-
-
-def _sound_text(line: bytes) -> tuple[int, bytes] | None:
-    if _BEGINNING.match(line) is None:
-        return None
-    number, check, text = line.split(b" ", 2)
-    return (int(number), text) if crc32(number + b" " + text) == int(check, 16) else None
 
 
 def _read_end(value: Any) -> JobResult:

@@ -216,8 +216,7 @@ class ReportJson(TypedDict):
 
 class UsageJson(TypedDict):
     """`usage`. `jobs` (ended), their `steps` and `running`: only of named jobs; `recommended`: only
-    with `--recommend`, and why there is nothing for an action in `not_recommended`; `write`: only
-    with `--write`. `unmeasured_jobs`: ended jobs without a
+    with `--recommend`; `write`: only with `--write`. `unmeasured_jobs`: ended jobs without a
     record, which are in no other number.
     """
 
@@ -229,7 +228,6 @@ class UsageJson(TypedDict):
     running: list[RunningJobJson]
     steps: list[JobStepJson]
     recommended: list[RecommendedJson]
-    not_recommended: list[KeptSizeJson]
     write: WrittenSizesJson | None
     damaged_records: int
     unmeasured_jobs: int

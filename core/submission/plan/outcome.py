@@ -103,13 +103,14 @@ class JobResult(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The cause in a form that all jobs that ended alike share: a kind, and a code or signal.
+        """The cause as a kind and a code or signal, without names; "" for a good end.
 
-        A scheduler's own words of a cause may contain names; "" for a good end.
+        Older versions counted directories in it, and a scheduler's own words may contain names.
         """
-        if self.outcome in (JobOutcome.NOT_STARTED, JobOutcome.NO_REPORT):
-            return ": ".join(self.cause.split(": ")[:2])
-        return _KINDS.get(self.outcome, self.cause)
+        if self.outcome.not_run or self.outcome.by_hand:
+            return self.outcome.value
+        is_counted = self.outcome is JobOutcome.NO_PRODUCT
+        return MISSING_PRODUCTS if is_counted else ": ".join(self.cause.split(": ")[:2])
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields that the detail of a journal's entry does not have, if they differ."""
@@ -132,13 +133,6 @@ def read_end(fields: Any, exit_code: int | None, sentence: str) -> JobResult | N
         return None
 
 
-_KINDS = {
-    JobOutcome.NO_PRODUCT: MISSING_PRODUCTS,
-    JobOutcome.CANCELLED: CANCELLED,
-    JobOutcome.NOT_REACHED: JobOutcome.NOT_REACHED.value,
-    JobOutcome.REFUSED: JobOutcome.REFUSED.value,
-    JobOutcome.NEVER_SENT: JobOutcome.NEVER_SENT.value,
-}
 _STORED = ("cause", "signal", "at_directory", "ended_at", "seconds", "node", "incomplete")
 
 

@@ -246,7 +246,7 @@ def test_a_job_whose_token_is_damaged_is_neither_recorded_again_nor_counted_twic
     names, _ = files(tmp_path)
     names.write_bytes(names.read_bytes().replace(b'"abc-"', b'"abx-"'))
     columns = UsageStore(tmp_path).columns()
-    assert (columns.tokens() - {"abd-6"}, columns.nameless()) == ({"5"}, {(12, 5)})
+    assert [bool(it) for it in columns.nameless()] == [True, False]
     assert [bool(it) for it in columns.incomplete()] == [False, True]
 
 
@@ -256,7 +256,7 @@ def test_texts_of_older_versions_are_read_and_added_to(tmp_path: Path) -> None:
     store.append([job("abc-9", kind=KIND._replace(action="run in directory x")), *jobs])
     names, _ = files(tmp_path)
     # These had a value on each line, and the directory in the cause.
-    old = [line.split(b" ", 2)[2] for line in names.read_bytes().splitlines()]
+    old = [line.split(b" ", 2)[2] for line in names.read_bytes().splitlines() if line]
     ends = iter(range(4))
     for at, line in enumerate(old):
         if line.startswith(b'["exit'):

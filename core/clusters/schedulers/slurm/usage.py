@@ -10,7 +10,8 @@ earliest).
 
 from __future__ import annotations
 
-import heapq
+import itertools
+import math
 import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -68,7 +69,7 @@ class UsageForm(NamedTuple):
         """
         text = stdout.decode("utf-8", "replace")
         found: dict[JobKey, Measured] = {}
-        peaks: dict[JobKey, list[_Peak]] = {}
+        steps: dict[JobKey, list[Mapping[str, str]]] = {}
         for values in records_of(text, self.mark, len(_FIELDS)):
             record = dict(zip(_FIELDS, values, strict=True))
             key, step = _key(record["JobID"])
@@ -79,17 +80,11 @@ class UsageForm(NamedTuple):
                 token = submitted_token(record["Comment"], record["SubmitLine"])
                 ours = token in ("", array_of(wanted[key], key.task))
                 if ours and _has_ended(record["State"]):
-                    found[key], peaks[key] = _of_job(record), []
+                    found[key], steps[key] = _of_job(record), []
             elif key in found:
                 found[key] = _with_step(found[key], record)
-                peaks[key].append(_Peak.of(record))
-        return {
-            key: job._replace(
-                memory=_at_the_same_time((it.span, it.memory) for it in peaks[key]) or None,
-                gpu_memory=_at_the_same_time((it.span, it.gpu_memory) for it in peaks[key]) or None,
-            )
-            for key, job in found.items()
-        }
+                steps[key].append(record)
+        return {key: _with_memory(job, steps[key]) for key, job in found.items()}
 
 
 MOST_STEPS = 1_000  # of one job
@@ -216,44 +211,32 @@ def _with_running_step(job: Measured, step: Mapping[str, str]) -> Measured:
     return job
 
 
-class _Peak(NamedTuple):
-    """The peaks of a step's memory in KiB, and its span: first and last time in epoch seconds.
+def _span(step: Mapping[str, str]) -> tuple[float, float]:
+    """Return when a step began and ended; without known times, the job may need less than it."""
+    start, elapsed = step["Start"], step["ElapsedRaw"]
+    if start.isdecimal() and elapsed.isdecimal():
+        return float(start), float(start) + float(elapsed)
+    return 0.0, math.inf
 
-    A step without a known time counts as running all the time: the job may need less.
+
+def _most_at_once(steps: Iterable[tuple[tuple[float, float], int | None]]) -> int | None:
+    """Return the most memory of steps at the same time, from their spans; None if none had any.
+
+    A step that ends when another begins does not overlap it. Of steps without a length in one
+    second only the largest counts: most of them are short steps one after another.
     """
-
-    span: tuple[float, float]
-    memory: int
-    gpu_memory: int
-
-    @classmethod
-    def of(cls, step: Mapping[str, str]) -> _Peak:
-        """Return those of a record of sacct."""
-        span, amounts = (0.0, float("inf")), _amounts(step)
-        if step["Start"].isdecimal() and step["ElapsedRaw"].isdecimal():
-            span = float(step["Start"]), float(step["Start"]) + float(step["ElapsedRaw"])
-        gpu_memory = kibibytes(amounts.get("gres/gpumem", ""))
-        return cls(span, _memory_of(step, amounts) or 0, gpu_memory or 0)
+    changes: list[tuple[float, int, int]] = []  # when, order within that second, amount
+    for number, ((start, end), amount) in enumerate(steps, 2):
+        changes.append((start, 1 if end > start else number, amount or 0))
+        changes.append((end, 0 if end > start else number, -(amount or 0)))
+    changes.sort(key=lambda it: it[:2])
+    return max(itertools.accumulate(it[2] for it in changes), default=0) or None
 
 
-def _at_the_same_time(parts: Iterable[tuple[tuple[float, float], int]]) -> int:
-    """Return the largest sum of amounts whose spans overlap.
-
-    A span that ends when another begins does not overlap it. Of spans of the same second without a
-    length only the largest counts: most of them are short steps one after another.
-    """
-    running: list[tuple[float, int]] = []  # ends and amounts
-    total = most = 0
-    for (start, end), amount in sorted(parts, key=lambda it: (it[0][0], it[0][1] <= it[0][0])):
-        while running and running[0][0] <= start:
-            total -= heapq.heappop(running)[1]
-        if end > start:
-            heapq.heappush(running, (end, amount))
-            total += amount
-            most = max(most, total)
-        else:
-            most = max(most, total + amount)
-    return most
+def _with_memory(job: Measured, steps: Sequence[Mapping[str, str]]) -> Measured:
+    memory = ((_span(it), _memory_of(it, _amounts(it))) for it in steps)
+    of_gpus = ((_span(it), kibibytes(_amounts(it).get("gres/gpumem", ""))) for it in steps)
+    return job._replace(memory=_most_at_once(memory), gpu_memory=_most_at_once(of_gpus))
 
 
 def _with_step(job: Measured, step: Mapping[str, str]) -> Measured:
