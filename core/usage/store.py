@@ -32,13 +32,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import write_all
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
-from rowtui.core.submission.plan.outcome import (
-    JobOutcome,
-    JobResult,
-    read_end,
-    read_old_end,
-    without_directory,
-)
+from rowtui.core.submission.plan.outcome import JobOutcome, JobResult, read_end, read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 
 if TYPE_CHECKING:
@@ -183,7 +177,7 @@ class UsageStore:
 
     def _record(self, job: JobUsage) -> bytes:
         used, end = job.used, job.end
-        prefix, number = split_token(job.token)
+        prefix, number = _split(job.token)
         sources = used.wall_by | used.cpu_by << 2 | used.memory_by << 4 | used.gpu_by << 6
         data = _RECORD.pack(
             self._line(prefix),
@@ -369,7 +363,7 @@ class UsageColumns:
         prefixes = {self.text(line): line for line in self.lines("prefix")}
         mask = np.zeros(len(self), bool)
         for token in tokens:
-            prefix, number = split_token(token)
+            prefix, number = _split(token)
             line = prefixes.get(prefix, -1)
             mask |= (self.column("prefix") == line) & (self.column("number") == number)
         return mask
@@ -451,7 +445,6 @@ def _read_end(value: Any) -> JobResult:
         case [str(cause), int() | None as exit_code]:  # of older versions
             return read_old_end(exit_code, cause)
         case [str(cause), int() | None as exit_code, str(outcome), str(signal)]:
-            cause = without_directory(cause)
             fields = {"outcome": outcome, "signal": signal}
             return read_end(fields, exit_code, cause) or read_old_end(exit_code, cause)
     return JobResult(JobOutcome.NO_REPORT, UNKNOWN, UNKNOWN)
@@ -472,7 +465,7 @@ def _read_kind(value: Any) -> UsageKind:
 _FORMATS = {"I": "u4", "i": "i4", "f": "f4", "H": "u2", "B": "u1"}
 
 
-def split_token(token: str) -> tuple[str, int]:
+def _split(token: str) -> tuple[str, int]:
     """Return a token without its last number, and that number, or -1."""
     prefix = token.rstrip("0123456789")
     digits = token[len(prefix) :]

@@ -154,7 +154,7 @@ _OLD_END = re.compile(
 
 def read_old_end(exit_code: int | None, reason: str, ended_at: float = 0.0) -> JobResult:
     """Return the end of a job from the text that older versions stored without an outcome."""
-    cause = without_directory(reason)
+    cause = reason.partition(" in directory ")[0]
     signal_, outcome = "", _WORDS.get(reason, JobOutcome.NO_REPORT)
     if match := _OLD_END.match(reason):
         signal_ = match["signal"] or ""
@@ -165,11 +165,6 @@ def read_old_end(exit_code: int | None, reason: str, ended_at: float = 0.0) -> J
         outcome = JobOutcome.CANCELLED if CANCELLED in reason else JobOutcome.NOT_REACHED
     exit_code = exit_code if outcome in _WITH_CODE else None
     return JobResult(outcome, cause, reason, exit_code, signal_, None, ended_at)
-
-
-def without_directory(reason: str) -> str:
-    """Return the cause of a reason that names the directory in which a command failed."""
-    return reason.partition(" in directory ")[0]
 
 
 _WITH_CODE = frozenset(

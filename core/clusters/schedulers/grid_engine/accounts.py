@@ -72,7 +72,7 @@ def read_usage(stdout: bytes, wanted: Mapping[JobKey, str]) -> dict[JobKey, Meas
     Raises: QstatFormatError.
     """
     found: dict[JobKey, Measured] = {}
-    tasks: dict[JobKey, list[Measured]] = {}
+    parts: list[tuple[JobKey, float]] = []
     for fields in _records(stdout):
         try:
             job = _ended_job(fields)
@@ -83,21 +83,19 @@ def read_usage(stdout: bytes, wanted: Mapping[JobKey, str]) -> dict[JobKey, Meas
         # A task has the token of its array, and its number.
         if job.token and array_of(job.token, job.task) != array_of(wanted[job.key], job.task):
             continue
-        account = Measured(
+        if _of_a_part(fields):
+            parts.append((job.key, _seconds(fields.get("cpu", "")) or 0.0))
+            continue
+        found[job.key] = Measured(
             MeasuredBy.SCHEDULER,
             None if job.elapsed is None else float(job.elapsed),
             _seconds(fields.get("cpu", "")),
             _peak_kib(fields),
             node=job.nodes,
         )
-        if _of_a_part(fields):
-            tasks.setdefault(job.key, []).append(account)
-        else:
-            found[job.key] = account
-    for key in tasks.keys() & found.keys():
-        both = [found[key], *tasks[key]]
-        cpu = sum(it.cpu or 0.0 for it in both)
-        found[key] = found[key]._replace(cpu=cpu, memory=max(it.memory or 0 for it in both) or None)
+    for key, cpu in parts:
+        if key in found:
+            found[key] = found[key]._replace(cpu=(found[key].cpu or 0.0) + cpu)
     return found
 
 
