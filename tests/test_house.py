@@ -16,7 +16,7 @@ MOST_MODULES = 16  # of a folder
 # They rose by what a project did, uses and reports (runs, usage, messages, the view Past), by what
 # keeps its records when files are damaged, deleted or restored, and by the one conclusion about the
 # end of a job, whose readers keep their own words until they share one record.
-MOST_LINES = 154_500
+MOST_LINES = 154_800
 MOST_MODULES_IN_ALL = 670
 LONG, MOST_LONG = 400, 7  # lines of a long module, and how many there may be
 SMALL, MOST_SMALL = 100, 25  # lines of a small module, and how many may have a single importer
