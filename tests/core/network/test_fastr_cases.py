@@ -21,6 +21,7 @@ from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput
 
 from tests.core.network.fastr_run import Run, single_table
 from tests.core.network.sample_names import sample_name
+from tests.differential_network.compare import TOOLS, Planned
 
 CASES: dict[str, Any] = {
     case["name"]: case
@@ -348,6 +349,31 @@ def test_c48_an_empty_source_has_no_samples_and_no_jobs() -> None:
 
 
 # What is known of Fastr beyond the recorded networks
+
+
+@pytest.mark.parametrize("third", ["in0", "in1", "in2"])
+def test_ragged_lists_that_meet_twice_make_no_job_for_a_missing_entry(third: str) -> None:
+    # Fastr 3.4.0 plans these six jobs, too, whichever input is the third, and runs them.
+    first, second = (name for name in ("in0", "in1", "in2") if name != third)
+    links = [("A", first, True), ("A", second, True), ("C", third, False)]
+    described = {
+        "nodes": {
+            "A": {"kind": "SourceNode"},
+            "C": {"kind": "SourceNode"},
+            "n": {"kind": "Node", "tool": "One3:1.0", "input_groups": {third: "other"}},
+            "sink": {"kind": "SinkNode"},
+        },
+        "links": [
+            {"src": f"{source}/outputs/output", "dst": f"n/inputs/{name}/0", "collapse": [],
+             "expand": expands}
+            for source, name, expands in links
+        ] + [{"src": "n/outputs/result", "dst": "sink/inputs/input/0", "collapse": [],
+              "expand": False}],
+        "source_data": {"A": [["a", [1, 2]], ["b", [3]]], "C": [["c0", 4], ["c1", 5]]},
+    }  # fmt: skip
+    jobs = Planned(described, TOOLS).jobs_of("n")
+    assert sorted(job["given"][first] for job in jobs) == [[1], [1], [2], [2], [3], [3]]
+    assert all(job["given"][first] == job["given"][second] for job in jobs)
 
 
 def test_the_cross_product_has_no_limit_of_two() -> None:
