@@ -42,11 +42,6 @@ class PointerTexts:
             self._column = directories.column(pointer)
         self._known: dict[int, str | None] = {}
 
-    @property
-    def column(self) -> RankColumn | None:
-        """Return the stored column of the pointer, if there is one."""
-        return self._column
-
     def at(self, positions: Sequence[int]) -> list[str | None]:
         """Return one text for each position; None where the value does not contain the pointer."""
         column = self._column
