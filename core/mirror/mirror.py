@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _LOCK_PAUSE = 0.2  # seconds between two attempts to take the lock that another process holds
 _PATHS_AT_ONCE = 5_000
+_LITTLE = 1 << 20  # bytes
 
 
 class Mirror(MirrorPlans):
@@ -62,7 +63,9 @@ class Mirror(MirrorPlans):
             facts = await self._there(copy, paths)
             copies, there_already, changed = as_planned(transfer.send, facts, self.cluster)
             last = TransferProgress(0, 0, 0, 0)
-            async with contextlib.aclosing((await self._way(copy)).send(copies)) as transferring:
+            async with contextlib.aclosing(
+                (await self._way(copy, copies)).send(copies)
+            ) as transferring:
                 async for last in transferring:
                     yield last._replace(notices=())
             there = await self._there(copy, paths)
@@ -90,7 +93,9 @@ class Mirror(MirrorPlans):
             facts = await asyncio.to_thread(facts_here, self.root, paths)
             copies, here_already, changed = as_planned(transfer.fetch, facts, "this machine")
             last = TransferProgress(0, 0, 0, 0)
-            async with contextlib.aclosing((await self._way(copy)).fetch(copies)) as transferring:
+            async with contextlib.aclosing(
+                (await self._way(copy, copies)).fetch(copies)
+            ) as transferring:
                 async for last in transferring:
                     yield last._replace(notices=())
             here = await asyncio.to_thread(facts_here, self.root, paths)
@@ -166,8 +171,11 @@ class Mirror(MirrorPlans):
             if result.exit_status != 0:
                 raise explain_result(result, self.cluster, what)
 
-    async def _way(self, copy: Resolved) -> FileTransfer:
+    async def _way(self, copy: Resolved, copies: Sequence[Copy]) -> FileTransfer:
+        """Return the way to copy these files: little is copied by one command, without rsync."""
         if self._files is None:
+            if sum(item.facts.size for item in copies) <= _LITTLE:
+                return PlainFiles(self.root, self._transport, copy.path, self.cluster)
             self._files = await files_for(self._transport, self.root, copy.path, self.cluster)
         return self._files
 

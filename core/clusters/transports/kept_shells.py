@@ -88,9 +88,14 @@ class KeptShells:
         """Return a shell that is kept and answers."""
         while self._idle:
             shell = self._idle.pop()
-            if await shell.answers(_SIGN_SECONDS):
+            answers = False
+            try:
+                answers = await shell.answers(_SIGN_SECONDS)
+            finally:
+                if not answers:
+                    await self._drop(shell)
+            if answers:
                 return shell
-            await self._drop(shell)
         return None
 
     async def _start(self) -> _Shell | None:
