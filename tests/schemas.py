@@ -45,6 +45,8 @@ def schema_of(words: Sequence[str], document: Any) -> str | None:
     at = next((at for at, word in enumerate(words) if word in commands), None)
     if at is None:
         return None
+    if set(document) == {"version", "error"}:
+        return "failed"
     options = {word.partition("=")[0] for word in words if word.startswith("-")}
     command = words[at]
     if command in ("show", "network"):
@@ -71,8 +73,6 @@ def schema_of(words: Sequence[str], document: Any) -> str | None:
         return "network-simulation"
     if name == "network" and "samples" in document:
         return "samples"
-    if "error" in document and set(document) == {"version", "error"}:
-        return "failed"
     if name in ("comparisons", "findings") and not {"copies", "findings"} & set(document):
         return {"comparisons": "copied", "findings": "node-types"}[name]
     return name

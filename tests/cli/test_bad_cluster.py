@@ -39,7 +39,9 @@ REFUSAL = f"sbatch: error: Batch job submission failed: {REFUSED}"
 SILENCE = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
 # The real command, with less patience than people have.
 IMPATIENT = (
-    "import sys, rowtui.core.clusters.schedulers.kind as kind; kind.QUERY_SECONDS = 1.0; "
+    "import sys, rowtui.core.clusters.model as model; kind = model.Cluster; "
+    "names = [*kind._field_defaults]; given = [*kind.__new__.__defaults__]; "
+    "given[names.index('query_seconds')] = 1.0; kind.__new__.__defaults__ = tuple(given); "
     "from rowtui.cli.main import main; sys.exit(main())"
 )
 

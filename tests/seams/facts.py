@@ -285,7 +285,7 @@ def explain(project: Commands, action: str) -> Iterator[Fact]:
     source = "explain"
     _, out, _ = project("explain", action, "--all", "--json")
     data = json.loads(out) if out.startswith("{") else None  # no directory is in the action
-    if data is None or data["about"] != "eligible":
+    if data is None or data.get("about") != "eligible":
         return
     for decision in data["decisions"]:
         subject = ("request", action, decision["first_directory"])

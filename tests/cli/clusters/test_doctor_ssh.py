@@ -240,7 +240,7 @@ def test_a_folder_for_copies_that_cannot_be_made_is_an_error(
     write(reached(login) + f'mirror = "{mirror}"\n')
 
     code = main(["doctor", "--json", "--connect"])
-    found = {each["topic"]: each for each in json.loads(capsys.readouterr().out)}
+    found = {each["topic"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
 
     assert code == 1
     assert found["login"]["verdict"] == "ok"
@@ -257,7 +257,7 @@ def test_a_queue_of_this_machine_that_cannot_be_written_is_told(
     monkeypatch.setenv("ROWTUI_LOCAL_DIR", "/sys/kernel/queue")
 
     main(["doctor", "--json"])
-    found = {each["topic"]: each for each in json.loads(capsys.readouterr().out)}
+    found = {each["topic"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
 
     assert found["queue"]["verdict"] == "warning"
     assert "'local' cannot be used: /sys/kernel: " in found["queue"]["text"]

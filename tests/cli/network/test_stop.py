@@ -40,7 +40,8 @@ def test_stop_waits_until_the_process_that_drives_the_run_has_ended(
 
 def test_stop_refuses_a_run_that_no_process_drives(here: OnClusters, run: Run) -> None:
     done = here("network", "stop", "--json")
-    assert (done.code, done.out) == (1, "")
+    assert done.code == 1
+    assert f"no process drives run {run.id}" in json.loads(done.out)["error"]["message"]
     assert f"no process drives run {run.id}" in done.err
     assert run.status is not RunStatus.STOPPED
 

