@@ -256,15 +256,15 @@ class UsageColumns:
 
     def _fold_causes(self) -> None:
         """Refer to one line for each end. Older versions wrote one for each directory."""
-        import numpy as np
-
         first: dict[bytes, int] = {}
-        alike = np.arange(self._count, dtype=np.uint32)
-        for line in np.unique(self.rows["end"]).tolist():
+
+        def alike(line: int) -> float:
             text = self._texts[line] = _DIRECTORY.sub(b"", self._texts.get(line, b""), 1)
-            alike[line] = first.setdefault(text, line)
+            return first.setdefault(text, line)
+
         self.rows = self.rows.copy()
-        self.rows["end"] = alike[self.rows["end"]]
+        self.rows["end"] = self.by_line("end", alike)
+        self._columns.clear()
 
     def _keep_last(self) -> None:
         """Leave out all but the last record of each job."""
@@ -376,9 +376,7 @@ class UsageColumns:
 
     def find(self, token: str) -> JobUsage | None:
         """Return one job by its token; None if it is not there."""
-        import numpy as np
-
-        for row in self.rows[np.flatnonzero(self.of_tokens([token]))[-1:]].tolist():
+        for row in self.rows[self.of_tokens([token])][-1:].tolist():
             return self._job(row)
         return None
 
