@@ -22,6 +22,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.measured import Measured, MeasuredStep, combined, with_more
 from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
+from rowtui.core.submission.sending.fence import read_ended
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.running import UsageNow
 from rowtui.core.usage.store import UsageColumns, UsageStore
@@ -244,7 +245,15 @@ class ProjectUsage:
         if known is None:
             self.project.notice(f"{cluster} could not be asked what its jobs used")
             return []
-        return [news for job in jobs if (news := _completed(job, known)) is not None]
+        done = [news for job in jobs if (news := _completed(job, known)) is not None]
+        return await asyncio.to_thread(lambda: [self._read_again(it) for it in done])
+
+    def _read_again(self, job: JobUsage) -> JobUsage:
+        """Return the job with the last line of its marker, which is written after the others."""
+        marker = read_ended(self.project.root, job.token)
+        if marker is None or marker.measured is None:
+            return job
+        return job._replace(used=with_more(job.used, marker.measured))
 
 
 def _completed(job: JobUsage, known: Mapping[JobKey, Measured]) -> JobUsage | None:

@@ -75,6 +75,21 @@ def test_csv_has_a_row_for_each_job_and_no_groups(here: Here) -> None:
     assert "leave --by out" in done.err
 
 
+def test_the_last_line_of_a_marker_may_come_after_the_end_of_a_request_was_seen(
+    here: Here,
+) -> None:
+    here.cluster = "local"
+    seen = job(1)._replace(token="abc-0~1", complete=False)
+    UsageStore(here.folder).append([seen._replace(kind=seen.kind._replace(cluster="local"))])
+    marker = here.folder / ".row/rowtui/ended/abc-0~1"
+    marker.parent.mkdir(parents=True)
+    used = "used began=1.0 ended=101.0 user=1m30.0s system=0m0.0s sampled=2048"
+    marker.write_text(f"0\nexit\nlocal:1\n1700000001\n0\n\n{used}\nchildren=9000\n")
+
+    [found] = here.json("usage", "1.1")["jobs"]
+    assert (found["memory_kib"], found["cpu_seconds"], found["node"]) == (9000, 90.0, "n1")
+
+
 @pytest.mark.parametrize("command", ["usage", "history"])
 def test_csv_and_json_together_are_a_usage_error(here: Here, command: str) -> None:
     done = here(command, "--csv", "--json")
