@@ -164,7 +164,7 @@ def test_a_packer_or_a_node_type_that_does_not_exist_is_refused(here: Here) -> N
     assert "there is no packer 'bset'" in done.err
     assert "did you mean 'best'? the packers are best, fill," in done.err
     done = here("pack", "--json", "--node-type", "this-machin", "--cluster", "local")
-    assert (done.code, done.out) == (1, "")
+    assert done.code == 1
     assert "did you mean 'this-machine'?" in done.err
 
 
@@ -192,7 +192,7 @@ def test_options_without_effect_are_refused(here: Here) -> None:
         (("--seed", "3", "--json"), "--seed belongs to --simulate"),
     ):
         done = here("pack", *words)
-        assert (done.code, done.out) == (1, "")
+        assert done.code == 1
         assert why in done.err
     done = here("plan", "--no-pack", "--longest", "04:00:00")
     assert (done.code, done.out) == (1, "")
