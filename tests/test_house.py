@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("core", "cli", "tui")
@@ -37,6 +40,18 @@ def folders() -> dict[Path, list[Path]]:
 def test_no_folder_holds_more_modules_than_one_can_survey() -> None:
     sizes = Counter({str(folder.relative_to(ROOT)): len(its) for folder, its in folders().items()})
     assert {name: size for name, size in sizes.items() if size > MOST_MODULES} == {}
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_collection() -> Iterator[None]:
+    """Keep finalisers of other tests from running within `ast.parse`, which then fails.
+
+    Source: issue 106905 of CPython.
+    """
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def test_every_folder_says_what_it_is_for() -> None:
