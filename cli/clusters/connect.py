@@ -16,7 +16,6 @@ from rowtui.cli.asker import TerminalAsker
 from rowtui.cli.clusters.parser import in_words
 from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.load_remote import ssh_target
@@ -59,7 +58,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             raise RowtuiError(f"{error.message}: {person.complaint}") from None
         raise
     if args.json:
-        out.json({"version": VERSION, "logins": [_values(login)]})
+        out.json({"logins": [_values(login)]})
     else:
         _say(login, out)
     return 0
@@ -101,7 +100,7 @@ def _remote(name: str, out: Output) -> Remote:
 def _list(args: argparse.Namespace, out: Output) -> int:
     logins = [login for _, login in asyncio.run(shared_logins())]
     if args.json:
-        out.json({"version": VERSION, "logins": [_values(login) for login in logins]})
+        out.json({"logins": [_values(login) for login in logins]})
     elif not logins:
         out.note("No login is shared. 'rowtui connect CLUSTER' makes one.")
     else:
@@ -193,7 +192,7 @@ def disconnect(args: argparse.Namespace, out: Output) -> int:
         raise RowtuiError("which login?", "give the name of a cluster, or --all")
     ended = asyncio.run(_end(name))
     if args.json:
-        out.json({"version": VERSION, "ended": ended})
+        out.json({"ended": ended})
         return 0 if ended or args.all else 1
     for cluster in ended:
         out.print(f"Disconnected from {visible(cluster)}.")

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             sys.stdout.flush()
     if args.json:
         values = [{**it._asdict(), "hint": it.hint or None} for it in findings]
-        out.json({"version": VERSION, "findings": values})
+        out.json({"findings": values})
     return 1 if any(finding.verdict == ERROR for finding in findings) else 0
 
 

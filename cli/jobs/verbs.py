@@ -12,7 +12,6 @@ from rowtui.cli.jobs.queue_text import read_job_name
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.identify import cluster_not_found
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
@@ -164,7 +163,7 @@ def _act(args: argparse.Namespace, out: Output, verb: Verb, request: JobRequests
     if not jobs:
         out.warn(f"No job to {verb.name}.")
         if args.json:
-            out.json({"version": VERSION, "answers": []})
+            out.json({"answers": []})
         return 1 if args.jobs else 0
     if len(jobs) >= verb.asks_from and not args.yes and not _confirmed(args, jobs, verb, out):
         out.warn(f"Nothing was {verb.past}.")
@@ -193,7 +192,7 @@ def _say(
             {"id": answer.label, "cluster": name, "error": answer.error or None}
             for name, answer in answers
         ]
-        out.json({"version": VERSION, "answers": values})
+        out.json({"answers": values})
     several = len({name for name, _ in answers}) > 1
     for name, answer in answers:
         where = f" on {visible(name)}" if several else ""

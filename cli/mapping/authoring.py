@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import os
 import random
 import sys
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             _print(args, result, out)
     if args.json:
         data = [{"file": r.name, "changed": r.changed, "error": r.error} for r in results]
-        out.json(data)
+        out.json({"files": data})
     elif args.check or args.write:
         _summary(results, out)
     wrong = any(result.error for result in results)
@@ -144,7 +145,7 @@ def _summary(results: list[Formatted], out: Output) -> None:
 
 def schema(_args: argparse.Namespace, out: Output) -> int:
     """Print the schema."""
-    out.json(mapping_schema())
+    out.print(json.dumps(mapping_schema(), indent=2))
     return 0
 
 
@@ -157,7 +158,7 @@ def lint(args: argparse.Namespace, out: Output) -> int:
     """Print findings; 1 if one is an error, with --strict also if one is a warning."""
     if args.codes:
         if args.json:
-            out.json(dict(CODES))
+            out.json({"codes": dict(CODES)})
         else:
             out.lines(f"{code}  {meaning}" for code, meaning in CODES.items())
         return 0

@@ -10,10 +10,11 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
@@ -214,10 +215,10 @@ class Output:
         """Print a line of the result."""
         sys.stdout.write(text + "\n")
 
-    def json(self, document: object) -> None:
-        """Print the result as JSON."""
+    def json(self, document: Mapping[str, Any]) -> None:
+        """Print the result as JSON, with the version of its form."""
         self.printed = True
-        self.print(json.dumps(document, indent=2))
+        self.print(json.dumps({"version": VERSION, **document}, indent=2))
 
     def write(self, text: str) -> None:
         """Write a part of the result unchanged."""

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
 
 SIGNAC = '[workspace]\nvalue_file = "signac_statepoint.json"\n'
 
@@ -28,7 +27,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     (root / workspace).mkdir(parents=True, exist_ok=True)
     (root / "workflow.toml").write_text(_workflow(workspace, signac=args.signac))
     if args.json:
-        out.json({"version": VERSION, "root": str(root.resolve())})
+        out.json({"root": str(root.resolve())})
     else:
         out.print(f"Created row project in '{root.resolve()}'")
     return 0

@@ -276,7 +276,7 @@ def _compare(
             print_compared(compared, out, all_of_them=bool(getattr(args, "verbose", 0)))
         found.append(compared)
     if args.json:
-        out.json({"version": VERSION, "copies": [compared_json(it) for it in found]})
+        out.json({"copies": [compared_json(it) for it in found]})
     elif not found and not failed:
         out.note(
             "No cluster has a copy of this project. A submission makes one where it is needed."

@@ -123,5 +123,5 @@ def clean(args: argparse.Namespace, out: Output) -> int:
             "usage": args.usage,
         }
         removed = [name for name, is_chosen in chosen.items() if is_chosen]
-        out.json({"version": VERSION, "removed": removed, "kept_jobs": kept})
+        out.json({"removed": removed, "kept_jobs": kept})
     return 0

@@ -11,7 +11,6 @@ import os
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import InvalidFileError
-from rowtui.core.base.json import VERSION
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.load_launchers import load_launchers
 from rowtui.core.clusters.config.show import cluster_toml, clusters_toml, launchers_toml
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         clusters = [identified.cluster]
     clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
     if args.json:
-        out.json({"version": VERSION, "clusters": [cluster_of(it) for it in clusters]})
+        out.json({"clusters": [cluster_of(it) for it in clusters]})
     elif args.short:
         out.lines(cluster.name for cluster in clusters)
     else:
@@ -55,7 +54,7 @@ def launchers(args: argparse.Namespace, out: Output) -> int:
             name: {cluster: launcher._asdict() for cluster, launcher in by_cluster.items()}
             for name, by_cluster in launchers.by_name.items()
         }
-        out.json({"version": VERSION, "launchers": document})
+        out.json({"launchers": document})
     elif args.short:
         out.lines(sorted(launchers.by_name))
     elif args.all:

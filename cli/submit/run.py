@@ -160,7 +160,7 @@ def _say_what(
 
 def _print_rules(policy: RetryPolicy, args: argparse.Namespace, out: Output) -> None:
     if args.json:
-        out.json({"version": VERSION, "rules": [_rule_json(rule) for rule in policy.rules]})
+        out.json({"rules": [_rule_json(rule) for rule in policy.rules]})
         return
     out.lines(retry_lines(policy))
 

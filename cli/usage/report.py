@@ -17,7 +17,6 @@ from rowtui.cli.usage.report_text import ReportSource, RunSummary, markdown
 from rowtui.cli.usage.usage_json import write_csv
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.usage.report import UsageReport, usage_report
 from rowtui.core.usage.table import chosen_usage
@@ -58,7 +57,7 @@ def report(args: argparse.Namespace, out: Output) -> int:
             _write(path, "\n".join(html(source)) + "\n", out, own=GENERATOR)
     if args.json:
         file = None if path is None else str(path)
-        out.json({"version": VERSION, "file": file, "trace": args.trace})
+        out.json({"file": file, "trace": args.trace})
     return 0
 
 

@@ -155,6 +155,8 @@ def test_every_document_is_an_object_with_its_version(here: Here, tmp_path: Path
         "show cluster", "show cluster --all", "show launchers", "doctor", "mirror", "connect",
         "disconnect --all", "cancel --all --yes", "hold --all", "release --all",
         f"init {tmp_path / 'new'}", "report", "report --trace t.csv", "clean --directory",
+        "mapping show", "mapping lint", "mapping lint --codes", "mapping trust --list",
+        "secrets list",
     ):  # fmt: skip
         done = here(*words.split(), "--json")
         assert json.loads(done.out)["version"] == 1, words

@@ -117,7 +117,7 @@ def test_only_known_codes_can_be_ignored(here: Here) -> None:
     done = here("mapping", "lint", "--ignore", "T120")
     assert done.code == 2
     assert "there is no code T120; did you mean" in done.err
-    assert here.json("mapping", "lint", "--codes") == dict(CODES)
+    assert here.json("mapping", "lint", "--codes")["codes"] == dict(CODES)
     assert "T102" in here("mapping", "lint", "--codes").out
 
 
@@ -220,7 +220,7 @@ def test_a_file_that_is_no_yaml_stops_no_other(here: Here) -> None:
     assert "nix.yml cannot be read: No such file or directory" in done.err
     assert bad.read_text() == "tools: [\n"
     assert good.read_text() != UGLY
-    data = here.json("mapping", "format", "--check", "bad.yml", "good.yml", code=1)
+    data = here.json("mapping", "format", "--check", "bad.yml", "good.yml", code=1)["files"]
     assert [(each["file"], each["changed"], bool(each["error"])) for each in data] == [
         ("bad.yml", False, True),
         ("good.yml", False, False),
@@ -275,7 +275,7 @@ def test_other_files_are_tested_only_when_they_are_trusted(here: Here) -> None:
     done = here("mapping", "test", "cases.yml", "--file", "new.yml", "--trust-these")
     assert (done.code, done.out.splitlines()[-1]) == (0, "2 passed, 0 failed.")
     # Only this once.
-    assert here.json("mapping", "trust", "--list") == {"trusted": []}
+    assert here.json("mapping", "trust", "--list") == {"version": 1, "trusted": []}
     assert here("mapping", "test", "cases.yml", "--trust-these").code == 2
 
 

@@ -240,12 +240,14 @@ def test_get_says_who_has_it_and_shows_it_only_when_told(here: Here) -> None:
 
 def test_json_has_the_password_only_with_show(here: Here) -> None:
     here.succeed("secrets", "set", *WHOSE, "--stdin", "--json", stdin=PLANTED)
-    known = {"machine": "login.org", "user": "jane", "provider": "keyring"}
+    known = {"version": 1, "machine": "login.org", "user": "jane", "provider": "keyring"}
     assert json.loads(here.succeed("secrets", "get", *WHOSE, "--json")) == known
     shown = json.loads(here.succeed("secrets", "get", *WHOSE, "--json", "--show"))
     assert shown == {**known, "password": PLANTED}
     listed = json.loads(here.succeed("secrets", "list", "--json"))
-    assert listed == {"secrets": [{**known, "variable": ""}], "left_out": [], "failed": []}
+    version = {"version": known.pop("version")}
+    secrets = [{**known, "variable": ""}]
+    assert listed == {**version, "secrets": secrets, "left_out": [], "failed": []}
 
 
 def test_what_nobody_knows_is_an_error_that_says_who_was_asked(here: Here) -> None:
