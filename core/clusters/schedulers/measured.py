@@ -56,7 +56,8 @@ class Measured(NamedTuple):
 
     `wall`, `cpu`, `gpu`: seconds (of all its CPUs, GPUs); `memory`, `gpu_memory`: peaks in KiB;
     `group_memory`: the peak of its control group in KiB, where it may count; `group_cpu`: seconds
-    of that group; `node`: where it ran; `steps`: its parts, which are not stored.
+    of that group; `node`: where it ran; `steps`: its parts, which are not stored. `cpu_seen`: the
+    most CPU seconds that were seen while it ran: a smaller `cpu` of another source is too old.
     """
 
     by: MeasuredBy = MeasuredBy.UNKNOWN
@@ -69,6 +70,7 @@ class Measured(NamedTuple):
     node: str = ""
     steps: tuple[MeasuredStep, ...] = ()
     group_cpu: float | None = None
+    cpu_seen: float = 0.0
 
 
 class Used(NamedTuple):
@@ -92,6 +94,8 @@ def combined(measurements: Iterable[Measured]) -> Used:
     walls = [(it.wall, it.by) for it in ordered if it.wall is not None]
     cpus = [(it.cpu, it.by) for it in ordered]
     cpu, cpu_by = _largest([*cpus, *((it.group_cpu, MeasuredBy.GROUP) for it in ordered)])
+    if cpu is not None and any(cpu < _ALMOST * it.cpu_seen for it in ordered):
+        cpu, cpu_by = None, MeasuredBy.UNKNOWN
     memory, memory_by = _largest((it.memory, it.by) for it in ordered)
     group, _ = _largest((it.group_memory, it.by) for it in ordered)
     accounted = any(it.memory for it in ordered if it.by is MeasuredBy.SCHEDULER)
@@ -182,6 +186,7 @@ def read_script_words(lines: Iterable[str], *, cut_short: bool = False) -> Measu
         None if gpu_memory is None else int(gpu_memory * 1024),
         words.get("node", ""),
         group_cpu=None if group_cpu is None else group_cpu / 1e9,
+        cpu_seen=(_number(words.get("seen")) or 0.0) / 100,
     )
 
 

@@ -48,7 +48,7 @@ def test_the_words_of_a_script() -> None:
 def test_words_that_cannot_be_read_are_unknown(line: str) -> None:
     found = read_script_words([line])
     assert found is not None
-    assert found[1:] == (None,) * 6 + ("", (), None)
+    assert found[1:] == (None,) * 6 + ("", (), None, 0.0)
 
 
 def test_a_marker_of_an_older_version_measured_nothing() -> None:
@@ -338,3 +338,14 @@ def test_memory_of_qacct_is_in_kib_whatever_unit_is_printed(
     # qacct prints three decimals.
     assert (found.memory is None) == (kib is None)
     assert abs((found.memory or 0) - (kib or 0)) <= 2
+
+
+def test_accounts_that_are_older_than_the_last_look_of_the_script_are_no_measurement() -> None:
+    lines = ["used began=1 ended=6 user=0m0.1s system=0m0.0s sampled=1000 seen=210 lag=3"]
+    script = read_script_words(lines, cut_short=True)
+    assert script is not None
+    assert (script.cpu, script.cpu_seen) == (None, 2.1)
+    for accounted, expected in ((1.03, None), (2.0, 2.0), (4.5, 4.5)):
+        account = Measured(MeasuredBy.SCHEDULER, cpu=accounted)
+        assert combined([script, account]).cpu == expected
+        assert with_more(combined([account]), script).cpu == expected
