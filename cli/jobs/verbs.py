@@ -76,12 +76,13 @@ def known_clusters(args: argparse.Namespace, project: Project, used: Iterable[st
 
     Raises: RowtuiError for a cluster that does not exist.
     """
-    configured = (it.name for it in project.connections.around.configured.clusters)
-    known = dict.fromkeys([*configured, *sorted(used)])
-    for name in given_clusters(args):
-        if name not in known and project.connections.known(name) is None:
-            raise cluster_not_found(name, known)
-    return given_clusters(args)
+    given = given_clusters(args)
+    if given:
+        known = dict.fromkeys([*(it.name for it in project.configured.clusters), *sorted(used)])
+        for name in given:
+            if name not in known and project.connections.known(name) is None:
+                raise cluster_not_found(name, known)
+    return given
 
 
 def choose_jobs(
