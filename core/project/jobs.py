@@ -268,10 +268,11 @@ class Jobs:
             answers = await self.queues.ask(now=now, everywhere=everywhere, among=among)
             queues = answers.queues
             if not fetch and self.project.connections.remote():
-                has_results = self.project.copies.has_results
-                self._unfetched = tuple(filter(has_results, answers.settled))
-                settled = tuple(it for it in answers.settled if it not in self._unfetched)
-                answers = replace(answers, settled=settled)
+                parts: dict[bool, list[ReconciledJob]] = {True: [], False: []}
+                for it in answers.settled:
+                    parts[self.project.copies.has_results(it)].append(it)
+                self._unfetched = tuple(parts[True])
+                answers = replace(answers, settled=tuple(parts[False]))
             await self.entered(answers)
         return await asyncio.to_thread(self.show, queues)
 
