@@ -240,8 +240,8 @@ class ProjectRun:
 
     def _take_ends(self) -> AutopilotMessage | None:
         """Record failures of this run's jobs that ended since the last look."""
-        mine = [it for it in self.project.jobs.records() if it.token in self._tokens]
-        new = self._ends.take(mine, self.project, self.policy)
+        records = self.project.jobs.records()
+        new = self._ends.take(records, self._tokens, self.project.root, self.policy)
         if new.events:
             self.run.append(*new.events)
         if not new.sentence:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +25,8 @@ from rowtui.core.submission.plan.model import JobRecord, Plan, RefusedAt
 from rowtui.core.submission.plan.outcome import PREEMPTED
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rowtui.core.project.project import Project
     from rowtui.core.workflow.model import Action
 
@@ -170,27 +172,34 @@ class EndedJobs:
     _ends: dict[str, tuple[float, bool | None]] = field(default_factory=dict)
 
     def take(
-        self, records: Iterable[JobRecord], project: Project, policy: RetryPolicy
+        self,
+        records: Sequence[JobRecord],
+        mine: Collection[str],
+        root: Path,
+        policy: RetryPolicy,
     ) -> NewlyEnded:
-        """Take the jobs of these records that ended since the last call. Waits for the disk."""
+        """Take the run's jobs that ended since the last call. Waits for the disk.
+
+        `records`: all of the project at `root`, the newest first; `mine`: tokens of the run's jobs.
+        """
         good, events = 0, []
         failed: list[JobRecord] = []
         for record in records:
-            if record.end is None or record.token in self._ends:
+            if record.end is None or record.token not in mine or record.token in self._ends:
                 continue
             if record.end.outcome.failed:
                 failed.append(record)
             elif record.end.outcome.good:
                 good += 1
                 self._ends[record.token] = record.ended_at, None
-        before = failed_before(project.jobs.records(), failed) if failed else {}
+        before = failed_before(records, failed)
         for record in failed:
             assert record.end is not None
             earlier = before.get(record.token, ())
             failure = FailedAttempt(
                 record.action, record.end.cause, record.attempt, record, earlier
             )
-            is_final = policy.decide(project.root, failure).rule is None
+            is_final = policy.decide(root, failure).rule is None
             self._ends[record.token] = record.ended_at, is_final
             if record.token not in self.noted:
                 self.noted.add(record.token)
