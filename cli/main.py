@@ -255,24 +255,14 @@ def run(args: argparse.Namespace | PlainWords) -> int:
 def _failed(args: argparse.Namespace | PlainWords, out: Output, error: RowtuiError) -> int:
     """Print the error as JSON where the result would be JSON; return the exit code."""
     if getattr(args, "json", False) and not out.printed:
-        from rowtui.core.base.json import VERSION, FailedJson
+        from rowtui.core.base.json import VERSION, FailedJson, problem_data
 
         document: FailedJson = {
             "version": VERSION,
             "error": {
                 "message": error.message,
                 "hint": error.hint or None,
-                "problems": [
-                    {
-                        "file": it.file,
-                        "line": it.line,
-                        "column": it.column,
-                        "severity": it.severity,
-                        "message": it.message,
-                        "hint": it.hint or None,
-                    }
-                    for it in getattr(error, "problems", ())
-                ],
+                "problems": list(map(problem_data, getattr(error, "problems", ()))),
             },
         }
         out.json(document)

@@ -22,6 +22,7 @@ from rowtui.cli.mapping.files import named_files, usual_files
 from rowtui.cli.output.output import Output, display_width
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import read_bounded, sync_folder, temporary_sibling, write_synced
+from rowtui.core.base.json import problem_data
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.identify import identify_cluster
@@ -36,7 +37,7 @@ from rowtui.core.mapping.files.trust import LARGEST_SOURCE, FoundSources
 from rowtui.core.mapping.lint.lint import CODES, LintFinding
 from rowtui.core.mapping.lint.lint import lint as lint_configuration
 from rowtui.core.mapping.model.decision import outcome_sentence, reasons
-from rowtui.core.mapping.model.decision_json import decision_data, placement_data, problem_data
+from rowtui.core.mapping.model.decision_json import decision_data, placement_data
 from rowtui.core.mapping.model.entities import Destination
 from rowtui.core.mapping.model.fields import FilePosition
 from rowtui.core.mapping.yaml.format import format_mapping

@@ -24,12 +24,12 @@ from rowtui.cli.project.open import (
     open_project,
 )
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
+from rowtui.core.base.json import VERSION, problem_data
 from rowtui.core.base.text import plural, visible
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.mapping.model.decision import Decision
-from rowtui.core.mapping.model.decision_json import decision_data, problem_data
+from rowtui.core.mapping.model.decision_json import decision_data
 from rowtui.core.mapping.model.request import Amounts, Person, WhatIf
 from rowtui.core.project.context.credentials import person_named, this_person
 from rowtui.core.project.planning.plan_submission import counted_on, project_problems

@@ -20,9 +20,8 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import replace_file
-from rowtui.core.base.json import VERSION
+from rowtui.core.base.json import VERSION, problem_data
 from rowtui.core.base.text import plural, visible
-from rowtui.core.mapping.model.decision_json import problem_data
 from rowtui.core.network.definition.load_tables import dimension_fault, name_fault
 from rowtui.core.project.project import Project
 from rowtui.core.runs.checking import check_network

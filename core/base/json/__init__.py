@@ -1,15 +1,18 @@
 """What the command line prints with `--json`: every object, each field with one name and one unit.
 
-Each module has the types of one noun; this package makes no values (`core/engine/api/json/` and the
-commands do). Units, unless a docstring states others: memory in MB (2^20 bytes), durations in
-seconds (`..._seconds`), times as ISO 8601 in UTC (`..._at`), costs in hours of one CPU or one GPU.
+Each module has the types of one noun; `core/engine/api/json/` and the commands make the values.
+Units, unless a docstring states others: memory in MB (2^20 bytes), durations in seconds
+(`..._seconds`), times as ISO 8601 in UTC (`..._at`), costs in hours of one CPU or one GPU.
 A field without a value is null; no field is left out unless it is `NotRequired`.
 `docs/make_schema.py` writes these types as JSON Schemas (docs/schema/).
 """
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from rowtui.core.base.errors import Problem
 
 VERSION = 1
 
@@ -23,6 +26,18 @@ class ProblemJson(TypedDict):
     severity: str
     message: str
     hint: str | None
+
+
+def problem_data(problem: Problem) -> ProblemJson:
+    """Return a problem of a file, and its place."""
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "column": problem.column,
+        "severity": problem.severity,
+        "message": problem.message,
+        "hint": problem.hint or None,
+    }
 
 
 class ErrorJson(TypedDict):

@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from rowtui.core.base.errors import Problem
 from rowtui.core.clusters.model import PartitionLoad
 from rowtui.core.mapping.engine.destinations import whole
 from rowtui.core.mapping.model.decision import (
@@ -30,7 +29,6 @@ from rowtui.core.mapping.model.fields import Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import ProblemJson
     from rowtui.core.base.json.directories import AmountsJson, PlaceJson
     from rowtui.core.base.json.mapping import (
         CandidateJson,
@@ -242,18 +240,6 @@ def origin_data(origin: Origin) -> OriginJson:
         "file": origin.place.file,
         "line": origin.place.line,
         "column": origin.place.column,
-    }
-
-
-def problem_data(problem: Problem) -> ProblemJson:
-    """Return a problem of a file, and its place."""
-    return {
-        "file": problem.file,
-        "line": problem.line,
-        "column": problem.column,
-        "severity": problem.severity,
-        "message": problem.message,
-        "hint": problem.hint or None,
     }
 
 

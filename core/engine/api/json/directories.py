@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.base.json import VERSION
+from rowtui.core.base.json import VERSION, problem_data
 from rowtui.core.engine.api.json.values import cost_of
 from rowtui.core.groups.model import ENDED, Status
 from rowtui.core.project.planning.asked import as_asked
@@ -90,7 +90,7 @@ def group_of(
 
 def explanation_of(explanation: PlacementExplanation, action: str, about: str) -> ExplainedJson:
     """An explanation as `rowtui explain --json` prints one. `about`: which directories."""
-    from rowtui.core.mapping.model.decision_json import decision_data, problem_data
+    from rowtui.core.mapping.model.decision_json import decision_data
 
     decisions: list[GroupsDecisionJson] = []
     if explanation.decision is not None:
