@@ -22,6 +22,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.asyncssh_client import Client
 from rowtui.core.clusters.transports.login import (
+    DROPPED_PAUSES,
     Asker,
     LoginError,
     LoginTrouble,
@@ -39,9 +40,6 @@ from rowtui.core.clusters.transports.ssh_keys import (
     public_halves,
 )
 
-# Seconds to wait after a server dropped a connection before it proved its key: sshd drops some
-# connections while many others log in (MaxStartups).
-DROPPED_PAUSES = (0.5, 1.5)
 _MOST_JUMPS = 8  # ends the recursion of a jump host that names itself as jump host
 
 

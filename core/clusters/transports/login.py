@@ -15,6 +15,10 @@ from typing import NamedTuple, Protocol
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 
+# Seconds to wait after a server dropped a connection before it proved its key: sshd drops some
+# connections while many others log in (MaxStartups).
+DROPPED_PAUSES = (0.5, 1.5)
+
 
 class SshTarget(NamedTuple):
     """A machine as the user names it: a host or an alias of ~/.ssh/config.

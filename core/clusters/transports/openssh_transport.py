@@ -31,7 +31,12 @@ from rowtui.core.clusters.commands import (
     streaming,
 )
 from rowtui.core.clusters.transports.kept_shells import NOT_BEGUN, KeptShells
-from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, SshTarget
+from rowtui.core.clusters.transports.login import (
+    DROPPED_PAUSES,
+    LoginError,
+    LoginTrouble,
+    SshTarget,
+)
 from rowtui.core.clusters.transports.remote_line import RemoteLine, StreamReader, remote_line
 
 MOST_CHANNELS = 4  # as for asyncssh
@@ -45,9 +50,7 @@ _CONTROL = 20.0  # seconds for a shared connection to answer
 # Commands use the shared connection or none: otherwise, also if the connection breaks before its
 # reply, ssh would connect by itself and send the command a second time.
 _ONLY_SHARED = ("-o", "ProxyCommand=false")
-# sshd drops a connection, before any key exchange, while many others log in (MaxStartups).
-_DROPPED = "kex_exchange_identification: "
-_DROPPED_PAUSES = (0.5, 1.5)
+_DROPPED = "kex_exchange_identification: "  # see `DROPPED_PAUSES`
 _REFUSED = "Session open refused by peer"
 _NO_MASTER = "Control socket "  # `... does not exist`, `... connect(PATH): Connection refused`
 
@@ -212,7 +215,7 @@ class OpensshTransport:
             with contextlib.suppress(OSError):
                 await asyncio.to_thread(os.unlink, self._folder / "c")  # of an ended connection
             seconds = self._connect_timeout * 3.0  # ssh bounds the steps, not the sum
-            for pause in (*_DROPPED_PAUSES, None):
+            for pause in (*DROPPED_PAUSES, None):
                 done, log = await self._logged(["-M", "-N", "-f"], None, seconds)
                 if done.exit_status == 0:
                     break
