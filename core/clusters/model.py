@@ -146,10 +146,11 @@ class Cluster(NamedTuple):
 
     `remote`: how other machines reach it; None if its commands run on this machine. `poll_seconds`:
     time between two polls of its queue. `query_seconds`: the time limit of one query to its
-    scheduler. `arrays`: whether jobs of the same shape are submitted as one array (None: not
-    configured). `maximum_array_size`: tasks in one array job; 0 if the cluster accepts no arrays,
-    None if unknown. `memory_resource` and `gpu_resource`: the names that the administrators of a
-    Grid Engine cluster gave to the memory of a slot and the GPUs of a job.
+    scheduler; it is short because the user waits, and the query is repeated soon. `arrays`: whether
+    jobs of the same shape are submitted as one array (None: not configured). `maximum_array_size`:
+    tasks in one array job; 0 if the cluster accepts no arrays, None if unknown. `memory_resource`
+    and `gpu_resource`: the names that the administrators of a Grid Engine cluster gave to the
+    memory of a slot and the GPUs of a job.
     `node_types`: only the node types of a file; `node_types_for` also returns others. `currency`:
     of their prices; "" if not configured. `packing`: None if not configured. `asked_partitions`:
     the configuration has no partitions, so they are queried where the cluster's commands run.

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.reasons import Reasons
     from rowtui.core.workflow.model import Resources, SubmitOptions
 
-QUERY_SECONDS = 20.0
-"""Timeout of a query. It is short because the user waits, and the query is repeated soon."""
-
 
 class HeaderRequest(NamedTuple):
     """The totals and options of one job, for the header of its script."""
@@ -276,7 +273,7 @@ def scheduler_kind(name: str) -> SchedulerKind:
 
 
 def make_scheduler(
-    name: str, cluster: str, transport: Transport | None = None, seconds: float = QUERY_SECONDS
+    name: str, cluster: str, transport: Transport | None, seconds: float
 ) -> Scheduler:
     """Return the scheduler with this name, for a cluster. Raises: RowtuiError.
 
