@@ -268,7 +268,7 @@ rowtui_stop() {
         rowtui_pid=$!
     fi
     if [ -n "$rowtui_pid" ]; then
-        # If it was told before, and has begun to die, less CPU time is left than was seen.
+        # Less CPU time than before: processes have ended already, and their time is lost.
         rowtui_skip=0
         rowtui_sample
         rowtui_whole=$((rowtui_ticks < rowtui_seen ? 0 : 1))
