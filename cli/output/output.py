@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
@@ -217,6 +216,8 @@ class Output:
 
     def json(self, document: Mapping[str, Any]) -> None:
         """Print the result as JSON, with the version of its form."""
+        from rowtui.core.base.json import VERSION  # text needs none of the types
+
         self.printed = True
         self.print(json.dumps({"version": VERSION, **document}, indent=2))
 
