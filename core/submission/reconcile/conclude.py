@@ -72,10 +72,12 @@ def conclude(over: OverJob, seen: SeenProducts, now: float) -> Conclusion:
     if step is JobStep.ENDED:
         marker = evidence.marker
         wall = next((it.wall for it in measured if it.wall is not None), None)
-        ended_at = marker.at if marker is not None and marker.at else now
-        # A report has whole seconds: the fence and the run time are more exact.
-        exact = over.fence_at + (wall or 0.0)
-        ended_at = exact if marker is not None and ended_at <= exact < ended_at + 1 else ended_at
+        ended_at = now
+        if marker is not None and marker.at:
+            # A report has whole seconds: within its second, the fence and the run time are more
+            # exact, but may be some milliseconds late.
+            exact = over.fence_at + (wall or 0.0)
+            ended_at = min(max(exact, marker.at), marker.at + 0.999)
         node = next((it.node for it in measured if it.node), "")
         end = end._replace(ended_at=ended_at, seconds=wall, node=node)
     detail = end_detail(end) if step is JobStep.ENDED else end.sentence

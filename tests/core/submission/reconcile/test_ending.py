@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
 from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
+from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
 from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.engine.local.group_rows import end_detail
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
@@ -143,6 +144,29 @@ def test_each_directory_has_the_end_that_there_is_evidence_for(
     assert {(it.cluster, it.job_id, it.token) for it in found.values()} == {
         (job.destination.cluster, 7, job.token)
     }
+
+
+@pytest.mark.parametrize(
+    ("fence_at", "wall", "ended_at"),
+    [
+        (1005.25, 1.5, 1006.75),
+        (1006.75, 0.125, 1006.875),
+        (1006.75, 0.26, 1006.999),  # the run time began before the fence was made
+        (1005.25, 0.5, 1006.0),
+        (0.0, 0.5, 1006.0),  # no fence is known
+        (1006.75, None, 1006.75),
+    ],
+)
+def test_a_job_ends_within_the_second_of_its_report_and_not_before_it_began(
+    now: RealProject, fence_at: float, wall: float | None, ended_at: float
+) -> None:
+    (job,) = now.plan(size=4).jobs
+    measured = None if wall is None else Measured(MeasuredBy.SCRIPT, wall)
+    marker = Ended(0, "exit", "local:7", 1006.0, 0, None, measured)
+    over = OverJob(job, JobKey(7), Evidence(began=True, marker=marker), fence_at)
+    assert conclude(
+        over, SeenProducts(has_products=False, incomplete=()), 2000.0
+    ).end.ended_at == pytest.approx(ended_at, abs=1e-6)
 
 
 MARKERS = (
