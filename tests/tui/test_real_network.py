@@ -161,6 +161,8 @@ async def test_the_first_steps_of_the_network_demo_lead_to_a_run(
 ) -> None:
     make_study(study := tmp_path / "demo")
     async with opened(study, (80, 24), RealDemo("network")) as hand:
+        # An empty workspace is no study whose steps are over.
+        await hand.sees("on local", "The workspace has no directories yet")
         await hand.sees("DEMO", "Next: 8 how samples flow")
         await hand.press("8")
         await hand.sees("no run yet", "Next: s let it run by itself; it asks for limits first")

@@ -98,7 +98,8 @@ def _in_the_network(session: Session) -> list[tuple[str, str]]:
 
 def _all_completed(session: Session) -> bool:
     actions = session.snapshot.actions if session.snapshot is not None else ()
-    return bool(actions) and all(one.completed == one.total for one in actions)
+    # An action that includes no directory has not completed anything.
+    return any(one.total for one in actions) and all(one.completed == one.total for one in actions)
 
 
 def _where_something_is(session: Session) -> list[tuple[str, str]]:
