@@ -14,11 +14,14 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+from rowtui.core.base.text import Cost
+from rowtui.core.clusters.schedulers.base import Job
 from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.views import MINE, QueueRequest
-from rowtui.core.project.views.views import ClusterView, JobsView, JobView
-from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.project.views.views import ClusterView, JobsView
+from rowtui.core.submission.plan.model import PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.record import JobRecord
 
 SIZES = (10_000, 100_000)
 RUNS = 5
@@ -39,17 +42,21 @@ def squeue(form: QueueForm, jobs: int) -> bytes:
     return "".join(lines).encode()
 
 
+def _planned(job: Job) -> PlannedJob:
+    return PlannedJob(
+        job.token, job.name, "sample", 0, (f"dir{job.id}-{job.task}",), PlannedDestination("c"),
+        "", "log", 1, 1, 0, None, 7_200, Cost(2.0, 0.0),
+    )  # fmt: skip
+
+
 def look(jobs: int) -> JobsView:
     """Half of the jobs are the project's."""
     form = QueueForm.new()
     found = form.read(squeue(form, jobs)).jobs
     ours = tuple(
-        JobView(
-            JobRecord(
-                job.token, "plan", "c", "cpu", "sample", (f"dir{job.id}-{job.task}",), job.name,
-                JobStep.ACCEPTED, job.id, 1.0, "log", task=job.task,
-            ),
-            job.state, job.reason, job.elapsed, job.limit,
+        JobRecord(
+            job.token, "c", job.key, plan_id="plan", planned=_planned(job), submitted_at=1.0,
+            queued=job, size=1,
         )
         for job in found
         if job.token

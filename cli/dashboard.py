@@ -92,7 +92,7 @@ def place_of(args: argparse.Namespace) -> Place | None:
 
 def _check_names(view: str, given: dict[str, Any]) -> None:
     """Refuse names and filters before the screen opens. Raises: RowtuiError."""
-    from rowtui.core.project.queue.table import read_filter
+    from rowtui.core.project.queue.queue_list import read_filter
     from rowtui.core.workflow.load import load_workflow
 
     if given["job"] and not re.fullmatch(r"\d{1,18}([._]\d{1,9})?", given["job"]):

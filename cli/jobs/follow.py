@@ -20,7 +20,7 @@ from rowtui.core.project.views.logs import Log, LogPiece, latest
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import JobView
+    from rowtui.core.submission.plan.record import JobRecord
 
 LOOK_SECONDS = 0.5  # seconds between polls of this machine's own queue: a poll costs a listing
 SHOWN_FAILURES = 10
@@ -47,8 +47,8 @@ async def follow(
     try:
         while True:
             view = await project.jobs.view()
-            ours = [job for job in view.jobs if job.record.token in order]
-            ours.sort(key=lambda job: order[job.record.token])
+            ours = [job for job in view.jobs if job.token in order]
+            ours.sort(key=lambda job: order[job.token])
             active = sum(job.state.active for job in ours)
             if with_output:
                 await output.print_new(ours)
@@ -82,14 +82,14 @@ class JobOutput:
         self._readers: dict[str, _Reader] = {}  # of jobs that may still write, by token
         self._finished: set[str] = set()
 
-    async def print_new(self, jobs: Sequence[JobView]) -> None:
+    async def print_new(self, jobs: Sequence[JobRecord]) -> None:
         """Read the log of each running job, and once more after the job has ended."""
         readers = self._readers
         taken = {reader.log.name for reader in readers.values()}
         for job in jobs:
-            if job.record.token not in self._finished and job.record.token not in readers:
+            if job.token not in self._finished and job.token not in readers:
                 await self._begin(job, taken)
-        due = [(job, readers[job.record.token]) for job in jobs if job.record.token in readers]
+        due = [(job, readers[job.token]) for job in jobs if job.token in readers]
         most = max(LEAST_BYTES, LOOK_BYTES // max(1, len(due)))
         lines = max(LEAST_LINES, LOOK_LINES // max(1, len(due)))
         for job, reader in due:
@@ -100,37 +100,35 @@ class JobOutput:
                 self._out.info(str(error))
                 ended = True
             if ended:
-                del readers[job.record.token]
-                self._finished.add(job.record.token)
+                del readers[job.token]
+                self._finished.add(job.token)
 
-    async def _begin(self, job: JobView, taken: set[str]) -> None:
+    async def _begin(self, job: JobRecord, taken: set[str]) -> None:
         """Begin to read the log of a job that has started.
 
         Before its start, a log of an earlier job may have the same name. `taken`: the names of the
         logs that are read. Of two jobs that write to one log at the same time, only the first is
         followed.
         """
-        record = job.record
         if job.state in _NOT_STARTED:
             return
-        log = await self._project.jobs.log(record) if record.log_path else None
+        log = await self._project.jobs.log(job) if job.log_path else None
         if log is None or log.name in taken:
-            self._finished.add(record.token)
+            self._finished.add(job.token)
         else:
             taken.add(log.name)
-            self._readers[record.token] = _Reader(log)
+            self._readers[job.token] = _Reader(log)
 
-    def _print(self, job: JobView, lines: list[str], left_out: int) -> None:
+    def _print(self, job: JobRecord, lines: list[str], left_out: int) -> None:
         if not (lines or left_out):
             return
         self._clear()
-        record = job.record
         if left_out:
             self._out.note(
-                f"{file_size(left_out)} of the output of job {record.label} ({record.action})"
-                f" are left out here: 'rowtui logs {record.label}' prints all."
+                f"{file_size(left_out)} of the output of job {job.label} ({job.action})"
+                f" are left out here: 'rowtui logs {job.label}' prints all."
             )
-        prefix = f"{visible(record.action)} {record.label} | " if self._several else ""
+        prefix = f"{visible(job.action)} {job.label} | " if self._several else ""
         self._out.text("".join(f"{prefix}{line}\n" for line in lines))
         sys.stdout.flush()
 
@@ -178,15 +176,13 @@ def _cut(line: str) -> str:
     return line if len(line) <= LINE_LENGTH else f"{line[:LINE_LENGTH]} ..."
 
 
-def _say_failures(jobs: Sequence[JobView], out: Output) -> bool:
+def _say_failures(jobs: Sequence[JobRecord], out: Output) -> bool:
     # Refused and skipped jobs were reported when the plan was sent.
-    failed = [job for job in jobs if job.state.bad and job.record.job_id]
+    failed = [job for job in jobs if job.state.bad and job.job_id]
     for job in failed[:SHOWN_FAILURES]:
-        record = job.record
         why = f"{job.state.value}: {job.why}" if job.why else job.state.value
         out.error(
-            f"Job {record.label} ({visible(record.action)}) {why}.\n"
-            f"Its log: {visible(record.log_path)}"
+            f"Job {job.label} ({visible(job.action)}) {why}.\nIts log: {visible(job.log_path)}"
         )
     if len(failed) > SHOWN_FAILURES:
         out.error(f"{plural(len(failed) - SHOWN_FAILURES, 'more job')} failed.")

@@ -18,10 +18,10 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.json.jobs import job_of, known_jobs
+from rowtui.core.engine.api.json.jobs import job_of
 from rowtui.core.project.project import Project
 from rowtui.core.project.views.logs import LocalLog, Log, LogPiece, last_lines, news
-from rowtui.core.submission.plan.model import JobRecord, called
+from rowtui.core.submission.plan.record import JobRecord, called
 from rowtui.core.submission.sending.fence import ended_path
 
 if TYPE_CHECKING:
@@ -58,12 +58,11 @@ def _print_json(
     """Print the job as JSON, with the lines of its log."""
     if args.follow:
         raise RowtuiError("--json prints a log once", "leave --follow out")
-    known = known_jobs(project, project.jobs.show({}).jobs)
     piece = run_async(last_lines(log, args.lines or LINES_IN_JSON))
     text = b"" if piece is None else piece.data
     document: to.LogJson = {
         "version": VERSION,
-        "job": job_of(known.views[record.token], known),
+        "job": job_of(record, project.root),
         "path": log.name,
         "lines": text.decode("utf-8", "replace").splitlines(),
     }
@@ -181,7 +180,7 @@ async def _may_run(project: Project, record: JobRecord) -> bool:
     if await asyncio.to_thread(ended_path(project.root, record.token).exists):
         return False  # its script has recorded its end
     view = await project.jobs.view(among=(record.cluster,), now=False)
-    job = next((job for job in view.jobs if job.record.token == record.token), None)
+    job = next((job for job in view.jobs if job.token == record.token), None)
     if job is None:
         return False
     return job.state.active or (job.state is JobState.UNKNOWN and bool(view.error))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import cluster_name
@@ -24,13 +23,13 @@ from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import LOCAL
 from rowtui.core.clusters.config.load import load_clusters
-from rowtui.core.engine.api.json.jobs import JobRecords, elapsed_of, known_jobs
-from rowtui.core.engine.api.json.queue import Queued, cluster_queue
+from rowtui.core.engine.api.json.queue import cluster_queue
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.project import Project
-from rowtui.core.project.queue.joined import JoinedJob, rows_of
+from rowtui.core.project.queue.queue_list import ClusterRow, cluster_rows
 from rowtui.core.project.queue.queues import Looks
-from rowtui.core.project.views.views import ClusterView, JobView
+from rowtui.core.project.views.views import ClusterView
+from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import jobs as to
@@ -38,26 +37,15 @@ if TYPE_CHECKING:
 
 def queue_json(
     clusters: Sequence[ClusterView],
-    rows: Mapping[str, Sequence[JoinedJob]],
-    known: JobRecords | None,
+    rows: Mapping[str, Sequence[ClusterRow]],
+    root: Path | None,
     now: float,
 ) -> to.QueueJson:
-    """Return all clusters with their jobs.
-
-    `known`: the project's jobs, None outside of a project.
-    """
+    """Return all clusters with their jobs. `root`: of the project, None outside of one."""
     return {
         "version": VERSION,
-        "clusters": [
-            cluster_queue(cluster, map(_queued, rows[cluster.name]), known, now)
-            for cluster in clusters
-        ],
+        "clusters": [cluster_queue(it, rows[it.name], root, now) for it in clusters],
     }
-
-
-def _queued(row: JoinedJob) -> Queued:
-    ours = row.requests or ((row.record,) if row.record is not None else ())
-    return Queued(row.job, row.name, tuple(it.token for it in ours), bundled=bool(row.requests))
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -127,6 +115,7 @@ async def _show(
     out: Output,
 ) -> int:
     looks = Looks(around)
+    root = project.root if project is not None else None
     now = True  # the user has just typed the command; later polls keep the site's interval
     said: set[str] = set()
     before: Reported | None = None
@@ -143,7 +132,7 @@ async def _show(
         if project is not None:
             say_notices(project, out)
         if before is None or args.json:
-            _print(args, clusters, jobs, project, out)
+            _print(args, clusters, _rows(args, clusters, jobs), root, out)
         if project is not None:
             sys.stdout.flush()  # fetching results may take long
             await project.jobs.fetch_results()
@@ -152,8 +141,7 @@ async def _show(
             answered = any(it.as_of is not None and not it.error for it in clusters)
             return 0 if answered or not clusters else 1
         if not args.json:
-            rows = _rows(args, clusters, jobs, project)
-            before = _tell(before, clusters, rows, _known(project, jobs), out)
+            before = _tell(before, clusters, _rows(args, clusters, jobs), root, out)
         sys.stdout.flush()
         await asyncio.sleep(args.watch)
         now = False
@@ -162,41 +150,21 @@ async def _show(
 def _tell(
     before: Reported | None,
     clusters: Sequence[ClusterView],
-    rows: dict[str, list[JoinedJob]],
-    known: JobRecords | None,
+    rows: dict[str, list[ClusterRow]],
+    root: Path | None,
     out: Output,
 ) -> Reported:
     """Print the changes since `before`, and return the new state."""
     now = time.time()
-    after = reported_queue(queue_json(clusters, rows, known, now))
+    after = reported_queue(queue_json(clusters, rows, root, now))
     out.lines(changes(before, after, time.strftime("%H:%M:%S", time.localtime(now))))
     return after
 
 
 def _rows(
-    args: argparse.Namespace,
-    clusters: Sequence[ClusterView],
-    jobs: Sequence[JobView],
-    project: Project | None,
-) -> dict[str, list[JoinedJob]]:
-    rows = {cluster.name: rows_of(cluster, jobs, ended=args.ended) for cluster in clusters}
-    if project is not None and args.ended:
-        views = {view.record.token: view for view in jobs}
-        rows = {
-            name: [_with_elapsed(row, views, project) for row in its] for name, its in rows.items()
-        }
-    return rows
-
-
-def _with_elapsed(row: JoinedJob, views: Mapping[str, JobView], project: Project) -> JoinedJob:
-    """Return a job of the project that has ended, with its run time."""
-    view = None if row.record is None else views.get(row.record.token)
-    if view is None or row.job.state.active:
-        return row
-    elapsed = elapsed_of(view, project.root)
-    if elapsed is None:
-        return row
-    return row._replace(job=replace(row.job, elapsed=math.ceil(elapsed)))
+    args: argparse.Namespace, clusters: Sequence[ClusterView], jobs: Sequence[JobRecord]
+) -> dict[str, list[ClusterRow]]:
+    return {cluster.name: cluster_rows(cluster, jobs, ended=args.ended) for cluster in clusters}
 
 
 async def _look(looks: Looks, names: Sequence[str], now: bool) -> tuple[ClusterView, ...]:
@@ -224,15 +192,13 @@ def _failures(
 def _print(
     args: argparse.Namespace,
     clusters: Sequence[ClusterView],
-    jobs: Sequence[JobView],
-    project: Project | None,
+    rows: Mapping[str, Sequence[ClusterRow]],
+    root: Path | None,
     out: Output,
 ) -> None:
     now = time.time()
-    rows = _rows(args, clusters, jobs, project)
     if args.json:
-        known = _known(project, jobs)
-        values = queue_json(clusters, rows, known, now)
+        values = queue_json(clusters, rows, root, now)
         out.print(json.dumps(values, indent=None if args.watch else 2))
         return
     if args.watch:
@@ -240,10 +206,4 @@ def _print(
     if not clusters:
         out.print("No queue was asked.")
     width = terminal_width()
-    in_project = project is not None
-    out.lines(queue_lines(clusters, rows, now, out, in_project=in_project, width=width))
-
-
-def _known(project: Project | None, jobs: Sequence[JobView]) -> JobRecords | None:
-    """Return the project's records of its jobs."""
-    return None if project is None else known_jobs(project, jobs)
+    out.lines(queue_lines(clusters, rows, now, out, root=root, width=width))

@@ -13,17 +13,19 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from rowtui.cli.clusters.parser import in_words
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, visible
-from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.reasons import explain, how_long
 from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
-from rowtui.core.project.queue.joined import JoinedJob, together
+from rowtui.core.engine.api.json.jobs import elapsed_of
+from rowtui.core.project.queue.queue_list import ClusterRow, together
 from rowtui.core.project.views.views import ClusterView
-from rowtui.core.submission.plan.model import NO_ID, JobRecord
+from rowtui.core.submission.plan.record import JobRecord, shown_job
 from rowtui.core.workflow.duration import format_duration
 
 _KEY = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,18})|\.([0-9]{1,9}))?")
@@ -79,16 +81,16 @@ _FAR = 366 * 86_400  # a scheduler without an estimate may report a start in a y
 
 def queue_lines(
     clusters: Sequence[ClusterView],
-    rows: Mapping[str, Sequence[JoinedJob]],
+    rows: Mapping[str, Sequence[ClusterRow]],
     now: float,
     out: Output,
     *,
-    in_project: bool,
+    root: Path | None,
     width: int | None,
 ) -> Iterator[str]:
     """Yield the lines of all clusters, separated by an empty line.
 
-    `width`: of the terminal, if there is one.
+    `root`: of the project, None outside of one. `width`: of the terminal, if there is one.
     """
     for number, cluster in enumerate(clusters):
         if number:
@@ -96,11 +98,11 @@ def queue_lines(
         its = rows[cluster.name]
         yield heading(cluster, its, now, out)
         if its:
-            yield from _table(its, now, width, out, in_project=in_project)
+            yield from _table(its, now, width, out, root)
             yield from _notes(its, now, width)
 
 
-def heading(cluster: ClusterView, rows: Sequence[JoinedJob], now: float, out: Output) -> str:
+def heading(cluster: ClusterView, rows: Sequence[ClusterRow], now: float, out: Output) -> str:
     """Return `alpha  me@alpha  12 running, 30 pending  14 s ago, next in 46 s`."""
     where = "this machine" if cluster.where == "here" else cluster.where
     parts = [out.style(visible(cluster.name), "bold")]
@@ -135,16 +137,18 @@ def _ago(seconds: float) -> str:
     return f"{in_words(seconds)} ago" if seconds >= 1 else "just now"
 
 
-def _counts(rows: Sequence[JoinedJob]) -> str:
+def _counts(rows: Sequence[ClusterRow]) -> str:
     """Return `12 running, 30 pending`."""
-    counts = Counter(state for row in rows for state in row.counted)  # in the order of the rows
+    # in the order of the rows; a bundle counts as the requests that it stands for
+    counts = Counter(it.state for row in rows for it in row.ours or (row.record,))
     return ", ".join(f"{count(many)} {it.value}" for it, many in counts.items()) or "no jobs"
 
 
 def _table(
-    rows: Sequence[JoinedJob], now: float, width: int | None, out: Output, *, in_project: bool
+    rows: Sequence[ClusterRow], now: float, width: int | None, out: Output, root: Path | None
 ) -> list[str]:
-    partitions = any(row.job.partition for row in rows)
+    in_project = root is not None
+    partitions = any(row.record.partition for row in rows)
     columns = [
         TextColumn("ID"),
         TextColumn("State"),
@@ -158,17 +162,17 @@ def _table(
     columns.append(TextColumn("Nodes or reason"))
     cells: list[list[str | TableCell]] = []
     for group in together(rows):
-        job = group[0].job
+        job = group[0].record
         one: list[str | TableCell] = [_id(group), state_cell(job.state)]
         one.append(_cut(visible(group[0].name), LONGEST_NAME))
         if in_project:
-            directories = sum(
-                len(it.directories) for row in group for it in (row.record, *row.requests) if it
-            )
-            one.append(count(directories) if group[0].record or group[0].requests else "")
+            ours = [it for row in group for it in row.ours]
+            one.append(count(sum(it.size for it in ours)) if ours else "")
         if partitions:
             one.append(_cut(visible(job.partition), LONGEST_PARTITION))
-        elapsed = None if job.state.waits else job.elapsed
+        elapsed: float | None = None if job.state.waits else job.elapsed
+        if root is not None and job.ours and not job.state.active:
+            elapsed = elapsed_of(job, root)
         one += [clock(elapsed), clock(job.limit), _last(job, now)]
         cells.append(one)
     if width is not None:
@@ -177,32 +181,29 @@ def _table(
     return table_lines(columns, table, out)
 
 
-def _id(group: Sequence[JoinedJob]) -> str:
+def _id(group: Sequence[ClusterRow]) -> str:
     """Return `12`, `12_3` or `12_[0-9]`; `–` as long as the job has no id."""
-    job = group[0].job
-    if not job.id:
-        return NO_ID
-    record = group[0].record
-    if len(group) == 1:
-        return record.label if record is not None else str(job.key)
-    tasks = write_tasks(row.job.task for row in group if row.job.task is not None)
-    return _cut(f"{job.id}_[{tasks}]", LONGEST_ID)
+    job = group[0].record
+    if len(group) == 1 or not job.job_id:
+        return job.label
+    tasks = write_tasks(row.record.task for row in group if row.record.task is not None)
+    return _cut(f"{job.job_id}_[{tasks}]", LONGEST_ID)
 
 
-def _last(job: Job, now: float) -> str:
+def _last(job: JobRecord, now: float) -> str:
     """Return the nodes, or the scheduler's reason for waiting and the estimated start."""
-    if job.state in (JobState.RUNNING, JobState.COMPLETING) or not job.reason:
+    if job.state in (JobState.RUNNING, JobState.COMPLETING) or not job.why:
         return visible(job.nodes)
     ahead = 0 if job.start_estimate is None else job.start_estimate - int(now)
     starts = job.state is JobState.PENDING and 0 < ahead < _FAR
-    return visible(job.reason) + (f", in {how_long(ahead)}" if starts else "")
+    return visible(job.why) + (f", in {how_long(ahead)}" if starts else "")
 
 
-def _notes(rows: Sequence[JoinedJob], now: float, width: int | None) -> Iterator[str]:
+def _notes(rows: Sequence[ClusterRow], now: float, width: int | None) -> Iterator[str]:
     """Yield the meaning of each reason, and what the user can do, once."""
     said = set()
     for row in rows:
-        job = row.job
+        job = shown_job(row.record)
         if job.state in (JobState.RUNNING, JobState.COMPLETING, JobState.COMPLETED):
             continue
         ran = 1 if job.state is JobState.CANCELLED and job.elapsed else None

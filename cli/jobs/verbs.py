@@ -18,8 +18,7 @@ from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
 from rowtui.core.groups.form import matches
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
-from rowtui.core.project.views.views import JobView
-from rowtui.core.submission.plan.model import JobRecord
+from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import jobs as to
@@ -86,30 +85,30 @@ def known_clusters(args: argparse.Namespace, project: Project, used: Iterable[st
 
 
 def choose_jobs(
-    args: argparse.Namespace, jobs: Iterable[JobView], verb: Verb, out: Output
-) -> list[JobView]:
+    args: argparse.Namespace, jobs: Iterable[JobRecord], verb: Verb, out: Output
+) -> list[JobRecord]:
     """Return the chosen jobs. Raises: RowtuiError if an id is ambiguous."""
     clusters = given_clusters(args)
-    jobs = [it for it in jobs if it.record.job_id]
+    jobs = [it for it in jobs if it.job_id]
     if clusters:
-        jobs = [it for it in jobs if it.record.cluster in clusters]
+        jobs = [it for it in jobs if it.cluster in clusters]
     chosen = {
-        it.record.token: it
+        it.token: it
         for it in jobs
-        if (args.all or (args.action and matches(args.action, it.record.action)))
+        if (args.all or (args.action and matches(args.action, it.action)))
         and it.state in verb.of_all
     }
     for text in args.jobs:
-        chosen.update((it.record.token, it) for it in _called(text, jobs, verb, out))
+        chosen.update((it.token, it) for it in _called(text, jobs, verb, out))
     return list(chosen.values())
 
 
-def _called(text: str, jobs: Sequence[JobView], verb: Verb, out: Output) -> list[JobView]:
+def _called(text: str, jobs: Sequence[JobRecord], verb: Verb, out: Output) -> list[JobRecord]:
     """Return the jobs of one id or directory to which the verb applies; warn if there is none."""
     name = read_job_name(text)
-    named = [it for it in jobs if name is not None and name.means(it.record)]
+    named = [it for it in jobs if name is not None and name.means(it)]
     if not named and (directory := text.rstrip("/")):
-        found = [it for it in jobs if directory in it.record.directories and it.state in verb.by_id]
+        found = [it for it in jobs if directory in it.directories and it.state in verb.by_id]
         if found:
             return found
     found = [it for it in named if it.state in verb.by_id]
@@ -118,7 +117,7 @@ def _called(text: str, jobs: Sequence[JobView], verb: Verb, out: Output) -> list
         out.warn(f"Job {text} is {' and '.join(states)}: there is nothing to {verb.name}.")
     elif not found:
         out.warn(f"'{visible(text)}' is no active job of this project.")
-    refuse_several_clusters(text, [it.record for it in found])
+    refuse_several_clusters(text, found)
     return found
 
 
@@ -175,12 +174,12 @@ def _act(args: argparse.Namespace, out: Output, verb: Verb, request: JobRequests
 
 
 async def _send(
-    project: Project, jobs: Sequence[JobView], request: JobRequests
+    project: Project, jobs: Sequence[JobRecord], request: JobRequests
 ) -> list[tuple[str, JobAnswer]]:
     """Return each cluster's answer; the requests are sent to all clusters at the same time."""
     tokens: dict[str, list[str]] = {}
     for job in jobs:
-        tokens.setdefault(job.record.cluster, []).append(job.record.token)
+        tokens.setdefault(job.cluster, []).append(job.token)
     answers = await asyncio.gather(*(request(project, each) for each in tokens.values()))
     return [(name, answer) for name, given in zip(tokens, answers, strict=True) for answer in given]
 
@@ -204,13 +203,14 @@ def _say(
     return 1 if any(answer.error for _, answer in answers) else 0
 
 
-def _confirmed(args: argparse.Namespace, jobs: Sequence[JobView], verb: Verb, out: Output) -> bool:
-    several = len({job.record.cluster for job in jobs}) > 1
+def _confirmed(
+    args: argparse.Namespace, jobs: Sequence[JobRecord], verb: Verb, out: Output
+) -> bool:
+    several = len({job.cluster for job in jobs}) > 1
     for job in jobs[: 0 if args.json else SHOWN_JOBS]:
-        record = job.record
-        state = f"{job.state.value} on {visible(record.cluster)}" if several else job.state.value
-        what = f"{record.label} {visible(record.action)} ({state})"
-        out.print(f"  {what} on {plural(len(record.directories), 'directory', 'directories')}")
+        state = f"{job.state.value} on {visible(job.cluster)}" if several else job.state.value
+        what = f"{job.label} {visible(job.action)} ({state})"
+        out.print(f"  {what} on {plural(len(job.directories), 'directory', 'directories')}")
     if len(jobs) > SHOWN_JOBS and not args.json:
         out.print(f"  and {len(jobs) - SHOWN_JOBS:,} more")
     question = f"{verb.name.capitalize()} {plural(len(jobs), 'job')}?"

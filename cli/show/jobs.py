@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.queue_text import clock, state_cell
@@ -14,17 +15,11 @@ from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
 from rowtui.cli.output.watch import reported_jobs, watch
 from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices
 from rowtui.core.base.text import count, plural
-from rowtui.core.engine.api.json.jobs import (
-    JobRecords,
-    elapsed_of,
-    jobs_of,
-    known_jobs,
-    walltime_of,
-)
+from rowtui.core.engine.api.json.jobs import elapsed_of, jobs_of, walltime_of
 from rowtui.core.groups.form import matches
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.needs import unable_to_start
-from rowtui.core.project.views.views import JobView
+from rowtui.core.submission.plan.record import JobRecord
 
 _NAMED = 10  # jobs of one reason that are named below the table
 
@@ -94,33 +89,32 @@ def _print_long(
     jobs = [
         job
         for job in view.jobs
-        if matches(args.action, job.record.action)
-        and (wanted is None or wanted.intersection(job.record.directories))
+        if matches(args.action, job.action)
+        and (wanted is None or wanted.intersection(job.directories))
         and (every or job.state.may_change)
-        and (here is None or job.record.cluster == here.name)
+        and (here is None or job.cluster == here.name)
     ]
 
-    known = known_jobs(project, view.jobs)
     if args.json:
-        out.json(jobs_of(jobs, known, view.error))
+        out.json(jobs_of(jobs, project.root, view.error))
     elif not jobs:
         out.print("No matches.")
     elif args.short:
-        out.lines(job.record.label for job in jobs if job.record.job_id)
+        out.lines(job.label for job in jobs if job.job_id)
     else:
-        out.lines(_table(jobs, known, out, header=not args.no_header))
+        out.lines(_table(jobs, project.root, out, header=not args.no_header))
         for note in notes(jobs):
             out.note(note)
     return 0
 
 
-def notes(jobs: Sequence[JobView]) -> list[str]:
+def notes(jobs: Sequence[JobRecord]) -> list[str]:
     """Return why jobs do not start until the user acts, and what to do; one line per reason."""
     found: dict[str, list[str]] = {}
     for job in jobs:
         told = unable_to_start(job)
         if told is not None:
-            found.setdefault(f"{told.sentence} {told.hint}".rstrip(), []).append(job.record.label)
+            found.setdefault(f"{told.sentence} {told.hint}".rstrip(), []).append(job.label)
     return [f"{_some(labels)}: {text}" for text, labels in found.items()]
 
 
@@ -130,7 +124,7 @@ def _some(labels: Sequence[str]) -> str:
     return f"{'Job' if len(labels) == 1 else 'Jobs'} {named}{more}"
 
 
-def _table(jobs: list[JobView], known: JobRecords, out: Output, *, header: bool) -> list[str]:
+def _table(jobs: list[JobRecord], root: Path, out: Output, *, header: bool) -> list[str]:
     columns = [
         TextColumn("ID", right=True),
         TextColumn("Cluster"),
@@ -141,20 +135,17 @@ def _table(jobs: list[JobView], known: JobRecords, out: Output, *, header: bool)
         TextColumn("Limit", right=True),
         TextColumn("Reason"),
     ]
-    rows: list[Row] = []
-    for job in jobs:
-        record = job.record
-        planned = known.planned.get(record.token)
-        rows.append(
-            [
-                record.label,
-                f"{record.cluster}/{record.partition}" if record.partition else record.cluster,
-                state_cell(job.state),
-                record.action,
-                count(len(record.directories)),
-                clock(elapsed_of(job, known.root)),
-                clock(job.limit if planned is None else walltime_of(planned)),
-                job.why,
-            ]
-        )
+    rows: list[Row] = [
+        [
+            job.label,
+            f"{job.cluster}/{job.partition}" if job.partition else job.cluster,
+            state_cell(job.state),
+            job.action,
+            count(job.size),
+            clock(elapsed_of(job, root)),
+            clock(job.limit if job.planned is None else walltime_of(job.planned)),
+            job.why,
+        ]
+        for job in jobs
+    ]
     return table_lines(columns, rows, out, header=header)

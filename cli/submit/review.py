@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.environment import run as run_async
@@ -32,6 +33,7 @@ from rowtui.core.project.review.views import (
 from rowtui.core.runs.limits.times import NEARLY, amount
 from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.charges import charges_of
+from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import GPU_HOURS, Plan, PlannedJob
 from rowtui.core.submission.sending.send import units_of
 
@@ -118,7 +120,7 @@ def show_changes(args: argparse.Namespace, project: Project, plan: Plan, out: Ou
 
 def _changes(project: Project, plan: Plan) -> Iterator[ScriptChange]:
     kinds = scheduler_kinds(project, plan)
-    known = ScriptsBefore(project.jobs.journal, project.jobs.plan)
+    known = ScriptsBefore(project.jobs.journal, partial(load_plan, project.root))
     found: dict[Any, ScriptChange] = {}
     for unit in units_of(plan.jobs):
         for jobs in (unit.jobs,) if unit.bundle is not None else ((job,) for job in unit.jobs):

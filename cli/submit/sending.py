@@ -34,7 +34,6 @@ from rowtui.cli.project.open import (
 from rowtui.cli.submit.dry_run import NOTHING, say_left_out, say_totals
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, count, full_cost, plural, visible
-from rowtui.core.engine.api.json.jobs import known_jobs
 from rowtui.core.engine.api.json.plans import plan_of, sent_of
 from rowtui.core.engine.api.json.values import cost_of, transfers_of
 from rowtui.core.project.project import Project
@@ -293,10 +292,8 @@ def print_answers(
     transfers: Sequence[TransferView] = (),
 ) -> None:
     """Print the outcome of each job and the copies made for the jobs, for programs."""
-    known = None
-    if plan is not None and plan.jobs:
-        known = known_jobs(project, project.jobs.show({}).jobs)
-    out.json(sent_of(plan, answers, known, transfers))
+    records = project.jobs.show({}).jobs if plan is not None and plan.jobs else ()
+    out.json(sent_of(plan, answers, records, project.root, transfers))
 
 
 def _say_answer(project: Project, step: SendingProgress, out: Output) -> None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
 from rowtui.core.base.text import memory, plural, visible
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.submission.plan.model import job_label
+from rowtui.core.submission.plan.record import job_label
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import usage as to
     from rowtui.core.clusters.schedulers.measured import MeasuredStep
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import JobView
+    from rowtui.core.submission.plan.record import JobRecord
     from rowtui.core.usage.model import JobUsage
     from rowtui.core.usage.running import UsageNow
 
@@ -25,29 +25,28 @@ MOST_RUNNING = 200  # jobs whose use is printed one after another
 
 async def running_jobs(
     project: Project, tokens: Collection[str]
-) -> list[tuple[JobView, UsageNow | None]]:
+) -> list[tuple[JobRecord, UsageNow | None]]:
     """Return the named jobs that run now, with what they use; a cluster is asked only for them."""
     if not project.has_jobs_to_ask_for():
         return []
     seen = await project.jobs.view()
-    views = [
-        view for view in seen.jobs if view.state is JobState.RUNNING and view.record.token in tokens
-    ][:MOST_RUNNING]
+    views = [view for view in seen.jobs if view.state is JobState.RUNNING and view.token in tokens][
+        :MOST_RUNNING
+    ]
     known = await project.usage.now(views, by_hand=True)
-    return [(view, known.get(view.record.token)) for view in views]
+    return [(view, known.get(view.token)) for view in views]
 
 
-def running_lines(view: JobView, now: UsageNow | None, out: Output) -> Iterator[str]:
+def running_lines(view: JobRecord, now: UsageNow | None, out: Output) -> Iterator[str]:
     """Yield what a running job uses, in a few lines."""
-    record = view.record
-    where = f"{record.cluster}/{record.partition}" if record.partition else record.cluster
+    where = f"{view.cluster}/{view.partition}" if view.partition else view.cluster
     size = plural(view.size, "directory", "directories")
-    yield out.style(f"job {record.label}", "bold") + visible(
-        f"  {record.action} on {size}, {where}" + (f", node {view.nodes}" if view.nodes else "")
+    yield out.style(f"job {view.label}", "bold") + visible(
+        f"  {view.action} on {size}, {where}" + (f", node {view.nodes}" if view.nodes else "")
     )
     if now is None:
         again = "it was asked a moment ago, or gave no answer"
-        yield f"  running  {visible(record.cluster)} does not report what it uses: {again}"
+        yield f"  running  {visible(view.cluster)} does not report what it uses: {again}"
         return
     yield f"  running  {visible(now.words)}"
     if now.warning:
@@ -56,14 +55,13 @@ def running_lines(view: JobView, now: UsageNow | None, out: Output) -> Iterator[
         yield f"           {visible(now.problem)}"
 
 
-def running_json(view: JobView, now: UsageNow) -> to.RunningJobJson:
+def running_json(view: JobRecord, now: UsageNow) -> to.RunningJobJson:
     """Return a running job for `--json`."""
-    record = view.record
     return {
-        "id": record.label,
-        "token": record.token,
-        "action": visible(record.action),
-        "cluster": visible(record.cluster),
+        "id": view.label,
+        "token": view.token,
+        "action": visible(view.action),
+        "cluster": visible(view.cluster),
         "measured_at": datetime.fromtimestamp(now.at, UTC).isoformat(timespec="seconds"),
         "wall_seconds": None if now.wall is None else round(now.wall, 2),
         "requested_wall_seconds": now.walltime,

@@ -26,8 +26,9 @@ from rowtui.cli.usage.usage_json import ShownUsage, usage_json, write_csv
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import carbon, count, energy, hours, memory, money, plural, visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
-from rowtui.core.submission.plan.model import NO_ID, OPEN, job_label
+from rowtui.core.submission.plan.model import OPEN
 from rowtui.core.submission.plan.outcome import JobOutcome
+from rowtui.core.submission.plan.record import NO_ID, job_label
 from rowtui.core.usage.costs import (
     JobCosts,
     MoneySum,
@@ -38,7 +39,7 @@ from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import UsageRow, chosen_usage, total_row, usage_table
 
 if TYPE_CHECKING:
-    from rowtui.core.submission.plan.model import JobRecord
+    from rowtui.core.submission.plan.record import JobRecord
 
 GPU_NOTE = "GPU-hours: charged. GPU: share of them in which GPUs worked, where it was measured."
 
@@ -96,7 +97,7 @@ def usage(args: argparse.Namespace, out: Output) -> int:
     shown = ShownUsage(found, running, steps, older)
     lacking = False
     shown_jobs = [(job.token, job.job_id) for job in jobs]
-    shown_jobs += [(view.record.token, view.record.job_id) for view, _ in running]
+    shown_jobs += [(view.token, view.job_id) for view, _ in running]
     for each in asked:
         if not any(each.means(*it) for it in shown_jobs):
             lacking = True

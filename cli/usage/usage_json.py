@@ -14,7 +14,7 @@ from rowtui.core.base.json import VERSION
 from rowtui.core.base.spreadsheet import in_csv
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
-from rowtui.core.submission.plan.model import job_label
+from rowtui.core.submission.plan.record import job_label
 from rowtui.core.usage.costs import CostRow, JobCost, JobCosts, cost_table, total_costs
 from rowtui.core.usage.model import JobUsage
 from rowtui.core.usage.recommend import ActionSize
@@ -24,7 +24,7 @@ from rowtui.core.usage.table import UsageRow, total_row, usage_table
 if TYPE_CHECKING:
     from rowtui.core.base.json import usage as to
     from rowtui.core.clusters.schedulers.measured import MeasuredStep
-    from rowtui.core.project.views.views import JobView
+    from rowtui.core.submission.plan.record import JobRecord
     from rowtui.core.usage.running import UsageNow
 
 
@@ -32,7 +32,7 @@ class ShownUsage(NamedTuple):
     """What a call shows beside the table. `ended`: the named jobs, with their places."""
 
     ended: Sequence[tuple[int, JobUsage]]
-    running: Sequence[tuple[JobView, UsageNow | None]]
+    running: Sequence[tuple[JobRecord, UsageNow | None]]
     steps: Mapping[str, Sequence[MeasuredStep]]
     older: int
     sizes: Sequence[ActionSize] = ()

@@ -157,7 +157,7 @@ def _tell_when(project: DemoProject) -> None:
 def spent(project: DemoProject, cluster: str) -> float:
     """Return the CPU-hours that jobs of the past asked for."""
     jobs = project.jobs
-    return ChargedHours(jobs.journal, jobs.plan).on([cluster])[cluster].cpu_hours
+    return ChargedHours(jobs.journal, jobs.table.plan).on([cluster])[cluster].cpu_hours
 
 
 STEP_SECONDS = 1.0

@@ -36,7 +36,7 @@ from rowtui.core.state.model import State
 from rowtui.core.state.row.staging import stage_completions
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
-from rowtui.core.submission.reconcile.ending import FinishedJob
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.load import load_workflow
 from rowtui.core.workspace.gather import Gathered, workflow_pointers
 from rowtui.core.workspace.list import workspace_mtime_ns
@@ -171,14 +171,14 @@ class DemoUsage(ProjectUsage):
 
     project: DemoProject
 
-    def note(self, ended: Iterable[FinishedJob]) -> None:
+    def note(self, ended: Iterable[JobRecord]) -> None:
         """See `ProjectUsage`."""
         super().note(map(self._dated, ended))
 
-    def _dated(self, ended: FinishedJob) -> FinishedJob:
+    def _dated(self, ended: JobRecord) -> JobRecord:
         for there in self.project.simulation.clusters.values():
-            for job in there.with_token(ended.job.token):
-                end = ended.end._replace(ended_at=self._at(job.ended))
+            for job in there.with_token(ended.token):
+                end = ended.end and ended.end._replace(ended_at=self._at(job.ended))
                 return ended._replace(end=end, submitted_at=self._at(job.sent))
         return ended
 

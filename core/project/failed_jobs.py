@@ -20,7 +20,7 @@ from rowtui.core.groups.form import cut_groups, duplicates, whole_groups
 from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.mapping.engine.resubmit import JobEnd
 from rowtui.core.state.model import LastEnd, LastOutcome, bit_set, positions
-from rowtui.core.submission.plan.model import JobRecord, PlannedJob
+from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.core.submission.plan.outcome import (
     CANCELLED,
     LOST,
@@ -30,6 +30,7 @@ from rowtui.core.submission.plan.outcome import (
     PREEMPTED,
     TIME_LIMIT,
 )
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ class FailedAttempt(NamedTuple):
 class FailedGroup(NamedTuple):
     """Directories to be tried again together. `jobs`: the scheduler ids of the jobs that failed.
 
-    `before`: see `FailedAttempt`. `attempt` counts the tries so far, from 1. `planned` is a job
-    that failed; if several jobs failed, all asked for the same amounts. `planned` and `record` are
-    None if the plan is no longer on record.
+    `before`: see `FailedAttempt`. `attempt` counts the tries so far, from 1. `record` is a job that
+    failed; if several jobs failed, all asked for the same amounts. It is None if the plan is no
+    longer on record.
     """
 
     group: Group
@@ -76,9 +77,13 @@ class FailedGroup(NamedTuple):
     cluster: str
     jobs: tuple[str, ...]
     attempt: int = 1
-    planned: PlannedJob | None = None
     record: JobRecord | None = None
     before: tuple[JobRecord, ...] = ()
+
+    @property
+    def planned(self) -> PlannedJob | None:
+        """Return what was planned for the job that failed."""
+        return self.record.planned if self.record is not None else None
 
     @property
     def failure(self) -> FailedAttempt:
@@ -128,12 +133,9 @@ def with_attempts(project: Project, requests: Sequence[JobRequest]) -> list[JobR
     last = [_tokens_of_failures(project, request.group) for request in requests]
     if not any(last):
         return list(requests)
-    project.jobs.records()  # this call reads the plans
-    planned = project.jobs.planned()
+    attempts = {record.token: record.attempt for record in project.jobs.records()}
     return [
-        request._replace(attempt=1 + max(planned[it].attempt if it in planned else 1 for it in its))
-        if its
-        else request
+        request._replace(attempt=1 + max(attempts.get(it, 1) for it in its)) if its else request
         for request, its in zip(requests, last, strict=True)
     ]
 
@@ -149,13 +151,12 @@ def _tokens_of_failures(project: Project, group: Group) -> set[str]:
 def failed_work(project: Project, choice: ChosenFailures) -> FailedWork:
     """Return failed work to try again. Raises: RowtuiError if a directory is in it twice."""
     records = {record.token: record for record in project.jobs.records()}
-    planned = project.jobs.planned()
     found: list[FailedGroup] = []
     skipped: list[str] = []
     seen: set[str] = set()
     for action in choice.actions:
         try:
-            groups, left_out = _of_action(_Known(project, records, planned), action, choice, seen)
+            groups, left_out = _of_action(_Known(project, records), action, choice, seen)
         except RowtuiError as error:
             skipped.append(str(error))
             continue
@@ -211,7 +212,10 @@ def failed_before(
 class _Known(NamedTuple):
     project: Project
     records: Mapping[str, JobRecord]
-    planned: Mapping[str, PlannedJob]
+
+    def planned(self, token: str) -> PlannedJob | None:
+        record = self.records.get(token)
+        return record.planned if record is not None else None
 
     def named(self, token: str, failure: LastEnd) -> str:
         record = self.records.get(token)
@@ -255,7 +259,7 @@ def _of_action(
     left: dict[_Alike, dict[str, list[int]]] = {}
     for token in sorted(by_token, key=sent):
         those = by_token[token]
-        its, job = [ends[at] for at in those], known.planned.get(token)
+        its, job = [ends[at] for at in those], known.planned(token)
         indices = _as_they_were(project, job, those)
         if indices is None:
             left.setdefault(_alike(action, its, job), {})[token] = those
@@ -308,13 +312,12 @@ def _alike(action: Action, ends: Sequence[LastEnd], job: PlannedJob | None) -> _
 def _group(
     known: _Known, group: Group, tokens: Sequence[str], ends: Sequence[LastEnd]
 ) -> FailedGroup:
-    job = known.planned.get(tokens[0])
+    record = known.records.get(tokens[0])
     return FailedGroup(
         group,
         cause=cause_of(ends),
         cluster=ends[0].cluster,
         jobs=tuple(name for name in (known.named(token, ends[0]) for token in tokens) if name),
-        attempt=job.attempt if job is not None else 1,
-        planned=job,
-        record=known.records.get(tokens[0]),
+        attempt=record.attempt if record is not None else 1,
+        record=record,
     )

@@ -19,31 +19,20 @@ from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.polling.poll import Polled
 from rowtui.core.clusters.schedulers.base import (
-    Job,
-    JobKey,
-    JobState,
     QueueSnapshot,
-    token_in_queue,
 )
 from rowtui.core.project.queue.queues import Answers, Queues
 from rowtui.core.project.scan import look_at_ended
 from rowtui.core.project.views.logs import LocalLog, Log, RemoteLog, read_log_end
-from rowtui.core.project.views.views import JobsView, JobView, LogTail
+from rowtui.core.project.views.views import JobsView, LogTail
 from rowtui.core.state.store.stored import Stored
-from rowtui.core.submission.plan.json import load_plan
-from rowtui.core.submission.plan.model import (
-    CLOCKS_DIFFER,
-    SENT,
-    JobRecord,
-    JobStep,
-    Plan,
-    PlannedJob,
-)
+from rowtui.core.submission.plan.model import JobStep, Plan
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded
-from rowtui.core.submission.reconcile.ending import OverJob, scheduler_cause, state_of
+from rowtui.core.submission.reconcile.ending import OverJob
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
-from rowtui.core.submission.sending.job_records import job_records
+from rowtui.core.submission.sending.job_records import JobTable, with_queues
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.release_held import SendingProgress, Tools
 from rowtui.core.submission.sending.reservations import StoredReservations, without_gone
@@ -52,9 +41,6 @@ from rowtui.core.submission.sending.site import Access
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.reconcile.ending import FinishedJob
-
-IN_LANE = "its bundle runs: it waits for its turn"
 
 
 @dataclass
@@ -63,18 +49,19 @@ class Jobs:
 
     project: Project
     journal: Journal = field(init=False)
+    table: JobTable = field(init=False)
     queues: Queues = field(init=False)
     unsaved: NotSavedError | None = None  # why the last look could not be saved
     # by token: jobs that must be sent again, and why, as of the last polls
     unfinished: dict[str, str] = field(default_factory=dict)
     _unfetched: tuple[ReconciledJob, ...] = ()  # ended jobs, see `fetch_results`
-    _plans: dict[str, Plan] = field(default_factory=dict)
     # the input of the cached views, and the views
-    _shown: tuple[object, tuple[JobView, ...]] | None = None
+    _shown: tuple[object, tuple[JobRecord, ...]] | None = None
 
     def __post_init__(self) -> None:
         """Open the journal."""
         self.journal = Journal(self.project.root)
+        self.table = JobTable(self.project.root, self.journal, self.project.notice)
         self.queues = Queues(self.project, self.journal)
 
     # Job states
@@ -136,7 +123,7 @@ class Jobs:
     def _look_at_ended(self, jobs: Sequence[OverJob]) -> list[SeenProducts]:
         return look_at_ended(self.project.store, self.project.workflow, jobs)
 
-    def _note_ended(self, ended: Collection[FinishedJob]) -> None:
+    def _note_ended(self, ended: Collection[JobRecord]) -> None:
         self.project.usage.note(ended)
         if self.project.messages is not None:
             self.project.messages.jobs_ended(ended)
@@ -183,7 +170,6 @@ class Jobs:
         )
         if project.network is not None:
             await asyncio.to_thread(project.network.submitting, plan)
-        self._plans[plan.id] = plan
         async with contextlib.aclosing(project.copies.send(plan)) as copying:
             async for said in copying:
                 yield SendingProgress(0, len(plan.jobs), "", said)
@@ -229,26 +215,7 @@ class Jobs:
 
     def records(self) -> list[JobRecord]:
         """Return all jobs of this project that are on record, newest first."""
-        found: list[JobRecord] = []
-        for plan_id in self.journal.plan_ids():
-            try:
-                found += job_records(self.plan(plan_id), self.journal.entries(plan_id))
-            except RowtuiError as error:
-                self.project.notice(str(error))
-        return sorted(
-            found,
-            key=lambda it: (-it.submitted_at, token_in_queue(it.token), it.member or 0, it.token),
-        )
-
-    def plan(self, plan_id: str) -> Plan:
-        """Return a plan that was carried out. Raises: RowtuiError if it cannot be read."""
-        if plan_id not in self._plans:
-            self._plans[plan_id] = load_plan(self.project.root, plan_id)
-        return self._plans[plan_id]
-
-    def planned(self) -> dict[str, PlannedJob]:
-        """Return the planned job for each token of `records`, as far as plans can be read."""
-        return {job.token: job for plan in self._plans.values() for job in plan.jobs}
+        return self.table.records()
 
     async def view(
         self,
@@ -291,13 +258,13 @@ class Jobs:
         written = (self.journal.stamp(), tuple(self.journal.plan_ids()))
         looked = {name: (polled.snapshot, polled.as_of) for name, polled in queues.items()}
         if self._shown is None or self._shown[0] != (written, looked):
-            self._shown = ((written, looked), self._views(queues))
+            records = (it for it in self.records() if not _was_skipped(it))
+            self._shown = ((written, looked), tuple(with_queues(records, queues, time.time())))
         jobs = self._shown[1]
         unreachable = {
-            job.record.cluster
+            job.cluster
             for job in jobs
-            if job.record.step is JobStep.ACCEPTED
-            and self.project.connections.known(job.record.cluster) is None
+            if job.step is JobStep.ACCEPTED and self.project.connections.known(job.cluster) is None
         }
         errors = dict(self.queues.unanswered)
         for name in unreachable:
@@ -308,18 +275,6 @@ class Jobs:
             jobs=jobs,
             error="; ".join(f"{name}: {why}" for name, why in sorted(errors.items())),
             clusters=self.queues.views(),
-        )
-
-    def _views(self, queues: Mapping[str, Polled]) -> tuple[JobView, ...]:
-        known = {
-            name: {job.key: job for job in polled.snapshot.jobs}
-            for name, polled in queues.items()
-            if polled.snapshot is not None
-        }
-        return tuple(
-            _view(record, queues.get(record.cluster), known.get(record.cluster, {}))
-            for record in self.records()
-            if not _was_skipped(record)
         )
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
@@ -361,32 +316,3 @@ class Jobs:
 def _was_skipped(record: JobRecord) -> bool:
     """Whether the job was left out of its submission, so that no scheduler ever had it."""
     return record.step is JobStep.ABANDONED and not record.job_id
-
-
-def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job]) -> JobView:
-    job = known.get(record.key)
-    if job is not None and job.token not in ("", token_in_queue(record.token)):
-        job = None  # schedulers reuse ids
-    state = state_of(record, job.state if job is not None else None)
-    if (end := record.end) is not None:
-        elapsed = None if end.seconds is None else int(end.seconds)
-        if job is None or job.state.active or record.member is not None:
-            return JobView(record, state, record.end_reason, elapsed, nodes=end.node)
-        elapsed = job.elapsed if elapsed is None else elapsed
-        nodes = job.nodes or end.node
-        return JobView(record, state, record.end_reason, elapsed, job.limit, nodes)
-    if record.step not in SENT:
-        return JobView(record, state, record.end_reason)
-    if job is not None:
-        if state is not job.state and state is JobState.PENDING:
-            return JobView(record, state, IN_LANE, nodes=job.nodes)
-        reason = scheduler_cause(job) if state.bad else job.reason
-        return JobView(record, state, reason, job.elapsed, job.limit, job.nodes, job.start_estimate)
-    sent = record.submitted_at
-    if (
-        polled is not None
-        and polled.as_of is not None
-        and polled.as_of < sent < time.time() + CLOCKS_DIFFER
-    ):
-        return JobView(record, JobState.PENDING, "sent since the queue was last asked")
-    return JobView(record, state, record.end_reason)

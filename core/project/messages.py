@@ -15,13 +15,13 @@ from rowtui.core.clusters.schedulers.base import JobState, token_in_queue
 from rowtui.core.messages.dispatch import Messages, SendingMeans
 from rowtui.core.messages.model import DAY, StudyEvent, StudyEventKind, study_event
 from rowtui.core.messages.settings import DASHBOARD_TERMINAL, load_messages
-from rowtui.core.submission.plan.model import job_label
+from rowtui.core.submission.plan.record import job_label
 from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.polling.poll import Polled
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.reconcile.ending import FinishedJob
+    from rowtui.core.submission.plan.record import JobRecord
 
 LOGIN_SECONDS = 3600.0  # a login that is lost again within this time is not reported again
 MOST_SEPARATE = 20  # jobs that start or fail in one poll and have an event each
@@ -89,15 +89,15 @@ class ProjectMessages:
             study_event(kind, name, text, key, now, details=details, again_after=again_after)
         )
 
-    def jobs_ended(self, ended: Iterable[FinishedJob]) -> None:
+    def jobs_ended(self, ended: Iterable[JobRecord]) -> None:
         """Report failures: the first one of each cause, and each one if the user wants that."""
         every = list(ended)
-        failed = [it for it in every if it.end.outcome.failed]
+        failed = [it for it in every if it.end is not None and it.end.outcome.failed]
         self._ended += len(every)
         self._failed += len(failed)
         causes: set[tuple[str, str]] = set()
         for each in failed:
-            cause = (each.job.action, each.end.kind)
+            cause = (each.action, each.end.kind if each.end is not None else "")
             if cause in causes:
                 continue
             causes.add(cause)
@@ -112,11 +112,11 @@ class ProjectMessages:
         if not self._messages.wants(StudyEventKind.JOB_FAILED):
             return
         for each in failed[:MOST_SEPARATE]:
-            text = f"{_name(each)} failed: {each.end.sentence}"
-            self.event(StudyEventKind.JOB_FAILED, text, f"failed:{each.job.token}", *_lines(each))
+            text = f"{_name(each)} failed: {each.end_reason}"
+            self.event(StudyEventKind.JOB_FAILED, text, f"failed:{each.token}", *_lines(each))
         if more := failed[MOST_SEPARATE:]:
             text = f"{plural(len(more), 'more job')} failed"
-            self.event(StudyEventKind.JOB_FAILED, text, f"failed:{more[0].job.token}")
+            self.event(StudyEventKind.JOB_FAILED, text, f"failed:{more[0].token}")
 
     def polled(self, cluster: str, polled: Polled | None) -> None:
         """Report a login that was lost, and jobs that started, after a poll of a cluster."""
@@ -187,19 +187,17 @@ def budget_uses(used: Mapping[str, tuple[float, float | None]]) -> Iterable[tupl
             yield unit, amount / limit
 
 
-def _name(ended: FinishedJob) -> str:
-    label = job_label(ended.job_id, ended.job.token) if ended.job_id else None
-    where = f"{ended.job.action} on {ended.job.destination.cluster}"
-    return f"job {label} ({where})" if label else f"a job ({where})"
+def _name(ended: JobRecord) -> str:
+    where = f"{ended.action} on {ended.cluster}"
+    return f"job {ended.label} ({where})" if ended.job_id else f"a job ({where})"
 
 
-def _lines(ended: FinishedJob) -> list[str]:
-    names = ended.job.directories
-    lines = [f"{_name(ended)}: {ended.end.sentence}"]
+def _lines(ended: JobRecord) -> list[str]:
+    names = ended.directories
+    lines = [f"{_name(ended)}: {ended.end_reason}"]
     if names:
         more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
         lines.append(f"Directories: {', '.join(names[:3])}{more}")
     if ended.job_id:
-        label = job_label(ended.job_id, ended.job.token) or str(ended.job_id)
-        lines.append(f"Its output: rowtui logs {label}")
+        lines.append(f"Its output: rowtui logs {ended.label}")
     return lines

@@ -267,7 +267,7 @@ class Project(ClusterContext):
         """Return the hours that the project's jobs are charged on clusters."""
         from rowtui.core.project.review.budgets import ChargedHours
 
-        return ChargedHours(self.jobs.journal, self.jobs.plan)
+        return ChargedHours(self.jobs.journal, self.jobs.table.plan)
 
     @cached_property
     def mapped_costs(self) -> MappedCosts:

@@ -36,7 +36,6 @@ from rowtui.core.project.next_attempt import (
     parse_walltime,
     suggested_change,
 )
-from rowtui.core.submission.plan.model import JobRecord
 from rowtui.core.submission.plan.outcome import (
     LOST,
     NODE_FAILED,
@@ -45,6 +44,7 @@ from rowtui.core.submission.plan.outcome import (
     TIME_LIMIT,
     exit_words,
 )
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable
 

@@ -21,7 +21,8 @@ from rowtui.core.clusters.schedulers.base import (
     token_in_queue,
 )
 from rowtui.core.clusters.schedulers.measured import Measured, MeasuredStep, combined, with_more
-from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
+from rowtui.core.submission.plan.model import JobStep
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.fence import read_ended
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.running import UsageNow
@@ -30,8 +31,6 @@ from rowtui.core.usage.store import UsageColumns, UsageStore
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster, EnergyFactors
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import JobView
-    from rowtui.core.submission.reconcile.ending import FinishedJob
     from rowtui.core.usage.costs import JobCosts
 
 # Sites keep accounts for months, but a job that they do not know after a week they never will.
@@ -48,10 +47,10 @@ class ProjectUsage:
         self.project = project
         self.store = UsageStore(project.root)
 
-    def note(self, ended: Iterable[FinishedJob]) -> None:
+    def note(self, ended: Iterable[JobRecord]) -> None:
         """Record jobs that ended. A job may be noted again. Waits for the disk."""
         try:
-            self.store.append([_usage(it) for it in ended])
+            self.store.append([usage for it in ended if (usage := _usage(it)) is not None])
         except RowtuiError as error:  # the jobs' ends matter more
             self.project.notice(str(error))
 
@@ -75,24 +74,24 @@ class ProjectUsage:
         await asyncio.to_thread(self._save, found)
         return await asyncio.to_thread(self.store.columns)
 
-    async def now(self, jobs: Sequence[JobView], *, by_hand: bool = False) -> dict[str, UsageNow]:
+    async def now(self, jobs: Sequence[JobRecord], *, by_hand: bool = False) -> dict[str, UsageNow]:
         """Return what running jobs have used up to now, by their tokens.
 
         `jobs`: as of the last poll of their queues. Each cluster is asked at most once in each
         polling interval (`by_hand`: once in some seconds); its jobs are missing if it was not asked
         or did not answer.
         """
-        known = await asyncio.to_thread(self._requested, [job.record for job in jobs])
+        known = self._requested(jobs)
         asked: dict[str, dict[str, JobKey]] = {}
         for job in jobs:
-            token = job.record.token
+            token = job.token
             if token in known and job.elapsed is not None:
                 known[token] = known[token]._replace(wall=float(job.elapsed))
             if token in known and is_in_bundle(token):
                 problem = "only its whole bundle can be measured while it runs"
                 known[token] = known[token]._replace(problem=problem)
             elif token in known:
-                asked.setdefault(job.record.cluster, {})[token] = job.record.key
+                asked.setdefault(job.cluster, {})[token] = job.key
         looks = self.project.jobs.queues.looks
 
         async def ask(cluster: str, keys: Mapping[str, JobKey]) -> None:
@@ -139,21 +138,15 @@ class ProjectUsage:
             return None
         return now._replace(running=False).measured(job.used)
 
-    def _requested(self, records: Sequence[JobRecord]) -> dict[str, UsageNow]:
-        """Return what jobs requested, by their tokens, as far as their plans can be read."""
-        tokens = {record.token for record in records}
+    def _requested(self, records: Iterable[JobRecord]) -> dict[str, UsageNow]:
+        """Return what jobs requested, by their tokens."""
         found, now = {}, time.time()
-        for plan_id in dict.fromkeys(record.plan_id for record in records):
-            try:
-                plan = self.project.jobs.plan(plan_id)
-            except RowtuiError:
-                continue
-            for job in plan.jobs:
-                if job.token in tokens:
-                    limit = None if job.memory_mb is None else job.memory_mb * 1024
-                    found[job.token] = UsageNow(
-                        now, None, job.walltime_seconds, None, job.cpus, None, limit
-                    )
+        for record in records:
+            if (job := record.planned) is not None:
+                limit = None if job.memory_mb is None else job.memory_mb * 1024
+                found[record.token] = UsageNow(
+                    now, None, job.walltime_seconds, None, job.cpus, None, limit
+                )
         return found
 
     async def with_unmeasured(self) -> UsageColumns:
@@ -211,19 +204,7 @@ class ProjectUsage:
         if columns.nameless().any():
             return []  # they may be any of these jobs
         records = [it for it in ended if it.token not in known]
-        planned = self.project.jobs.planned() if records else {}
-        return [
-            JobUsage(
-                record.token,
-                _kind(planned[record.token], record.user),
-                record.job_id,
-                len(record.directories),
-                record.end,
-                record.submitted_at,
-            )
-            for record in records
-            if record.token in planned and record.end is not None
-        ]
+        return [usage for record in records if (usage := _usage(record)) is not None]
 
     def _save(self, jobs: list[JobUsage]) -> None:
         try:
@@ -272,29 +253,22 @@ def _key(job: JobUsage) -> JobKey:
     return JobKey(job.job_id, int(task) if task.isdecimal() else None)
 
 
-def _usage(ended: FinishedJob) -> JobUsage:
-    job = ended.job
-    return JobUsage(
-        job.token,
-        _kind(job, ended.user),
-        ended.job_id,
-        len(job.directories),
-        ended.end,
-        ended.submitted_at,
-        combined(ended.measured),
-    )
-
-
-def _kind(job: PlannedJob, user: str) -> UsageKind:
-    where = job.destination
-    return UsageKind(
+def _usage(record: JobRecord) -> JobUsage | None:
+    """Return the usage of a job of this project that ended; None for any other job."""
+    job = record.planned
+    if job is None or record.end is None:
+        return None
+    kind = UsageKind(
         job.action,
-        where.cluster,
-        where.partition or "",
-        user,
+        record.cluster,
+        job.destination.partition or "",
+        record.user,
         job.attempt,
         job.cpus,
         job.gpus,
         job.memory_mb,
         job.walltime_seconds,
     )
+    used = combined(record.measured)
+    submitted = record.submitted_at
+    return JobUsage(record.token, kind, record.job_id, record.size, record.end, submitted, used)

@@ -283,7 +283,7 @@ class OpenRun(RunGraph):
         done = frozenset(project.jobs.journal.done_plan_ids())
         for plan_id in self._history.plan_ids - self._settled:
             try:
-                plan = project.jobs.plan(plan_id)
+                plan = project.jobs.table.plan(plan_id)
             except RowtuiError:  # the plan was removed: its hours stay counted
                 continue
             unsent = given_up_of(plan_id, project.jobs.journal) - self._history.given_back

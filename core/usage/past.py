@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rowtui.core.submission.plan.model import job_label
+from rowtui.core.submission.plan.record import job_label
 from rowtui.core.usage.past_nodes import NodeFailures, node_failures
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import (

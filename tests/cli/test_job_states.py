@@ -7,16 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.polling.poll import Polled
+from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot, token_in_queue
 from rowtui.core.project.queue.book import QueueBook
-from rowtui.core.project.queue.joined import rows_of
+from rowtui.core.project.queue.queue_list import cluster_rows
 from rowtui.core.project.queue.views import PROJECT, QueueRequest
-from rowtui.core.project.views.views import ClusterView, JobsView, JobView
-from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry
-from rowtui.core.submission.reconcile.ending import state_of
-from rowtui.core.submission.sending.job_records import end_of
+from rowtui.core.project.views.views import ClusterView, JobsView
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
+from rowtui.core.submission.plan.record import JobRecord
+from rowtui.core.submission.sending.job_records import end_of, with_queues
 
 from tests.cli.in_process import Here, prepared
+from tests.job_records import a_record
 
 WORKFLOW = """\
 [[action]]
@@ -113,17 +115,16 @@ def test_doctor_names_a_directory_that_is_set_aside(here: Here) -> None:
 
 def view(
     step: JobStep, reason: str = "", *, token: str = "t", seen: JobState | None = None
-) -> JobView:
-    record = JobRecord(
-        token=token, plan_id="p", cluster="local", partition="", action="one", directories=("a",),
-        name="one-a", step=step, job_id=0 if step is JobStep.REJECTED else 7, submitted_at=1.0,
-        log_path="log",
-    )  # fmt: skip
-    entry = JournalEntry(token, "p", step, 2.0, record.job_id, reason)
+) -> JobRecord:
+    job_id = 0 if step is JobStep.REJECTED else 7
+    record = a_record(token, step=step, job_id=job_id)
+    entry = JournalEntry(token, "p", step, 2.0, job_id, reason)
     if step is JobStep.ENDED:
         entry = entry._replace(detail=f"- {reason}")
-    record = replace(record, end=end_of(entry, record.job_id))
-    return JobView(record, state_of(record, seen), reason)
+    record = record._replace(end=end_of(entry, job_id))
+    jobs = () if seen is None else (Job(7, seen, token=token_in_queue(token)),)
+    polled = Polled("local", QueueSnapshot("local", 2.0, jobs), as_of=2.0)
+    return next(iter(with_queues([record], {"local": polled}, 3.0)))
 
 
 JOBS = (
@@ -149,10 +150,10 @@ def test_every_list_has_each_job_once_in_the_same_state() -> None:
     cluster = ClusterView("local", "local", as_of=2.0, jobs=QUEUE)
     listed = Counter(job.state for job in JOBS)
     # in `queue --ended`, where a bundle is one row
-    rows = rows_of(cluster, JOBS, ended=True)
-    assert Counter(state for row in rows for state in row.counted) == listed
+    rows = cluster_rows(cluster, JOBS, ended=True)
+    assert Counter(it.state for row in rows for it in row.ours or (row.record,)) == listed
     (bundle,) = [row for row in rows if row.requests]
-    assert (bundle.job.id, bundle.name) == (7, "1 request: one")
+    assert (bundle.record.job_id, bundle.name) == (7, "1 request: one")
     # in the status and queue views
     book = QueueBook()
     told = book.take(JobsView(1, 2.0, JOBS, clusters=(cluster,)))
@@ -160,19 +161,21 @@ def test_every_list_has_each_job_once_in_the_same_state() -> None:
     page = book.page(QueueRequest(whose=PROJECT, folding=False), 0, 100)
     assert Counter(row.state for row in page.rows if not row.key.folded) == listed
     # and what has not ended is what `queue` shows without --ended
-    shown = rows_of(cluster, JOBS, ended=False)
-    assert sorted(row.job.state.value for row in shown) == ["held", "reserved", "running"]
+    shown = cluster_rows(cluster, JOBS, ended=False)
+    assert sorted(row.record.state.value for row in shown) == ["held", "reserved", "running"]
 
 
 def test_a_pilot_is_one_row_with_its_requests() -> None:
     pilot = view(JobStep.ACCEPTED, token="p-pilot", seen=JobState.RUNNING)
-    pilot = pilot._replace(record=replace(pilot.record, action="pilot", directories=()))
+    assert pilot.planned is not None
+    planned = replace(pilot.planned, action="pilot", directories=())
+    pilot = pilot._replace(planned=planned, size=0)
     requests = [
         view(JobStep.ACCEPTED, token=f"p-pilot~{at}", seen=JobState.RUNNING) for at in (0, 1)
     ]
     queue = (Job(7, JobState.RUNNING, token="p-pilot"),)
     cluster = ClusterView("local", "local", as_of=2.0, jobs=queue)
-    (row,) = rows_of(cluster, [pilot, *requests], ended=True)
-    assert (row.job.id, row.name) == (7, "pilot: 2 requests")
-    (idle,) = rows_of(cluster, [pilot], ended=True)
+    (row,) = cluster_rows(cluster, [pilot, *requests], ended=True)
+    assert (row.record.job_id, row.name) == (7, "pilot: 2 requests")
+    (idle,) = cluster_rows(cluster, [pilot], ended=True)
     assert idle.name == "pilot"

@@ -84,7 +84,7 @@ async def ended(project: Project, token: str) -> None:
 
     async def states() -> list[JobState]:
         await other.jobs.ask()
-        jobs = {job.record.token: job for job in (await other.jobs.view()).jobs}
+        jobs = {job.token: job for job in (await other.jobs.view()).jobs}
         there = (await queue.find([token]) or {}).get(token, ())
         return [jobs[token].state, *(job.state for job in there)]
 
@@ -116,7 +116,7 @@ async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_othe
         await engine.jobs.find("nap", running.first), await engine.jobs.named(running.label)
     ):  # fmt: skip
         assert job is not None
-        assert job.record.token == running.key.token
+        assert job.token == running.key.token
     assert await engine.jobs.named("99") is None
 
     # what this queue does not do is told of each job
@@ -154,8 +154,8 @@ async def test_a_row_has_the_run_time_of_an_ended_job_when_its_queue_forgot_the_
     engine: InProcessEngine, project: Project
 ) -> None:
     running = await one_runs(engine)
-    assert running.view is not None
-    token = running.view.record.token
+    assert running.record is not None
+    token = running.record.token
     end(project, running.first)
     await ended(project, token)
     # Away at once: the next job, which starts now, writes into it.
@@ -164,7 +164,7 @@ async def test_a_row_has_the_run_time_of_an_ended_job_when_its_queue_forgot_the_
     again = Project.open(project.root, cluster="local", environment=project.environment)
     later = InProcessEngine(again)
     await later.refresh()
-    [row] = [it for it in await rows(later) if it.view and it.view.record.token == token]
+    [row] = [it for it in await rows(later) if it.record and it.record.token == token]
     await later.close()
 
     assert not row.state.active

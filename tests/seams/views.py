@@ -12,7 +12,7 @@ from rowtui.core.groups.model import Status
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.queue.views import QueueRequest
-from rowtui.core.project.views.views import JobView
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.tui.views.status.status import action_cells
 from rowtui.tui.widgets.cells import Number
 
@@ -181,10 +181,10 @@ async def jobs(engine: Engine) -> AsyncIterator[Fact]:
     page = await engine.queue.page(QueueRequest(folding=False), 0, PAGE)
     total: Counter[str] = Counter()
     for row in page.rows:
-        if row.view is None or row.key.folded:
+        if row.record is None or row.key.folded:
             continue
         total[row.state.value] += 1
-        subject = ("job", row.view.record.token)
+        subject = ("job", row.record.token)
         yield Fact(subject, "state", row.state.value, "view 6")
         yield Fact(subject, "id", None if row.label in ("", "–") else row.label, "view 6")
         yield Fact(subject, "cluster", row.cluster, "view 6")
@@ -192,18 +192,17 @@ async def jobs(engine: Engine) -> AsyncIterator[Fact]:
         yield Fact(PROJECT, f"jobs.{name}", number, "view 6")
 
 
-def _job(job: JobView, source: str) -> Iterator[Fact]:
-    record = job.record
+def _job(record: JobRecord, source: str) -> Iterator[Fact]:
     data = {
         "token": record.token,
         "id": record.label if record.job_id else None,
         "cluster": record.cluster,
         "partition": record.partition,
         "action": record.action,
-        "state": job.state.value,
-        "reason": record.end_reason or job.reason,
+        "state": record.state.value,
+        "reason": record.reason,
         "attempt": record.attempt,
-        "directories": record.directories if len(record.directories) == job.size else None,
+        "directories": record.directories if len(record.directories) == record.size else None,
     }
     yield from job_facts(data, source)
 

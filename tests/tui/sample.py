@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import Problem, RowtuiError
@@ -29,7 +29,6 @@ from rowtui.core.project.views.views import (
     ClusterView,
     FailedJob,
     JobsView,
-    JobView,
     ListRequest,
     LogTail,
     PlacementExplanation,
@@ -38,17 +37,13 @@ from rowtui.core.project.views.views import (
 )
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, WaitPath
-from rowtui.core.submission.plan.model import (
-    JobRecord,
-    JobStep,
-    Plan,
-    PlannedDestination,
-    PlannedJob,
-)
+from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.outcome import read_old_end
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.release_held import SendingProgress
 
 from tests.core.engine.flat import FlatEngine
+from tests.job_records import a_record
 from tests.tui.sample_cluster_details import SampleClusterDetails
 from tests.tui.sample_lists import directories_page, groups_page
 from tests.tui.sample_logs import SampleLogs
@@ -186,13 +181,12 @@ class SampleEngine(
         self.advance(25)
         done = self._queue(self.actions[3], tuple(names[:30]))
         done.state, done.started, done.ended = JobState.COMPLETED, self.now - 400, self.now - 340
-        done.record = replace(
-            done.record, step=JobStep.ENDED, end=read_old_end(0, "", self.now - 340)
+        done.record = done.record._replace(
+            step=JobStep.ENDED, end=read_old_end(0, "", self.now - 340)
         )
         lost = self._queue(self.actions[1], tuple(names[153:156]))
         lost.state, lost.started, lost.ended = JobState.FAILED, self.now - 300, self.now - 290
-        lost.record = replace(
-            lost.record,
+        lost.record = lost.record._replace(
             step=JobStep.ENDED,
             end=read_old_end(2, "exit code 2", self.now - 290),
         )
@@ -230,8 +224,8 @@ class SampleEngine(
         code = 2 if job.fails else 0
         job.state = JobState.FAILED if job.fails else JobState.COMPLETED
         reason = "exit code 2" if job.fails else ""
-        job.record = replace(
-            job.record, step=JobStep.ENDED, end=read_old_end(code, reason, self.now)
+        job.record = job.record._replace(
+            step=JobStep.ENDED, end=read_old_end(code, reason, self.now)
         )
         for name in job.record.directories:
             if job.fails:
@@ -658,17 +652,13 @@ done
 
     def _queue(self, action: SampleAction, names: tuple[str, ...], token: str = "") -> SampleJob:
         self._next_id += 1
-        record = JobRecord(
-            token=token or f"{action.name}-{names[0]}-{self._next_id}",
-            plan_id="",
-            cluster="local",
-            partition="",
+        record = a_record(
+            token or f"{action.name}-{names[0]}-{self._next_id}",
             action=action.name,
             directories=names,
             name=f"{action.name}-{names[0]}+{len(names) - 1}",
-            step=JobStep.ACCEPTED,
             job_id=self._next_id,
-            submitted_at=self.now,
+            at=self.now,
             log_path=f"logs/{action.name}-{self._next_id}.out",
         )
         job = SampleJob(record, limit=action.walltime)
@@ -687,13 +677,19 @@ done
         )
         return JobsView(self.generation, self.now, views, self.queue_error, known)
 
-    def _view(self, job: SampleJob) -> JobView:
+    def _view(self, job: SampleJob) -> JobRecord:
         if job.state.active:
             elapsed = int(self.now - job.started) if job.started else None
         else:
             elapsed = int(job.ended - job.started) if job.started else 0
         reason = job.reason or ("Resources" if job.state is JobState.PENDING else "")
-        return JobView(job.record, job.state, reason, elapsed, job.limit)
+        its = job.record
+        queued = Job(
+            its.job_id, job.state, its.name, its.token, reason, its.partition, elapsed, job.limit,
+            task=its.task,
+        )  # fmt: skip
+        end = its.end and its.end._replace(seconds=float(elapsed or 0))
+        return its._replace(queued=queued, end=end)
 
     async def jobs_cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         self.calls.append("cancel")
@@ -701,8 +697,8 @@ done
 
     def _cancel(self, job: SampleJob) -> None:
         job.state, job.ended = JobState.CANCELLED, self.now
-        job.record = replace(
-            job.record, step=JobStep.ENDED, end=read_old_end(None, "cancelled", self.now)
+        job.record = job.record._replace(
+            step=JobStep.ENDED, end=read_old_end(None, "cancelled", self.now)
         )
         for name in job.record.directories:
             self.failed[job.record.action][name] = "cancelled"
@@ -850,22 +846,12 @@ done
         self._closed = True
 
 
-def _as_jobs(views: Sequence[JobView], cluster: str) -> tuple[Job, ...]:
+def _as_jobs(records: Sequence[JobRecord], cluster: str) -> tuple[Job, ...]:
     """Our jobs on a cluster as its scheduler has them."""
     return tuple(
-        Job(
-            view.record.job_id,
-            view.state,
-            view.record.name,
-            view.record.token,
-            view.reason,
-            view.record.partition,
-            view.elapsed,
-            view.limit,
-            task=view.record.task,
-        )
-        for view in views
-        if view.record.cluster == cluster and (view.state.active or cluster != "local")
+        it.queued
+        for it in records
+        if it.cluster == cluster and (it.state.active or cluster != "local") and it.queued
     )
 
 

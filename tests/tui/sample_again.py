@@ -10,8 +10,9 @@ from dataclasses import replace
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.next_attempt import AmountChange, memory_text
-from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
+from rowtui.core.submission.plan.model import JobStep, PlannedJob
 from rowtui.core.submission.plan.outcome import read_old_end
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.duration import format_duration
 
 from tests.tui.sample import SampleEngine
@@ -30,8 +31,8 @@ def with_failures(engine: SampleEngine | None = None) -> SampleEngine:
         those = tuple(names[start : start + 8])
         job = engine._queue(engine.actions[1], those)
         job.state, job.started, job.ended = state, engine.now - 600 - elapsed, engine.now - 600
-        job.record = replace(
-            job.record, step=JobStep.ENDED, end=read_old_end(None, reason, job.ended)
+        job.record = job.record._replace(
+            step=JobStep.ENDED, end=read_old_end(None, reason, job.ended)
         )
         engine.failed["equilibrate"].update(dict.fromkeys(those, reason))
     return engine

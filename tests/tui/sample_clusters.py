@@ -6,9 +6,7 @@ project's; `delta` asks for trust in its key, then for a password and a one-time
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
 from rowtui.core.clusters.transports.login import (
     Asker,
     LoginError,
@@ -18,6 +16,7 @@ from rowtui.core.clusters.transports.login import (
 )
 from rowtui.core.project.views.views import ClusterView
 
+from tests.job_records import sent_to
 from tests.tui.sample import SampleEngine
 
 HOST_KEY = UnknownHostKey(
@@ -38,9 +37,7 @@ def with_clusters(engine: SampleEngine | None = None) -> SampleEngine:
     engine = engine or SampleEngine()
     jobs = list(engine.jobs_by_token.values())
     for job, task in ((jobs[1], 0), (jobs[2], 1)):
-        job.record = replace(
-            job.record, cluster="anvil", partition="shared", job_id=9_182_736, task=task
-        )
+        job.record = sent_to(job.record, "anvil", "shared", JobKey(9_182_736, task))
     jobs[2].reason = "Priority"
     engine.remote = {
         "anvil": ClusterView(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
+from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobKey, JobState
 from rowtui.core.engine.local.jobs import acted
 from rowtui.core.project.queue.book import QueueBook
-from rowtui.core.project.queue.rows import Foreign, MarkedRow, RowKey
+from rowtui.core.project.queue.rows import MarkedRow, RowKey
 from rowtui.core.project.queue.views import (
     Acted,
     ChosenJobs,
@@ -19,8 +18,11 @@ from rowtui.core.project.queue.views import (
     QueuePage,
     QueueRequest,
 )
-from rowtui.core.project.views.views import JobsView, JobView
+from rowtui.core.project.views.views import JobsView
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.usage.running import UsageNow
+
+from tests.job_records import sent_to
 
 if TYPE_CHECKING:
     from tests.tui.sample import SampleEngine
@@ -41,7 +43,7 @@ class SampleQueue:
         self.estimates: list[bool] = []  # of the details that were asked for
         self.asked_used: list[RowKey] = []
         self.used: UsageNow | None = None  # of each job
-        self.foreign: tuple[Foreign, ...] = ()
+        self.foreign: tuple[JobRecord, ...] = ()
 
     def all_jobs(self) -> JobsView:
         raise NotImplementedError
@@ -86,10 +88,10 @@ class SampleQueue:
     async def jobs_release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         raise NotImplementedError
 
-    async def jobs_find(self, action: str, directory: str) -> JobView | None:
+    async def jobs_find(self, action: str, directory: str) -> JobRecord | None:
         return self.book.find(action, directory)
 
-    async def jobs_named(self, label: str) -> JobView | None:
+    async def jobs_named(self, label: str) -> JobRecord | None:
         return self.book.named(label)
 
     async def queue_used(self, key: RowKey) -> UsageNow | None:
@@ -102,19 +104,20 @@ class SampleQueue:
         assert entry is not None
         if entry.cluster == "local":
             told = "it starts jobs as soon as they fit, and gives no estimate"
-            part = DetailPart("the queue of this machine", (("state", entry.word),))
+            part = DetailPart("the queue of this machine", (("state", entry.state.value),))
             return JobDetail(key, self.now, (part,), problem=told)
         fields = (
-            ("JobId", str(entry.id)), ("JobName", entry.name), ("UserId", "someone(1000)"),
+            ("JobId", str(entry.job_id)), ("JobName", entry.title), ("UserId", "someone(1000)"),
             ("Priority", "41823"), ("Account", "lab2"), ("QOS", "normal"),
-            ("JobState", entry.word.upper()), ("Reason", entry.reason), ("TimeLimit", "01:00:00"),
+            ("JobState", entry.state.value.upper()), ("Reason", entry.why),
+            ("TimeLimit", "01:00:00"),
             ("SubmitTime", "2026-11-21T01:39:02"), ("Partition", entry.partition),
             ("NumNodes", "4"), ("NumCPUs", "512"), ("TRES", "cpu=512,mem=1T,node=4,billing=512"),
             ("WorkDir", "/scratch/someone/lj_fluid"),
         )  # fmt: skip
         detail = JobDetail(
             key, self.now,
-            (DetailPart(f"scontrol show job {entry.id}", fields),),
+            (DetailPart(f"scontrol show job {entry.job_id}", fields),),
             PRIORITY,
         )  # fmt: skip
         if not estimate:
@@ -123,13 +126,15 @@ class SampleQueue:
         return detail._replace(start=start, on="n[017-020]", ahead=11, waiting=143, estimated=True)
 
 
-def crowd(cluster: str) -> tuple[Foreign, ...]:
+def crowd(cluster: str) -> tuple[JobRecord, ...]:
     """Jobs of other people."""
     return tuple(
-        Foreign(
+        JobRecord(
+            "",
             cluster,
+            JobKey(9_190_000 + number),
             user,
-            Job(
+            queued=Job(
                 9_190_000 + number, state, name, partition="wholenode", limit=7_200,
                 elapsed=900 if state is JobState.RUNNING else None,
                 reason="" if state is JobState.RUNNING else "Priority",
@@ -153,9 +158,7 @@ def with_array(engine: SampleEngine, tasks: int = 64, running: int = 41) -> Samp
     names = engine.names
     for number in range(1, tasks + 1):
         job = engine._queue(engine.actions[2], (names[number % len(names)],), f"array7.{number}")
-        job.record = replace(
-            job.record, cluster="anvil", partition="wholenode", job_id=ARRAY, task=number
-        )
+        job.record = sent_to(job.record, "anvil", "wholenode", JobKey(ARRAY, number))
         job.state = JobState.RUNNING if number <= running else JobState.PENDING
         job.started = engine.now - 3_000 if number <= running else 0.0
         job.limit = 3_600

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.next_attempt import Amount, AmountChange
@@ -223,7 +221,7 @@ async def test_names_from_outside_are_no_markup_in_the_question() -> None:
         job for job in engine.jobs_by_token.values() if job.record.end_reason == "out of memory"
     )
     nasty = "[b]bold[/b] \x1b]0;owned\x07"
-    job.record = replace(job.record, end=read_old_end(None, nasty))
+    job.record = job.record._replace(end=read_old_end(None, nasty))
     async with opened(engine, size=(80, 24)) as hand:
         await on_job(hand, 4)
         await hand.press("R")

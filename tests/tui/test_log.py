@@ -98,9 +98,9 @@ async def test_the_jobs_of_the_list_are_a_key_apart_and_no_job_is_said() -> None
         jobs = hand.app.session.jobs
         assert jobs is not None
         await hand.press("right_square_bracket")
-        await hand.until(lambda: hand.app.session.job_token == jobs.jobs[1].record.token)
+        await hand.until(lambda: hand.app.session.job_token == jobs.jobs[1].token)
         await hand.press("left_square_bracket")
-        await hand.until(lambda: hand.app.session.job_token == jobs.jobs[0].record.token)
+        await hand.until(lambda: hand.app.session.job_token == jobs.jobs[0].token)
     async with opened(SampleEngine(fresh=True)) as hand:
         await hand.sees("Workflow")
         await hand.press("7")

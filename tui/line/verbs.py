@@ -232,7 +232,7 @@ class LineVerbs:
             return self._app.themes.names
         if what == "job":
             jobs = session.jobs.jobs if session.jobs else ()
-            return list(dict.fromkeys(one.record.label for one in jobs if one.record.job_id))
+            return list(dict.fromkeys(one.label for one in jobs if one.job_id))
         return []
 
     # The commands of the table, by name
@@ -313,7 +313,7 @@ class LineVerbs:
             return
         session.queue_row = None
         session.known_job = job
-        session.job_token = session.job_to_show = job.record.token
+        session.job_token = session.job_to_show = job.token
         self._app.go("log")
         self._app.show_again("log")
 

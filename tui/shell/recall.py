@@ -80,8 +80,8 @@ def place_in(view: str, session: Session) -> Place:
         return Place(view, action, session.filter.word, session.group + 1)
     if view in ("status", "pack"):
         return Place(view, action)
-    if view == "log" and session.job is not None and session.job.record.job_id:
-        return Place(view, job=session.job.record.label)
+    if view == "log" and session.job is not None and session.job.job_id:
+        return Place(view, job=session.job.label)
     if view == "clusters" and session.clusters.chosen is not None:
         return Place(view, cluster=session.clusters.chosen.name)
     return Place(view)
@@ -91,8 +91,8 @@ def directory_in(view: str, session: Session) -> str:
     """Return the first directory of the job that the view shows; "" if there is none."""
     if view == "explain" and session.explanation is not None:
         return session.explanation.first
-    if view == "log" and session.job is not None and session.job.record.directories:
-        return session.job.record.directories[0]
+    if view == "log" and session.job is not None and session.job.directories:
+        return session.job.directories[0]
     return ""
 
 

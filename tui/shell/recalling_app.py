@@ -111,7 +111,7 @@ class RecallingApp(TerminalApp):
                 self.warn(f"No job of this project is called {visible(label)}.")
         else:
             session.known_job = job
-            session.job_token = session.job_to_show = job.record.token
+            session.job_token = session.job_to_show = job.token
             if self.view is not None:
                 self.view.show()
 
@@ -167,7 +167,7 @@ class RecallingApp(TerminalApp):
             action=session.action.name if session.action is not None else recall.action,
             status=session.filter.word,
             group=session.group + 1,
-            job=job.record.label if job is not None and job.record.job_id else "",
+            job=job.label if job is not None and job.job_id else "",
             directories=recall.directories,
             whose=recall.whose,
             cluster=recall.cluster,

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from rowtui.core.project.views.views import (
         ClusterView,
         JobsView,
-        JobView,
         PlacementExplanation,
         Played,
         WhatIfRequest,
     )
+    from rowtui.core.submission.plan.record import JobRecord
     from rowtui.tui.shell.own_commands import OwnCommand
     from rowtui.tui.views.status.needs import NeedItem
     from rowtui.tui.views.submit.plan import Sending
@@ -143,7 +143,7 @@ class Session:
     planning: bool = False
     job_token: str = ""
     job_to_show: str = ""  # The cursor of the queue moves to this job as soon as the job is listed.
-    known_job: JobView | None = None  # The chosen job, which may be older than the newest jobs.
+    known_job: JobRecord | None = None  # The chosen job, which may be older than the newest jobs.
     queue_row: QueueRow | None = None  # The row under the cursor of the queue.
     queue_marks: dict[RowKey, MarkedRow] = field(default_factory=dict)
     connecting: set[str] = field(default_factory=set)  # Clusters whose login is under way.
@@ -201,13 +201,13 @@ class Session:
         return None
 
     @property
-    def job(self) -> JobView | None:
+    def job(self) -> JobRecord | None:
         """The job that the user chose; the newest job until then."""
         jobs = self.jobs.jobs if self.jobs is not None else ()
         for job in jobs:
-            if job.record.token == self.job_token:
+            if job.token == self.job_token:
                 return job
-        if self.known_job is not None and self.known_job.record.token == self.job_token:
+        if self.known_job is not None and self.known_job.token == self.job_token:
             return self.known_job
         return jobs[0] if jobs else None
 

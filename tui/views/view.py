@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rowtui.core.base.text import plural
-from rowtui.core.submission.plan.model import called
+from rowtui.core.submission.plan.record import called
 from rowtui.tui.commands.command import TITLES, VIEWS
 from rowtui.tui.commands.registry import hints_here
 from rowtui.tui.shell.played import first_step
@@ -51,7 +51,7 @@ def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
     if view == "submit" and session.sending is not None:
         return ("plan", plural(len(session.sending.plan.jobs), "job"))
     if view == "log" and session.job is not None:
-        return (session.job.record.action, called(session.job.record.label))
+        return (session.job.action, called(session.job.label))
     return ()
 
 

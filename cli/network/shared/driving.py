@@ -26,7 +26,7 @@ from rowtui.cli.pack.text import cut
 from rowtui.cli.project.open import is_interactive
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.json.jobs import planned_job
+from rowtui.core.engine.api.json.jobs import unsent_job
 from rowtui.core.engine.api.json.values import utc
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
 from rowtui.core.project.retry_policy import RetryPolicy
@@ -269,7 +269,7 @@ def event_json(message: AutopilotMessage, running: OpenRun | None) -> to.RunEven
     if message.plan is not None:
         plan = message.plan
         found["plan"] = plan.id
-        found["jobs"] = [planned_job(job, plan) for job in plan.jobs]
+        found["jobs"] = [unsent_job(job, plan) for job in plan.jobs]
     if message.happened is not None:
         happened = message.happened
         found["completed"] = happened.completed

@@ -10,7 +10,7 @@ from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.json.directories import failed_for
 from rowtui.core.engine.api.json.values import cost_of, utc
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.submission.plan.model import job_label
+from rowtui.core.submission.plan.record import job_label
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.directories import FailureJson

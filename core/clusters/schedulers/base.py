@@ -19,28 +19,29 @@ from rowtui.core.clusters.schedulers.measured import Measured
 class JobState(enum.Enum):
     """The state of a job, with the words that commands and screens show.
 
-    A scheduler returns the states from HELD to UNKNOWN. The state of a job of a project is one of
-    these or of the last four, but none of the scheduler's causes of a failure (`state_of`).
+    The order is that of all lists: the most active first, and failures before good ends. RESERVED,
+    REFUSED, NOT_REACHED and NEVER_SENT are states of a project's jobs alone; the causes of a
+    failure, TIMEOUT to PREEMPTED, are states of a scheduler's jobs alone (`JobRecord.state`).
     """
 
-    HELD = "held"
-    PENDING = "pending"
     RUNNING = "running"
-    SUSPENDED = "suspended"
     COMPLETING = "completing"
-    COMPLETED = "completed"
+    SUSPENDED = "suspended"
+    PENDING = "pending"
+    HELD = "held"
+    RESERVED = "reserved"  # the plan reserves its directories, and the job is not submitted yet
+    UNKNOWN = "unknown"
     FAILED = "failed"
     TIMEOUT = "timeout"
-    CANCELLED = "cancelled"
     OUT_OF_MEMORY = "out of memory"
     NODE_FAIL = "node failed"
     PREEMPTED = "preempted"
     LOST = "lost"  # the scheduler accepted the job, but has no record of it any more
-    UNKNOWN = "unknown"
-    RESERVED = "reserved"  # the plan reserves its directories, and the job is not submitted yet
     REFUSED = "refused"  # by the scheduler
     NOT_REACHED = "not reached"  # an earlier job in its bundle or chain ended
     NEVER_SENT = "never sent"
+    CANCELLED = "cancelled"
+    COMPLETED = "completed"
 
     @property
     def active(self) -> bool:

@@ -17,14 +17,8 @@ if TYPE_CHECKING:
         QueuePage,
         QueueRequest,
     )
-    from rowtui.core.project.views.views import (
-        JobsView,
-        JobView,
-        LogHit,
-        LogPage,
-        LogState,
-        LogTail,
-    )
+    from rowtui.core.project.views.views import JobsView, LogHit, LogPage, LogState, LogTail
+    from rowtui.core.submission.plan.record import JobRecord
     from rowtui.core.usage.running import UsageNow
 
 
@@ -37,10 +31,10 @@ class JobsService(Protocol):
         Queues are polled where due, or all of them with `now`.
         """
 
-    async def find(self, action: str, directory: str) -> JobView | None:
+    async def find(self, action: str, directory: str) -> JobRecord | None:
         """Return the newest job of an action with this directory; None if there is none."""
 
-    async def named(self, label: str) -> JobView | None:
+    async def named(self, label: str) -> JobRecord | None:
         """Return the newest job of the project with this label, `4711_3`; None if there is none."""
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:

@@ -18,7 +18,7 @@ from rowtui.core.project.planning.plan_submission import counted_on
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.state.model import LastEnd
 from rowtui.core.state.pointer_values import PointerTexts
-from rowtui.core.submission.plan.model import job_label
+from rowtui.core.submission.plan.record import job_label
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:

@@ -13,14 +13,15 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.schedulers.base import JobAnswer, JobKey, JobState
+from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
 from rowtui.core.clusters.schedulers.kind import Everybody, scheduler_kind
+from rowtui.core.engine.api.json.jobs import elapsed_of
 from rowtui.core.project.queue.book import QueueBook
-from rowtui.core.project.queue.rows import Foreign, MarkedRow, QueueEntry, QueueRow, RowKey
+from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
 from rowtui.core.project.queue.views import (
     EVERYBODY,
@@ -32,9 +33,9 @@ from rowtui.core.project.queue.views import (
     QueuePage,
     QueueRequest,
 )
-from rowtui.core.project.views.views import JobsView, JobView
+from rowtui.core.project.views.views import JobsView
 from rowtui.core.submission.plan.model import JobStep
-from rowtui.core.submission.sending.fence import seconds_of_job
+from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
     from rowtui.core.engine.local.polling import ClusterPolls
@@ -100,22 +101,21 @@ class QueueWork:
 
     def _with_elapsed(self, row: QueueRow) -> QueueRow:
         """Return an ended job with its own run time, as commands print it."""
-        if row.state.active or row.view is None or row.key.folded:
+        if row.state.active or row.record is None or row.key.folded:
             return row
-        seconds = seconds_of_job(self._project.root, row.view.record.token)
+        seconds = elapsed_of(row.record, self._project.root)
         return row if seconds is None else row._replace(elapsed=math.ceil(seconds))
 
     def _with_open(self, row: QueueRow) -> QueueRow:
         """For a job near its limit, add how many of its directories are not complete."""
-        if row.left is None or row.view is None or row.key.folded:
+        if row.left is None or row.record is None or row.key.folded:
             return row
-        view = self._book.table.by_key[row.key].view
-        assert view is not None
         state = self._project.state
-        done = state.completed.get(view.record.action)
-        if done is None or len(view.record.directories) > MOST_LOOKED_AT:
+        done = state.completed.get(row.record.action)
+        if done is None or row.record.size > MOST_LOOKED_AT:
             return row
-        found = (state.directories.position(name) for name in view.record.directories)
+        names = self._book.table.by_key[row.key].directories
+        found = (state.directories.position(name) for name in names)
         return row._replace(open=sum(1 for at in found if at is not None and not done >> at & 1))
 
     async def all_of(self, asked: QueueRequest, which: str) -> tuple[MarkedRow, ...]:
@@ -130,11 +130,11 @@ class QueueWork:
         """Return the jobs that a verb would apply to."""
         return await self._aside(self._book.chosen, keys, verb)
 
-    async def find(self, action: str, directory: str) -> JobView | None:
+    async def find(self, action: str, directory: str) -> JobRecord | None:
         """Return the newest job with this directory."""
         return await self._aside(self._book.find, action, directory)
 
-    async def named(self, label: str) -> JobView | None:
+    async def named(self, label: str) -> JobRecord | None:
         """Return the job with this name."""
         return await self._aside(self._book.named, label)
 
@@ -164,51 +164,46 @@ class QueueWork:
 
     async def used(self, key: RowKey) -> UsageNow | None:
         """Return what a job of this project uses now, or used if it has ended."""
-        entry = await self._aside(self._book.job, key)
-        if entry is None or entry.view is None or key.folded:
+        record = await self._aside(self._book.job, key)
+        if record is None or not record.ours or key.folded:
             return None
-        record = entry.view.record
         if record.step is JobStep.ENDED:
             return await asyncio.to_thread(self._project.usage.ended, record)
-        if entry.state is not JobState.RUNNING:
+        if record.state is not JobState.RUNNING:
             return None
-        views = [entry.view]
-        scheduler = self._project.connections.scheduler(entry.cluster)
+        records = [record]
+        scheduler = self._project.connections.scheduler(record.cluster)
         if scheduler is not None and scheduler.shared:  # one request for many jobs
-            views += await self._aside(self._running_beside, entry)
-        self._used |= await self._project.usage.now(views)
+            records += await self._aside(self._running_beside, record)
+        self._used |= await self._project.usage.now(records)
         used = self._used.get(record.token)
         while len(self._used) > 2 * MOST_MEASURED:
             del self._used[next(iter(self._used))]
         return used
 
-    def _running_beside(self, entry: QueueEntry) -> list[JobView]:
+    def _running_beside(self, record: JobRecord) -> list[JobRecord]:
         """Return other running jobs of this project in the same queue."""
-        found: list[JobView] = []
-        for other in self._book.table.by_key.values():
-            view = other.view
-            if view is None or other.cluster != entry.cluster or view is entry.view:
-                continue
-            if other.state is JobState.RUNNING and view.record.step is not JobStep.ENDED:
-                found.append(view)
-                if len(found) >= MOST_MEASURED:
-                    break
-        return found
+        found = (
+            other
+            for other in self._book.table.ours
+            if other.cluster == record.cluster and other.token != record.token
+            if other.state is JobState.RUNNING
+        )
+        return list(islice(found, MOST_MEASURED))
 
-    async def _ask_detail(self, key: RowKey, entry: QueueEntry, estimate: bool) -> JobDetail:
-        job = entry.view.record.key if entry.view is not None else JobKey(key.id, key.task)
-        if not job.id:
+    async def _ask_detail(self, key: RowKey, record: JobRecord, estimate: bool) -> JobDetail:
+        if not record.job_id:
             return JobDetail(key, self._clock(), problem="the job has no id yet")
         reach = self._project.connections
         try:
-            cluster, scheduler = reach.known(entry.cluster), reach.scheduler(entry.cluster)
+            cluster, scheduler = reach.known(record.cluster), reach.scheduler(record.cluster)
             if cluster is None or scheduler is None:
-                why = f"{entry.cluster} cannot be asked from here"
+                why = f"{record.cluster} cannot be asked from here"
                 return JobDetail(key, self._clock(), problem=why)
             if cluster.is_this_machine:
-                return self._local_detail(key, entry)
+                return self._local_detail(key, record)
             kind = scheduler_kind(scheduler.kind)
-            told = await kind.detail(reach.transport(cluster), job, estimate=estimate)
+            told = await kind.detail(reach.transport(cluster), record.key, estimate=estimate)
         except (RowtuiError, OSError) as error:
             return JobDetail(key, self._clock(), problem=str(error) or "no answer")
         parts = tuple(DetailPart(one.command, one.fields, one.problem) for one in told.asked)
@@ -217,21 +212,22 @@ class QueueWork:
             told.waiting, told.estimated, told.problem,
         )  # fmt: skip
 
-    def _local_detail(self, key: RowKey, entry: QueueEntry) -> JobDetail:
+    def _local_detail(self, key: RowKey, record: JobRecord) -> JobDetail:
         """Return details from this machine's queue, which starts jobs in order of their numbers."""
-        polled = self._project.jobs.queues.looks.latest.get(entry.cluster)
+        polled = self._project.jobs.queues.looks.latest.get(record.cluster)
         jobs = polled.snapshot.jobs if polled is not None and polled.snapshot is not None else ()
         waits = [job.id for job in jobs if job.state is JobState.PENDING]
         fields = [
             (name, str(value))
             for name, value in (
-                ("state", entry.word), ("reason", entry.reason), ("elapsed", entry.elapsed),
-                ("limit", entry.limit or "none"), ("nodes", entry.nodes),
+                ("state", record.state.value), ("reason", record.why),
+                ("elapsed", record.elapsed or 0), ("limit", record.limit or "none"),
+                ("nodes", record.nodes),
             )
             if value != ""
         ]  # fmt: skip
         part = DetailPart("the queue of this machine", tuple(fields))
-        ahead = sum(1 for number in waits if number < entry.id)
+        ahead = sum(1 for number in waits if number < record.job_id)
         at = polled.as_of if polled is not None and polled.as_of is not None else self._clock()
         return JobDetail(
             key, at, (part,), ahead=ahead, waiting=len(waits), estimated=True,
@@ -281,7 +277,7 @@ class QueueWork:
 
         await asyncio.gather(*map(ask, names))
         foreign = chain.from_iterable(
-            (Foreign(name, user, job) for user, job in known.jobs)
+            (JobRecord(job.token, name, job.key, user, queued=job) for user, job in known.jobs)
             for name, (_, known) in self._everybody.items()
         )
         await self._aside(self._book.take_foreign, tuple(foreign))

@@ -28,6 +28,7 @@ from rowtui.core.project.sizing.measured import MeasuredNeeds
 from rowtui.core.project.views.mapping_trust import MappingReview, review_file, trust
 from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
+from rowtui.core.submission.plan.json import load_plan
 
 if TYPE_CHECKING:
     from rowtui.core.engine.local.pages import ListPages
@@ -225,8 +226,8 @@ class PlansWork:
         """See `PlansService.script_before`."""
         async with self._turn:
             if self._before is None:
-                jobs = self._project.jobs
-                self._before = ScriptsBefore(jobs.journal, jobs.plan)
+                load = partial(load_plan, self._project.root)
+                self._before = ScriptsBefore(self._project.jobs.journal, load)
             return await asyncio.to_thread(self._before.find, asked)
 
     async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:

@@ -25,7 +25,8 @@ from rowtui.core.mirror.selection import (
     read_rules,
     to_send,
 )
-from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.model import JobStep
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.scripts.parts import log_path
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,7 +25,8 @@ from rowtui.core.submission.bundles.pilot import (
 from rowtui.core.submission.bundles.pilot import start_pilot as pilot_plan
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_pilot
 from rowtui.core.submission.bundles.pilot_script import END_SECONDS
-from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan, PlannedJob
+from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
+from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -99,7 +99,7 @@ async def open_pilots(project: Project) -> tuple[PilotView, ...]:
 
     A pilot whose cluster cannot be polled is left out, with a notice.
     """
-    records, planned = await asyncio.to_thread(_open, project)
+    records = await asyncio.to_thread(_open, project)
     views: list[PilotView] = []
     for cluster in dict.fromkeys(record.cluster for record in records):
         here = [record for record in records if record.cluster == cluster]
@@ -121,21 +121,21 @@ async def open_pilots(project: Project) -> tuple[PilotView, ...]:
             closed = look.state is not None and look.state.closed
             if states & {JobState.RUNNING, JobState.PENDING} and not closed:
                 running = JobState.RUNNING in states
-                views.append(_view(record, planned[record.token], look, running))
+                views.append(_view(record, look, running))
     return tuple(views)
 
 
-def _open(project: Project) -> tuple[list[JobRecord], Mapping[str, PlannedJob]]:
-    records = [
+def _open(project: Project) -> list[JobRecord]:
+    return [
         record
         for record in reversed(project.jobs.records())
         if is_pilot(record.token) and record.step is JobStep.ACCEPTED
     ]
-    return records, project.jobs.planned()
 
 
-def _view(record: JobRecord, job: PlannedJob, look: PilotFacts, running: bool) -> PilotView:
-    state = look.state
+def _view(record: JobRecord, look: PilotFacts, running: bool) -> PilotView:
+    job, state = record.planned, look.state
+    assert job is not None  # a pilot is always planned here
     return PilotView(
         job=job,
         job_id=record.job_id,

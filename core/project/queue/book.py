@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.queue.needs import QueueNeed, queue_needs
+from rowtui.core.project.queue.queue_list import QueueTable, fold_of, row_key
 from rowtui.core.project.queue.rows import (
     Fold,
-    Foreign,
     Listed,
     MarkedRow,
-    QueueEntry,
     RowKey,
     in_order,
     row_of,
     states_of,
 )
-from rowtui.core.project.queue.table import QueueTable
 from rowtui.core.project.queue.views import (
     MOST_AGAIN,
     MOST_MARKED,
@@ -37,11 +34,11 @@ from rowtui.core.project.queue.views import (
     QueuePage,
     QueueRequest,
 )
-from rowtui.core.project.views.views import ClusterView, EndedJob, FailedJob, JobsView, JobView
-from rowtui.core.submission.plan.model import NO_ID
+from rowtui.core.project.views.views import ClusterView, FailedJob, JobsView
+from rowtui.core.submission.plan.record import NO_ID
 
 if TYPE_CHECKING:
-    from rowtui.core.submission.plan.model import JobRecord
+    from rowtui.core.submission.plan.record import JobRecord
 
 
 # Completion rates of actions, from the jobs that ended: a count of directories for each hour.
@@ -150,13 +147,12 @@ class QueueBook:
         self._view: JobsView | None = None
         self._clusters: dict[str, ClusterView] = {}
         self._table: QueueTable | None = None
-        self._keys: Mapping[str, RowKey] = {}  # of the previous table
-        self._foreign: tuple[Foreign, ...] = ()
+        self._foreign: tuple[JobRecord, ...] = ()
         self._active: set[str] = set()
         self._queues: dict[str, tuple[Job, ...]] = {}
         self._counts: dict[str, tuple[tuple[JobState, int], ...]] = {}
         self._asked: QueueRequest | None = None  # the newest request
-        self._bounded: tuple[JobView, ...] = ()
+        self._bounded: tuple[JobRecord, ...] = ()
         self._states: tuple[tuple[JobState, int], ...] = ()
         self._needs: tuple[QueueNeed, ...] = ()
         self._needs_at = 0.0
@@ -169,11 +165,11 @@ class QueueBook:
         same_jobs = old is not None and old.jobs is view.jobs
         queues = {one.name: one.jobs for one in view.clusters}
         same = {name for name, jobs in queues.items() if self._queues.get(name) is jobs}
-        ended: list[EndedJob] = []
+        ended: list[JobRecord] = []
         many = 0
         if not same_jobs:
             many = self._note_ended(view, ended, first=old is None)
-            self._bounded = tuple(map(in_brief, view.jobs[:MOST_JOBS]))
+            self._bounded = tuple(it.in_brief(MOST_DIRECTORIES) for it in view.jobs[:MOST_JOBS])
             self._states = in_order(Counter(job.state for job in view.jobs))
         if not same_jobs or len(same) < len(queues) or len(queues) != len(self._queues):
             self._table = None
@@ -196,23 +192,23 @@ class QueueBook:
             ended=tuple(ended),
             ended_in_all=many,
             needs=self._needs,
-            paces=paces((job.record for job in view.jobs), view.at),
+            paces=paces(view.jobs, view.at),
         )
 
-    def _note_ended(self, view: JobsView, ended: list[EndedJob], *, first: bool) -> int:
-        active = {job.record.token for job in view.jobs if job.state.active}
+    def _note_ended(self, view: JobsView, ended: list[JobRecord], *, first: bool) -> int:
+        active = {job.token for job in view.jobs if job.state.active}
         gone = self._active - active
         many = 0
         if gone and not first:
             for job in view.jobs:
-                if job.record.token in gone:
+                if job.token in gone:
                     many += 1
                     if len(ended) < MOST_ENDED:
-                        ended.append(_ended(job))
+                        ended.append(job.in_brief(MOST_DIRECTORIES))
         self._active = active
         return many
 
-    def take_foreign(self, foreign: Iterable[Foreign]) -> None:
+    def take_foreign(self, foreign: Iterable[JobRecord]) -> None:
         """Store other users' jobs, as last polled."""
         self._foreign = tuple(foreign)
         self._table = None
@@ -228,8 +224,7 @@ class QueueBook:
         if self._table is None:
             view = self._view
             jobs, clusters = (view.jobs, view.clusters) if view is not None else ((), ())
-            self._table = QueueTable(jobs, clusters, self._foreign, self._keys)
-            self._keys = self._table.by_token
+            self._table = QueueTable(jobs, clusters, self._foreign)
         return self._table
 
     # Queue view
@@ -285,10 +280,10 @@ class QueueBook:
         found: list[MarkedRow] = []
         for one in self.table.ordered(asked._replace(follow=None)).rows:
             entries = one.entries if isinstance(one, Fold) else (one,)
-            if isinstance(one, QueueEntry) and _is_inside(one, self.table):
+            if not isinstance(one, Fold) and _is_inside(one, self.table):
                 continue  # its array or bundle is marked
-            if entries[0].view is not None and any(test(it.state) for it in entries):
-                found.append(MarkedRow(one.key, states_of(entries)))
+            if entries[0].ours and any(test(it.state) for it in entries):
+                found.append(MarkedRow(row_key(one), states_of(entries)))
                 if len(found) == MOST_MARKED:
                     break
         return tuple(found)
@@ -302,10 +297,10 @@ class QueueBook:
                 found.append(MarkedRow(key, states_of(entries)))
         return tuple(found)
 
-    def _meant(self, keys: Iterable[RowKey]) -> list[QueueEntry]:
+    def _meant(self, keys: Iterable[RowKey]) -> list[JobRecord]:
         """Return the jobs of this project that these rows stand for, each once."""
-        found = {one.key: one for key in keys for one in self.table.meant(key)}
-        return [one for one in found.values() if one.view is not None]
+        found = {one.token: one for key in keys for one in self.table.meant(key) if one.ours}
+        return list(found.values())
 
     def chosen(self, keys: Iterable[RowKey], verb: str) -> ChosenJobs:
         """Return the jobs to which a verb would be applied."""
@@ -319,41 +314,35 @@ class QueueBook:
     def tokens(self, keys: Iterable[RowKey], verb: str) -> list[str]:
         """Return the tokens of the jobs to which a verb is applied."""
         may = VERBS[verb]
-        return [
-            one.view.record.token
-            for one in self._meant(keys)
-            if one.view is not None and may(one.state)
-        ]
+        return [one.token for one in self._meant(keys) if may(one.state)]
 
-    def find(self, action: str, directory: str) -> JobView | None:
+    def find(self, action: str, directory: str) -> JobRecord | None:
         """Return the newest job of an action that has this directory."""
         for job in self._view.jobs if self._view is not None else ():
-            if job.record.action == action and directory in job.record.directories:
-                return in_brief(job)
+            if job.action == action and directory in job.directories:
+                return job.in_brief(MOST_DIRECTORIES)
         return None
 
-    def named(self, label: str) -> JobView | None:
+    def named(self, label: str) -> JobRecord | None:
         """Return the newest job of this project with this label: `4711`, `4711_3` or `4711.3`.
 
         The number of an array or a bundle alone gives the first of its jobs.
         """
         number = re.split(r"[_.]", label, maxsplit=1)[0]
-        found: JobView | None = None
+        found: JobRecord | None = None
         for job in self._view.jobs if self._view is not None else ():
-            record = job.record
-            if not record.job_id or str(record.job_id) != number:
+            if not job.job_id or str(job.job_id) != number:
                 continue
-            if record.label == label:
-                return in_brief(job)
-            if number == label and (found is None or _within(record) < _within(found.record)):
+            if job.label == label:
+                return job.in_brief(MOST_DIRECTORIES)
+            if number == label and (found is None or _within(job) < _within(found)):
                 found = job
-        return in_brief(found) if found is not None else None
+        return found.in_brief(MOST_DIRECTORIES) if found is not None else None
 
-    def job(self, key: RowKey) -> QueueEntry | None:
+    def job(self, key: RowKey) -> JobRecord | None:
         """Return the job of a row; for an array or bundle a waiting job, else the first one."""
-        meant: Sequence[QueueEntry] = self.table.meant(key)
-        waits = (JobState.PENDING, JobState.HELD)
-        return next((one for one in meant if one.state in waits), meant[0] if meant else None)
+        meant = self.table.meant(key)
+        return next((one for one in meant if one.state.waits), meant[0] if meant else None)
 
 
 def _within(record: JobRecord) -> int:
@@ -361,37 +350,22 @@ def _within(record: JobRecord) -> int:
     return record.task if record.task is not None else record.member or 0
 
 
-def in_brief(job: JobView) -> JobView:
-    """Return the job with at most MOST_DIRECTORIES directories."""
-    names = job.record.directories
-    if len(names) <= MOST_DIRECTORIES:
-        return job
-    record = replace(job.record, directories=names[:MOST_DIRECTORIES])
-    return job._replace(record=record, directories=job.size)
-
-
 def _is_inside(one: Listed, table: QueueTable) -> bool:
     """Whether it is a job of an array or bundle that has its own row."""
-    parent = one.key.parent
-    return parent is not None and parent in table.folds
+    return not isinstance(one, Fold) and fold_of(one) in table.folds
 
 
 def _counted(jobs: Iterable[Job]) -> tuple[tuple[JobState, int], ...]:
     return in_order(Counter(job.state for job in jobs))
 
 
-def _ended(job: JobView) -> EndedJob:
-    record = job.record
-    return EndedJob(record.token, record.label, record.action, job.state, job.why)
+def _failed(one: JobRecord) -> FailedJob:
+    label = one.label if one.job_id else ""
+    return FailedJob(one.token, label, one.action, one.cause, one.size)
 
 
-def _failed(one: QueueEntry) -> FailedJob:
-    assert one.view is not None
-    record = one.view.record
-    label = record.label if record.job_id else ""
-    return FailedJob(record.token, label, record.action, one.view.cause, one.size)
-
-
-def _told(one: QueueEntry) -> str:
+def _told(one: JobRecord) -> str:
     label = "no id yet" if one.label == NO_ID else one.label
-    return f"{label}  {one.name}  {plural(one.size, 'directory', 'directories')}  {one.word}"
+    return (
+        f"{label}  {one.title}  {plural(one.size, 'directory', 'directories')}  {one.state.value}"
+    )

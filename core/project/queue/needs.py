@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.project.views.views import JobView
+from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.reasons import ReasonExplanation
@@ -49,14 +49,13 @@ class QueueNeed(NamedTuple):
     hint: str = ""
 
 
-def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
+def queue_needs(jobs: Iterable[JobRecord], now: float) -> tuple[QueueNeed, ...]:
     """Return at most MOST_CAUSES needs: long waits last, and those with most jobs first."""
     found: dict[tuple[str, str, str, str, str], list[tuple[float, str]]] = {}
     for job in jobs:
         if kind := _kind(job, now):
-            record = job.record
-            about = (kind, record.cluster, record.action, job.reason.strip(), _hint(kind, job))
-            found.setdefault(about, []).append((record.submitted_at, record.token))
+            about = (kind, job.cluster, job.action, job.reason.strip(), _hint(kind, job))
+            found.setdefault(about, []).append((job.submitted_at, job.token))
     needs = [
         QueueNeed(
             kind, cluster, action, visible(cause), len(those), min(those)[0],
@@ -68,7 +67,7 @@ def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
     return tuple(needs[:MOST_CAUSES])
 
 
-def unable_to_start(job: JobView) -> ReasonExplanation | None:
+def unable_to_start(job: JobRecord) -> ReasonExplanation | None:
     """Return why a waiting job does not start until the user acts; None if it may start."""
     if not job.state.waits:
         return None
@@ -83,15 +82,15 @@ def _explained(state: JobState, reason: str) -> ReasonExplanation:
     return explain(Job(0, state, reason=reason), 0.0)
 
 
-def _kind(job: JobView, now: float) -> str:
+def _kind(job: JobRecord, now: float) -> str:
     if not job.state.waits:
         return ""
     if unable_to_start(job) is not None:
         return STUCK
-    sent = job.record.submitted_at
+    sent = job.submitted_at
     return LONG if sent and now - sent >= WAITS_LONG_SECONDS else ""
 
 
-def _hint(kind: str, job: JobView) -> str:
+def _hint(kind: str, job: JobRecord) -> str:
     told = _explained(job.state, job.reason)
     return f"{told.sentence} {told.hint}".rstrip() if kind is STUCK else told.hint

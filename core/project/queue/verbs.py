@@ -20,7 +20,8 @@ from rowtui.core.clusters.schedulers.base import (
     token_in_queue,
 )
 from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.plan.model import OPEN, JobRecord, JobStep, JournalEntry
+from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.journal import SEEN
 from rowtui.core.submission.sending.send import find_requests
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rowtui.core.mapping.model.decision_json import Loads
     from rowtui.core.project.queue.book import ActionThroughput
     from rowtui.core.project.queue.needs import QueueNeed
-    from rowtui.core.submission.plan.model import JobRecord
+    from rowtui.core.submission.plan.record import JobRecord
 
 
 # Extra controls of a dashboard that does not show real clusters: a demo.
@@ -175,40 +175,6 @@ class Edit(NamedTuple):
     refused: str = ""
 
 
-class JobView(NamedTuple):
-    """One row of the jobs screen: rowtui's record and the scheduler's last answer.
-
-    `directories`: the job's number of directories, if the record holds only the first of them.
-    """
-
-    record: JobRecord
-    state: JobState
-    reason: str = ""
-    elapsed: int | None = None
-    limit: int | None = None
-    nodes: str = ""
-    start_estimate: int | None = None
-    directories: int = -1
-
-    @property
-    def why(self) -> str:
-        """Return why the job waits, or how it ended; "" if its state is sufficient."""
-        reason = self.record.end_reason or self.reason
-        return reason.removeprefix(f"{self.state.value}: ")
-
-    @property
-    def cause(self) -> str:
-        """As `why`, for all jobs that ended alike: without the directory in which one failed."""
-        end = self.record.end
-        reason = end.cause if end is not None else self.record.note or self.reason
-        return reason.removeprefix(f"{self.state.value}: ")
-
-    @property
-    def size(self) -> int:
-        """Return the job's number of directories."""
-        return len(self.record.directories) if self.directories < 0 else self.directories
-
-
 class ClusterView(NamedTuple):
     """One cluster: its connection and the known state of its queue. Times: epoch seconds.
 
@@ -266,16 +232,6 @@ class TransferView(NamedTuple):
     notices: tuple[str, ...] = ()
 
 
-class EndedJob(NamedTuple):
-    """A job that has ended since the last poll."""
-
-    token: str
-    label: str
-    action: str
-    state: JobState
-    reason: str = ""
-
-
 class JobsView(NamedTuple):
     """The jobs of this project, newest first. `error`: why `state` may be out of date.
 
@@ -286,11 +242,11 @@ class JobsView(NamedTuple):
 
     generation: int
     at: float
-    jobs: tuple[JobView, ...]
+    jobs: tuple[JobRecord, ...]
     error: str = ""
     clusters: tuple[ClusterView, ...] = ()
     counts: tuple[tuple[JobState, int], ...] = ()
-    ended: tuple[EndedJob, ...] = ()
+    ended: tuple[JobRecord, ...] = ()
     ended_in_all: int = 0
     needs: tuple[QueueNeed, ...] = ()
     paces: tuple[ActionThroughput, ...] = ()

@@ -132,11 +132,10 @@ async def cancel_unneeded(running: OpenRun, jobs: Sequence[int]) -> None:
     # An ordered scheduler job that waits for others there is cancelled by the component that
     # keeps the order; it has not failed.
     if meant:
-        await asyncio.to_thread(running.project.jobs.records)
-        planned = running.project.jobs.planned()
-        for token in meant.keys() - given_up:
-            if token in planned and planned[token].depends_on:
-                del meant[token]
+        for record in await asyncio.to_thread(running.project.jobs.records):
+            ordered = record.planned is not None and record.planned.depends_on
+            if ordered and record.token in meant.keys() - given_up:
+                del meant[record.token]
     for action, submitted in state.submitted.items() if meant else ():
         for position, each in submitted.items():
             if each.token in meant and (action, position) not in meant[each.token]:

@@ -19,8 +19,9 @@ from rowtui.core.project.retry import mapping_rule, plan_again
 from rowtui.core.project.retry_policy import RetryDecision, RetryPolicy
 from rowtui.core.runs.execution.result import Pair
 from rowtui.core.state.model import bit_set, positions
-from rowtui.core.submission.plan.model import JobRecord, Plan
+from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.outcome import JobOutcome
+from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

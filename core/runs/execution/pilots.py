@@ -274,7 +274,7 @@ def _loads(work: RoundWork) -> dict[str, _Load]:
     """Return the load of each open pilot, by the project's records."""
     project = work.project
     records = project.jobs.records()
-    planned = project.jobs.planned()
+    planned = {it.token: it.planned for it in records if it.planned is not None}
     found = {
         it.token: _Load(planned[it.token])
         for it in records

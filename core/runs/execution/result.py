@@ -21,8 +21,9 @@ from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.runs.model import JobFailed, PlanSubmitted
 from rowtui.core.runs.run import Run
 from rowtui.core.state.model import LastOutcome, positions
-from rowtui.core.submission.plan.model import JobRecord, Plan, RefusedAt
+from rowtui.core.submission.plan.model import Plan, RefusedAt
 from rowtui.core.submission.plan.outcome import PREEMPTED
+from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
     from pathlib import Path

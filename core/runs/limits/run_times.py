@@ -25,7 +25,7 @@ from rowtui.core.clusters.config.node_types import node_of, this_machine
 from rowtui.core.network.simulation.simulate import SimulatedMachines
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.project.sizing.measured import measured_walltimes, one_by_one
-from rowtui.core.submission.plan.model import JobRecord
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.fence import seconds_of_job
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.toml_file import did_you_mean

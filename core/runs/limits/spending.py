@@ -252,7 +252,7 @@ class UsedHours:
             done = frozenset(jobs.journal.done_plan_ids())
             for plan_id in plan_ids - self._done:
                 with contextlib.suppress(RowtuiError):  # a plan that was removed counts nothing
-                    self._count(jobs.plan(plan_id), jobs.journal.latest(plan_id), tokens)
+                    self._count(jobs.table.plan(plan_id), jobs.journal.latest(plan_id), tokens)
                 if plan_id in done:
                     self._done.add(plan_id)
             self._stamp = stamp

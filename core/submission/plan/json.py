@@ -47,8 +47,8 @@ def plan_to_json(plan: Plan) -> str:
     return _canonical(plan, plan.id)
 
 
-def plan_from_json(text: str | bytes) -> Plan:
-    """Return the plan from the text of `plan_to_json`.
+def plan_from_json(text: str | bytes, *, scripts: bool = True) -> Plan:
+    """Return the plan from the text of `plan_to_json`; `scripts`: see `load_plan`.
 
     Raises: RowtuiError if the text is damaged, was changed, or is of another version.
     """
@@ -57,23 +57,23 @@ def plan_from_json(text: str | bytes) -> Plan:
         version = fields["version"]
         if version != VERSION:
             raise RowtuiError(f"the plan has version {version}, this rowtui reads {VERSION}")
-        plan = _plan(fields)
+        plan = _plan(fields, scripts=scripts)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RowtuiError("the plan is damaged", "make a new one") from error
-    if not _is_unchanged(text, plan):
+    if not _has_hash(text, plan.id) and plan_id(_plan(fields)) != plan.id:
         raise RowtuiError("the plan was changed after it was made", "make a new one")
     return plan
 
 
-def _is_unchanged(text: str | bytes, plan: Plan) -> bool:
+def _has_hash(text: str | bytes, identity: str) -> bool:
     """Whether the text has the hash that it names.
 
     The text itself is hashed, because another version of rowtui, whose scripts have another fixed
     part, would divide the scripts in another way.
     """
     data = text.encode("ascii", "replace") if isinstance(text, str) else text
-    rest = data.strip().replace(f'"id":"{plan.id}",'.encode("ascii", "replace"), b"", 1)
-    return hashlib.sha256(rest).hexdigest() == plan.id or plan_id(plan) == plan.id
+    rest = data.strip().replace(f'"id":"{identity}",'.encode("ascii", "replace"), b"", 1)
+    return hashlib.sha256(rest).hexdigest() == identity
 
 
 def plans_folder(root: Path) -> Path:
@@ -99,13 +99,16 @@ def save_plan(root: Path, plan: Plan) -> Path:
     return path
 
 
-def load_plan(root: Path, identity: str) -> Plan:
-    """Return a saved plan. Raises: RowtuiError if there is none, or it is damaged."""
+def load_plan(root: Path, identity: str, *, scripts: bool = True) -> Plan:
+    """Return a saved plan; without `scripts`, those of its jobs are "".
+
+    Raises: RowtuiError if there is none, or it is damaged.
+    """
     if not _ID.fullmatch(identity):
         raise RowtuiError(f"{visible(identity)} is not the id of a plan")
     path = plans_folder(root) / f"{identity}.json"
     try:
-        return plan_from_json(read_bounded(path, LIMIT))
+        return plan_from_json(read_bounded(path, LIMIT), scripts=scripts)
     except OSError as error:
         journal = path.parent.parent / "journal" / f"{identity}.jsonl"
         raise RowtuiError(
@@ -229,14 +232,15 @@ def _packed_fields(packed: Packed) -> dict[str, Any]:
     return dataclasses.asdict(packed)
 
 
-def _plan(fields: Mapping[str, Any]) -> Plan:
+def _plan(fields: Mapping[str, Any], *, scripts: bool = True) -> Plan:
+    shared = _text(fields["shared"]) if scripts else None
     return Plan(
         id=_text(fields["id"]),
         created=_text(fields["created"]),
         user=_text(fields["user"]),
         cluster=_text(fields["cluster"]),
         scheduler=_text(fields["scheduler"]),
-        jobs=tuple(_job(job, _text(fields["shared"])) for job in fields["jobs"]),
+        jobs=tuple(_job(job, shared) for job in fields["jobs"]),
         cost=_cost(fields["cost"]),
         warnings=_texts(fields["warnings"]),
         skipped=_texts(fields["skipped"]),
@@ -276,7 +280,8 @@ def _destination(fields: Mapping[str, Any]) -> PlannedDestination:
     return PlannedDestination(_text(fields["cluster"]), _text(fields["partition"]))
 
 
-def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
+def _job(fields: Mapping[str, Any], shared: str | None) -> PlannedJob:
+    """Return a job. `shared`: the part that all scripts share; None to leave scripts out."""
     memory = fields["memory_mb"]
     return PlannedJob(
         token=_text(fields["token"]),
@@ -285,7 +290,7 @@ def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
         action_index=_number(fields["action_index"]),
         directories=_texts(fields["directories"]),
         destination=_destination(fields["destination"]),
-        script=shared.join(_texts(fields["script"])),
+        script="" if shared is None else shared.join(_texts(fields["script"])),
         log_path=_text(fields["log_path"]),
         processes=_number(fields["processes"]),
         cpus=_number(fields["cpus"]),

@@ -6,10 +6,10 @@ import enum
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle
+from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.plan.outcome import JobResult
 
 if TYPE_CHECKING:
@@ -246,93 +246,6 @@ class JournalEntry(NamedTuple):
         """
         age = now - self.at
         return None if age < -CLOCKS_DIFFER else max(age, 0.0)
-
-
-NO_ID: Final = "–"
-"""The label of a job without an id."""
-
-
-def job_label(job_id: int, token: str) -> str | None:
-    """`12`, of an array `12_3`, of a bundle `12.3`; None without an id."""
-    if not job_id:
-        return None
-    bundle, _, member = token.partition("~")
-    if member:
-        return f"{job_id}.{member}"
-    task = bundle.partition(".")[2]
-    return f"{job_id}_{task}" if task.isdecimal() else str(job_id)
-
-
-def called(label: str) -> str:
-    """`job 12`, by the label of a job."""
-    return "job without an id" if label == NO_ID else f"job {label}"
-
-
-@dataclass(frozen=True, slots=True)
-class JobRecord:
-    """A job of this project: its planned data and its known state.
-
-    `end`: how it ended; None while it may run. `note`: why its state is uncertain, "" if it is not.
-    """
-
-    token: str
-    plan_id: str
-    cluster: str
-    partition: str
-    action: str
-    directories: tuple[str, ...]
-    name: str
-    step: JobStep
-    job_id: int
-    submitted_at: float
-    log_path: str
-    user: str = ""
-    end: JobResult | None = None
-    note: str = ""
-    task: int | None = None
-    attempt: int = 1
-    begun: bool = False  # known for requests of bundles only: the request started
-
-    @property
-    def end_reason(self) -> str:
-        """Return why the job did not do its work, for the user; "" if it did, or while it runs."""
-        return self.end.sentence if self.end is not None else self.note
-
-    @property
-    def exit_code(self) -> int | None:
-        """Return the command's exit code; None if it is unknown, or a signal ended the command."""
-        return self.end.exit_code if self.end is not None else None
-
-    @property
-    def ended_at(self) -> float:
-        """Return when the job ended, in epoch seconds; 0 if it runs or never ran."""
-        return self.end.ended_at if self.end is not None else 0.0
-
-    @property
-    def ended_well(self) -> bool:
-        """Whether the job did its work."""
-        return self.end is not None and self.end.outcome.good
-
-    @property
-    def member(self) -> int | None:
-        """Return the number of a request in its bundle, from 0; None outside bundles."""
-        number = self.token.rpartition("~")[2] if is_in_bundle(self.token) else ""
-        return int(number) if number.isdecimal() else None
-
-    @property
-    def label(self) -> str:
-        """Return the job's label, as in its log: `12`, a task `12_3`, a bundled request `12.3`.
-
-        A job without an id has the label `–`.
-        """
-        if not self.job_id:
-            return NO_ID
-        return str(self.key) if self.member is None else f"{self.job_id}.{self.member}"
-
-    @property
-    def key(self) -> JobKey:
-        """Return the scheduler's id; the id is 0 as long as there is none."""
-        return JobKey(self.job_id, self.task)
 
 
 # Data about a job that a later attempt needs beyond what was sent; stored in the plan as JSON.

@@ -12,10 +12,11 @@ import re
 import signal
 from typing import Any, NamedTuple
 
-from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobState
 from rowtui.core.state.model import MISSING_PRODUCTS
 
 CANCELLED = "cancelled"
+DID_NOT_START = "it did not start: "  # prefix of a scheduler's own words
 LOST = "lost"  # the scheduler no longer lists the job, and the job never began
 NODE_FAILED = "the node failed"
 NOT_BEGUN = "not begun"  # a request of a bundle that ended before the request started
@@ -121,6 +122,58 @@ class JobResult(NamedTuple):
         if self.at_directory is None:
             del kept["at_directory"]
         return {**kept, "outcome": self.outcome.value}
+
+
+SCHEDULER_ENDS = {
+    JobState.TIMEOUT: (JobOutcome.TIME_LIMIT, TIME_LIMIT),
+    JobState.OUT_OF_MEMORY: (JobOutcome.OUT_OF_MEMORY, OUT_OF_MEMORY),
+    JobState.NODE_FAIL: (JobOutcome.NODE_FAILED, NODE_FAILED),
+    JobState.PREEMPTED: (JobOutcome.PREEMPTED, PREEMPTED),
+}
+"""The outcome and the cause of the states in which a scheduler names why it ended a job."""
+
+
+def ended_by(
+    outcome: JobOutcome, cause: str, exit_code: int | None = None, signal_: str = ""
+) -> JobResult:
+    """Return an end whose sentence is its cause."""
+    return JobResult(outcome, cause, cause, exit_code, signal_)
+
+
+def end_by_code(code: int) -> JobResult:
+    """Return the end of a job whose command or script ended with this code, which is not 0."""
+    if name := signal_of(code):
+        return ended_by(JobOutcome.SIGNAL, killed_by(name), None, name)
+    return ended_by(JobOutcome.EXIT, f"exit code {code}", code)
+
+
+def end_by_scheduler(known: Job) -> JobResult:
+    """Return the end of a job that failed, from its scheduler's record alone."""
+    if known.launch_error:
+        return ended_by(JobOutcome.NOT_STARTED, f"{DID_NOT_START}{known.launch_error}")
+    if known.exit_signal == OUT_OF_MEMORY_SIGNAL:
+        return ended_by(*SCHEDULER_ENDS[JobState.OUT_OF_MEMORY])
+    if known.exit_signal:
+        name = signal_name(known.exit_signal) or str(known.exit_signal)
+        return ended_by(JobOutcome.SIGNAL, killed_by(name), None, name)
+    if known.exit_code:
+        return end_by_code(known.exit_code)
+    return ended_by(JobOutcome.NO_REPORT, known.reason or WITHOUT_A_WORD)
+
+
+def scheduler_cause(known: Job | None) -> str:
+    """Return why a scheduler ended a job, by its own record; "" if the job ended well."""
+    if known is None:
+        return WITHOUT_A_WORD
+    if known.state is JobState.COMPLETED:
+        return ""
+    if known.state is JobState.LOST:
+        return LOST
+    if known.state is JobState.CANCELLED:
+        return CANCELLED
+    if known.state in SCHEDULER_ENDS:
+        return SCHEDULER_ENDS[known.state][1]
+    return end_by_scheduler(known).cause
 
 
 def read_end(fields: Any, exit_code: int | None, sentence: str) -> JobResult | None:

@@ -24,7 +24,8 @@ from rowtui.core.clusters.model import (
 )
 from rowtui.core.clusters.partition import choose_partition, partition_memory_mb
 from rowtui.core.clusters.schedulers.local.machine import Capacity, machine_capacity
-from rowtui.core.submission.plan.model import RefusedAt, RefusedWork, job_label
+from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
+from rowtui.core.submission.plan.record import job_label
 from rowtui.core.submission.scripts.parts import is_one_command, options_for
 from rowtui.core.submission.scripts.script import (
     Recipe,

@@ -16,9 +16,9 @@ from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
 from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.outcome import JobOutcome, JobResult
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.reconcile.ending import (
     Evidence,
-    FinishedJob,
     OverJob,
     directory_ends,
     outcome_of,
@@ -54,7 +54,7 @@ class Conclusion(NamedTuple):
     step: JobStep
     detail: str
     release: ReservationRelease
-    finished: FinishedJob | None
+    finished: JobRecord | None
 
 
 def conclude(over: OverJob, seen: SeenProducts, now: float) -> Conclusion:
@@ -84,7 +84,19 @@ def conclude(over: OverJob, seen: SeenProducts, now: float) -> Conclusion:
     ends = directory_ends(job, over.key.id, end, evidence)
     finished = None
     if step is JobStep.ENDED:
-        finished = FinishedJob(job, over.key.id, end, measured, over.user, over.submitted_at)
+        finished = JobRecord(
+            job.token,
+            job.destination.cluster,
+            over.key,
+            over.user,
+            over.plan_id,
+            job,
+            step,
+            over.submitted_at,
+            end=end,
+            measured=measured,
+            size=len(job.directories),
+        )
     return Conclusion(end, step, detail, ReservationRelease(job.token, job.action, ends), finished)
 
 

@@ -13,28 +13,29 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobKey, JobState
-from rowtui.core.clusters.schedulers.measured import Measured
+from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
 from rowtui.core.submission.plan.dependencies import NEEDS_MISSING
-from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
+from rowtui.core.submission.plan.model import JobStep, PlannedJob
 from rowtui.core.submission.plan.outcome import (
     CANCELLED,
+    DID_NOT_START,
     LOST,
-    NODE_FAILED,
     NOT_BEGUN,
     NOT_REACHED,
     NOT_REPORTED,
     NOT_SENT,
     OUT_OF_MEMORY,
-    PREEMPTED,
+    SCHEDULER_ENDS,
     TIME_LIMIT,
     UNFINISHED,
     WITHOUT_A_WORD,
     JobOutcome,
     JobResult,
+    end_by_code,
+    end_by_scheduler,
+    ended_by,
     killed_by,
-    signal_name,
     signal_of,
 )
 from rowtui.core.submission.sending.fence import Ended
@@ -44,16 +45,10 @@ from rowtui.core.submission.sending.fence import Ended
 # (`rowtui_over_before`).
 OVER = frozenset({"exit", TIME_LIMIT, OUT_OF_MEMORY})
 
-_STATES = {
-    JobState.TIMEOUT: (JobOutcome.TIME_LIMIT, TIME_LIMIT),
-    JobState.OUT_OF_MEMORY: (JobOutcome.OUT_OF_MEMORY, OUT_OF_MEMORY),
-    JobState.NODE_FAIL: (JobOutcome.NODE_FAILED, NODE_FAILED),
-    JobState.PREEMPTED: (JobOutcome.PREEMPTED, PREEMPTED),
-}
-_DID_NOT_START = "it did not start: "
-_OF_WORDS = {word: outcome for outcome, word in _STATES.values()}
-STOPPED = frozenset({*_STATES, JobState.CANCELLED})
+STOPPED = frozenset({*SCHEDULER_ENDS, JobState.CANCELLED})
 """The scheduler's states that state why it ended a job, and not only that the job failed."""
+
+_OF_WORDS = {word: outcome for outcome, word in SCHEDULER_ENDS.values()}
 
 
 class Evidence(NamedTuple):
@@ -149,6 +144,7 @@ class OverJob(NamedTuple):
     evidence: Evidence
     fence_at: float = 0.0
     user: str = ""
+    plan_id: str = ""
     submitted_at: float = 0.0
 
 
@@ -196,23 +192,23 @@ def _before_begin(it: Evidence) -> JobResult:
     known = it.known
     if it.step is JobStep.REJECTED:
         if not it.reached:
-            return _end(JobOutcome.NEVER_SENT, f"{NOT_SENT}{it.note}")
-        return _end(JobOutcome.REFUSED, it.note)
+            return ended_by(JobOutcome.NEVER_SENT, f"{NOT_SENT}{it.note}")
+        return ended_by(JobOutcome.REFUSED, it.note)
     by_user = known is not None and known.state is JobState.CANCELLED and not it.upstream_failed
     if it.cancel_asked or by_user:
-        return _end(JobOutcome.CANCELLED, it.note or CANCELLED)
+        return ended_by(JobOutcome.CANCELLED, it.note or CANCELLED)
     if it.step is JobStep.ABANDONED and not it.job_id:
-        return _end(JobOutcome.NEVER_SENT, it.note)
+        return ended_by(JobOutcome.NEVER_SENT, it.note)
     if it.upstream_failed or it.member or it.step is JobStep.ABANDONED:
-        return _end(JobOutcome.NOT_REACHED, it.note or NOT_BEGUN)
+        return ended_by(JobOutcome.NOT_REACHED, it.note or NOT_BEGUN)
     if known is None or known.state is JobState.LOST:
         if it.waited:
-            return _end(JobOutcome.NOT_REACHED, it.note or NOT_BEGUN)
-        return _end(JobOutcome.LOST, LOST)
-    if known.state in _STATES:
-        return _end(*_STATES[known.state])
-    why = f"{_DID_NOT_START}{_words_of(known, it.log)}"
-    return _end(JobOutcome.NOT_STARTED, why, known.exit_code)
+            return ended_by(JobOutcome.NOT_REACHED, it.note or NOT_BEGUN)
+        return ended_by(JobOutcome.LOST, LOST)
+    if known.state in SCHEDULER_ENDS:
+        return ended_by(*SCHEDULER_ENDS[known.state])
+    why = f"{DID_NOT_START}{_words_of(known, it.log)}"
+    return ended_by(JobOutcome.NOT_STARTED, why, known.exit_code)
 
 
 def _after_begin(it: Evidence) -> JobResult:
@@ -220,24 +216,24 @@ def _after_begin(it: Evidence) -> JobResult:
     if it.has_products and not it.incomplete:
         return _completed(it)
     if marker is not None and marker.not_ready:
-        return _end(JobOutcome.NOT_REACHED, NEEDS_MISSING)
+        return ended_by(JobOutcome.NOT_REACHED, NEEDS_MISSING)
     if it.ended_well:
         return _ended_well(it)
     said = known.state if known is not None and not it.alone_ended else None
-    if said in _STATES:
-        return _end(*_STATES[said])
+    if said in SCHEDULER_ENDS:
+        return ended_by(*SCHEDULER_ENDS[said])
     cause = marker.cause if marker is not None else ""
     for word in (cause, it.log_word):
         if word in _OF_WORDS:
-            return _end(_OF_WORDS[word], word)
+            return ended_by(_OF_WORDS[word], word)
     by_user = it.cancel_asked or CANCELLED in (cause, it.log_word) or said is JobState.CANCELLED
     if by_user and (marker is None or marker.died or cause != "exit"):
-        return _end(JobOutcome.CANCELLED, CANCELLED)
+        return ended_by(JobOutcome.CANCELLED, CANCELLED)
     if marker is not None:
         return _of_marker(it, marker)
     if known is None or it.member:
-        return _end(JobOutcome.NO_REPORT, WITHOUT_A_WORD)
-    return _of_scheduler(known)
+        return ended_by(JobOutcome.NO_REPORT, WITHOUT_A_WORD)
+    return end_by_scheduler(known)
 
 
 def _completed(it: Evidence) -> JobResult:
@@ -246,56 +242,24 @@ def _completed(it: Evidence) -> JobResult:
     if it.marker is not None:
         code = it.marker.code if it.marker.cause == "exit" else None
     signal_ = signal_of(code or 0)
-    return _end(JobOutcome.COMPLETED, "", None if signal_ else code, signal_)
+    return ended_by(JobOutcome.COMPLETED, "", None if signal_ else code, signal_)
 
 
 def _of_marker(it: Evidence, marker: Ended) -> JobResult:
     if marker.cause == "unfinished":
-        return _end(JobOutcome.SIGNAL, UNFINISHED)
+        return ended_by(JobOutcome.SIGNAL, UNFINISHED)
     if marker.cause != "exit":
         name = marker.cause.removeprefix("signal ")
-        return _end(JobOutcome.SIGNAL, killed_by(name), None, name)
+        return ended_by(JobOutcome.SIGNAL, killed_by(name), None, name)
     if marker.exit_code == 3 and not marker.command_code:
-        return _end(JobOutcome.NOT_REPORTED, NOT_REPORTED, 3)
+        return ended_by(JobOutcome.NOT_REPORTED, NOT_REPORTED, 3)
     if marker.command_code is None:
         why = f"exit code {marker.exit_code}: the setup failed"
-        return _end(JobOutcome.SETUP_FAILED, why, marker.exit_code)
-    end = _of_code(marker.command_code)
+        return ended_by(JobOutcome.SETUP_FAILED, why, marker.exit_code)
+    end = end_by_code(marker.command_code)
     if it.disk_full and end.outcome is JobOutcome.EXIT:
-        end = _end(JobOutcome.EXIT, f"{end.cause} (a disk was full)", end.exit_code)
+        end = ended_by(JobOutcome.EXIT, f"{end.cause} (a disk was full)", end.exit_code)
     return end._replace(at_directory=it.at_directory)
-
-
-def _of_scheduler(known: Job) -> JobResult:
-    if known.launch_error:
-        return _end(JobOutcome.NOT_STARTED, f"{_DID_NOT_START}{known.launch_error}")
-    if known.exit_signal == OUT_OF_MEMORY_SIGNAL:
-        return _end(*_STATES[JobState.OUT_OF_MEMORY])
-    if known.exit_signal:
-        name = signal_name(known.exit_signal) or str(known.exit_signal)
-        return _end(JobOutcome.SIGNAL, killed_by(name), None, name)
-    if known.exit_code:
-        return _of_code(known.exit_code)
-    return _end(JobOutcome.NO_REPORT, known.reason or WITHOUT_A_WORD)
-
-
-def _of_code(code: int) -> JobResult:
-    if name := signal_of(code):
-        return _end(JobOutcome.SIGNAL, killed_by(name), None, name)
-    return _end(JobOutcome.EXIT, f"exit code {code}", code)
-
-
-def scheduler_cause(known: Job | None) -> str:
-    """Return why a scheduler ended a job, by its own record; "" if the job ended well."""
-    if known is None:
-        return WITHOUT_A_WORD
-    if known.state is JobState.COMPLETED:
-        return ""
-    if known.state is JobState.LOST:
-        return LOST
-    if known.state is JobState.CANCELLED:
-        return CANCELLED
-    return _STATES[known.state][1] if known.state in _STATES else _of_scheduler(known).cause
 
 
 def _words_of(known: Job, log: str) -> str:
@@ -303,24 +267,18 @@ def _words_of(known: Job, log: str) -> str:
     if words := known.launch_error:
         return f"{words}: {log}" if log else words
     if known.exit_signal or known.exit_code:
-        return _of_scheduler(known).cause
+        return end_by_scheduler(known).cause
     return known.reason or f"the scheduler reports '{known.state.value}'"
 
 
 def _ended_well(it: Evidence) -> JobResult:
     if not (it.has_products and it.incomplete):
-        return _end(JobOutcome.COMPLETED, "", 0)
+        return ended_by(JobOutcome.COMPLETED, "", 0)
     if it.size == 1:
-        return _end(JobOutcome.NO_PRODUCT, MISSING_PRODUCTS, 0)
+        return ended_by(JobOutcome.NO_PRODUCT, MISSING_PRODUCTS, 0)
     few = f"products are missing in {len(it.incomplete)} of {it.size} directories"
-    end = _end(JobOutcome.NO_PRODUCT, MISSING_PRODUCTS, 0)
+    end = ended_by(JobOutcome.NO_PRODUCT, MISSING_PRODUCTS, 0)
     return end._replace(sentence=f"it ended well, but {few}")
-
-
-def _end(
-    outcome: JobOutcome, cause: str, exit_code: int | None = None, signal_: str = ""
-) -> JobResult:
-    return JobResult(outcome, cause, cause, exit_code, signal_)
 
 
 def directory_ends(
@@ -347,34 +305,3 @@ def directory_ends(
         return LastEnd(job.destination.cluster, job_id, job.token, why, of_directory)
 
     return {name: last(at) for at, name in enumerate(job.directories)}
-
-
-class FinishedJob(NamedTuple):
-    """A job that ran and is over. `user`: who sent it; `submitted_at`: when, in epoch seconds.
-
-    `job_id`: 0 for a job that no scheduler had.
-    """
-
-    job: PlannedJob
-    job_id: int
-    end: JobResult
-    measured: tuple[Measured, ...]
-    user: str = ""
-    submitted_at: float = 0.0
-
-
-def state_of(record: JobRecord, seen: JobState | None = None) -> JobState:
-    """Return the state of a project's job, as all commands and views show it.
-
-    `seen`: the state of its scheduler job in the last poll of the queue; None if it is not there. A
-    failed job is FAILED for every cause; the reason names the cause.
-    """
-    if record.end is not None:
-        return record.end.outcome.state
-    if record.step is JobStep.PLANNED:
-        return JobState.RESERVED
-    if seen is None or seen is JobState.LOST:
-        return JobState.UNKNOWN
-    if seen is JobState.RUNNING and record.member is not None and not record.begun:
-        return JobState.PENDING  # its bundle runs, and the request has not started
-    return JobState.FAILED if seen in _STATES else seen

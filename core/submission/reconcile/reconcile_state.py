@@ -24,17 +24,16 @@ from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED
 from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry, Plan, PlannedJob
-from rowtui.core.submission.plan.outcome import NOT_BEGUN, JobResult
+from rowtui.core.submission.plan.outcome import NOT_BEGUN, JobResult, scheduler_cause
+from rowtui.core.submission.plan.record import JobRecord, log_of
 from rowtui.core.submission.reconcile.ending import (
     STOPPED,
     Evidence,
-    FinishedJob,
     OverJob,
-    scheduler_cause,
 )
 from rowtui.core.submission.reconcile.slurm_log import ended_by_slurm, log_tail, tells_full_disk
 from rowtui.core.submission.sending.fence import ABANDONED
-from rowtui.core.submission.sending.job_records import log_of, named_log
+from rowtui.core.submission.sending.job_records import named_log
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
 from rowtui.core.submission.sending.site import NO_TRACES, Access, Traces
@@ -68,7 +67,7 @@ class ReconciledJob:
     journal: Journal | None = field(default=None, repr=False, compare=False)
     over: OverJob | None = field(default=None, repr=False)
     end: JobResult | None = None
-    ended: FinishedJob | None = field(default=None, repr=False, compare=False)
+    ended: JobRecord | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_over(self) -> bool:
@@ -297,7 +296,7 @@ class Settling:
                 is_news=True,
                 at=self.clock(),
                 journal=self.journal,
-                over=OverJob(job, key, evidence, traces.fence_at, user, accepted),
+                over=OverJob(job, key, evidence, traces.fence_at, user, self.plan_id, accepted),
             )
         )
 

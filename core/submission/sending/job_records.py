@@ -1,21 +1,82 @@
-"""The jobs of a plan, and how each of them ended, from the entries of its journal."""
+"""The records of a project's jobs, from its plans, its journals and the queues.
+
+`JobTable` reads a journal again only if it grew, and keeps no scripts. `with_queues` is the one
+place where the jobs of a scheduler are joined with the records; `others` returns those without one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.schedulers.base import JobKey, slurm_output
-from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry, Plan, PlannedJob
+from rowtui.core.clusters.schedulers.base import (
+    Job,
+    JobKey,
+    JobState,
+    slurm_output,
+    token_in_queue,
+)
+from rowtui.core.submission.plan.json import load_plan
+from rowtui.core.submission.plan.model import (
+    CLOCKS_DIFFER,
+    SENT,
+    JobStep,
+    JournalEntry,
+    Plan,
+    PlannedJob,
+)
 from rowtui.core.submission.plan.outcome import NOT_SENT, JobOutcome, JobResult, read_old_end
-from rowtui.core.submission.sending.journal import BEGUN, is_later_note, read_end_detail
+from rowtui.core.submission.plan.record import IN_LANE, JobRecord
+from rowtui.core.submission.sending.journal import BEGUN, Journal, is_later_note, read_end_detail
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.polling.poll import Polled
+
+
+class JobTable:
+    """The jobs of the project in the folder `root`. `notice`: receives why a plan is unreadable."""
+
+    def __init__(self, root: Path, journal: Journal, notice: Callable[[str], None]) -> None:
+        self._root = root
+        self._journal = journal
+        self._notice = notice
+        self._plans: dict[str, Plan] = {}
+        # by plan: the state of its journal, and the records
+        self._known: dict[str, tuple[object, list[JobRecord]]] = {}
+
+    def records(self) -> list[JobRecord]:
+        """Return all jobs that are on record, newest first."""
+        found: list[JobRecord] = []
+        for plan_id in self._journal.plan_ids():
+            try:
+                found += self._of_plan(plan_id)
+            except RowtuiError as error:
+                self._notice(str(error))
+        found.sort(
+            key=lambda it: (-it.submitted_at, token_in_queue(it.token), it.member or 0, it.token)
+        )
+        return found
+
+    def _of_plan(self, plan_id: str) -> list[JobRecord]:
+        stamp = self._journal.stamp_of(plan_id)
+        known = self._known.get(plan_id)
+        if known is None or known[0] != stamp:
+            records = job_records(self.plan(plan_id), self._journal.entries(plan_id))
+            known = self._known[plan_id] = (stamp, records)
+        return known[1]
+
+    def plan(self, plan_id: str) -> Plan:
+        """Return a plan that was carried out, without scripts. Raises: RowtuiError."""
+        if plan_id not in self._plans:
+            self._plans[plan_id] = load_plan(self._root, plan_id, scripts=False)
+        return self._plans[plan_id]
 
 
 def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
-    """Return the jobs of a plan from its journal, in the order of the plan.
-
-    `submitted_at` is when the job was accepted, or sent if the former is unknown.
-    """
+    """Return the jobs of a plan from its journal, in the order of the plan."""
     latest: dict[str, JournalEntry] = {}
     keys: dict[str, JobKey] = {}
     times: dict[str, float] = {}
@@ -32,26 +93,72 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
         key = keys.get(job.token, JobKey(0))
         records.append(
             JobRecord(
-                token=job.token,
-                plan_id=plan.id,
-                cluster=job.destination.cluster,
-                partition=job.destination.partition,
-                action=job.action,
-                directories=job.directories,
-                name=job.name,
-                step=step,
-                job_id=key.id,
+                job.token,
+                job.destination.cluster,
+                key,
+                plan.user,
+                plan.id,
+                job,
+                step,
                 submitted_at=times.get(job.token, 0.0),
-                log_path=log_of(job, key),
-                user=plan.user,
-                end=None if last is None else end_of(last, key.id),
                 note=last.detail if last is not None and step is JobStep.UNKNOWN else "",
-                task=key.task,
-                attempt=job.attempt,
                 begun=last is not None and last.detail == BEGUN,
+                end=None if last is None else end_of(last, key.id),
+                size=len(job.directories),
             )
         )
     return records
+
+
+def with_queues(
+    records: Iterable[JobRecord], queues: Mapping[str, Polled], now: float
+) -> Iterator[JobRecord]:
+    """Yield the records with what the last poll of each cluster shows of them.
+
+    A job is identified by its token; by its id only if the scheduler does not report tokens,
+    because schedulers reuse ids. `now`: epoch seconds.
+    """
+    by_token: dict[str, dict[str, Job]] = {}
+    by_key: dict[str, dict[JobKey, Job]] = {}
+    for name, queue in queues.items():
+        jobs = queue.snapshot.jobs if queue.snapshot is not None else ()
+        by_token[name] = {job.token: job for job in jobs if job.token}
+        by_key[name] = {job.key: job for job in jobs if not job.token}
+    for record in records:
+        name = record.cluster
+        polled = queues.get(name)
+        if polled is None:
+            yield record
+            continue
+        job = by_token[name].get(token_in_queue(record.token)) or by_key[name].get(record.key)
+        # a moment far in the future shows nothing: the clock was set back since
+        as_of = polled.as_of if record.submitted_at < now + CLOCKS_DIFFER else None
+        yield record._replace(queued=_shown_of(record, job), as_of=as_of)
+
+
+def _shown_of(record: JobRecord, job: Job | None) -> Job | None:
+    """Return what a scheduler's job shows of a record; of a request, it is the whole bundle."""
+    if job is None:
+        return None
+    if record.end is not None:
+        return None if job.state.active or record.member is not None else job
+    if record.step not in SENT:
+        return None
+    if record.member is not None and job.state is JobState.RUNNING and not record.begun:
+        return Job(job.id, JobState.PENDING, name=job.name, reason=IN_LANE, nodes=job.nodes)
+    return job
+
+
+def others(records: Iterable[JobRecord], jobs: Sequence[Job], cluster: str) -> list[JobRecord]:
+    """Return the jobs of this user's queue on a cluster that are no job of this project."""
+    ours = [it for it in records if it.cluster == cluster]
+    tokens = {token_in_queue(it.token) for it in ours}
+    keys = {(it.key, it.state.active) for it in ours}
+    return [
+        JobRecord(job.token, cluster, job.key, queued=job)
+        for job in jobs
+        if not (job.token in tokens if job.token else (job.key, job.state.active) in keys)
+    ]
 
 
 def end_of(entry: JournalEntry, job_id: int = 0) -> JobResult | None:
@@ -75,17 +182,6 @@ def end_of(entry: JournalEntry, job_id: int = 0) -> JobResult | None:
     else:
         return None
     return JobResult(outcome, detail, detail)
-
-
-def log_of(job: PlannedJob, key: JobKey) -> str:
-    """Return the path of a job's log, relative to the project, with the scheduler's job id.
-
-    A job of an array that was sent again on its own is no longer a task (`%A_%a` becomes one id).
-    """
-    if not key.id:
-        return job.log_path
-    named = job.log_path.replace("%A_%a", str(key))
-    return named.replace("%j", str(key.id))
 
 
 def named_log(job: PlannedJob) -> str:

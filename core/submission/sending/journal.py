@@ -47,7 +47,7 @@ MOST_KEPT = 20_000
 
 
 class _KnownEntries(NamedTuple):
-    """The entries of a plan, as its journals (see `Journal._files`) had them."""
+    """The entries of a plan, as its journals (see `Journal.stamp_of`) had them."""
 
     files: tuple[tuple[int, ...], ...]
     entries: tuple[JournalEntry, ...]
@@ -93,7 +93,7 @@ class Journal:
         return frozenset(token for token, step in steps.items() if step is JobStep.CANCELLING)
 
     def _all(self, plan_id: str) -> _KnownEntries:
-        files = self._files(plan_id)
+        files = self.stamp_of(plan_id)
         known = self._known.get(plan_id)
         if known is not None and known.files == files:
             return known
@@ -108,7 +108,7 @@ class Journal:
             self._known[plan_id] = known
         return known
 
-    def _files(self, plan_id: str) -> tuple[tuple[int, ...], ...]:
+    def stamp_of(self, plan_id: str) -> tuple[tuple[int, ...], ...]:
         """Return what changes with every entry of a plan: a journal is only appended to."""
         found = []
         for folder in (self.folder / DONE, self.folder):

@@ -19,6 +19,7 @@ from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.plan.outcome import JobResult
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.reconcile.conclude import (
     NOT_LOOKED,
     Conclusion,
@@ -27,7 +28,7 @@ from rowtui.core.submission.reconcile.conclude import (
     conclude,
     not_looked,
 )
-from rowtui.core.submission.reconcile.ending import Evidence, FinishedJob, OverJob
+from rowtui.core.submission.reconcile.ending import Evidence, OverJob
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
@@ -76,7 +77,7 @@ class Tools:
     patience: float = PATIENCE
     search: Callable[[], Awaitable[None]] | None = None
     look: LookAtProducts = not_looked
-    on_end: Callable[[FinishedJob], None] = lambda _: None
+    on_end: Callable[[JobRecord], None] = lambda _: None
 
 
 @dataclass
@@ -123,6 +124,7 @@ class RunRecords:
                 JobKey(0),
                 evidence._replace(member=job.bundle is not None, waited=bool(job.depends_on)),
                 user=self.plan.user,
+                plan_id=self.plan.id,
             )
             for job in jobs
         ]

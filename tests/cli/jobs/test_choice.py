@@ -11,8 +11,9 @@ from rowtui.cli.jobs.verbs import CANCEL, HOLD, RELEASE, Verb, choose_jobs
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.project.views.views import JobView
-from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.record import JobRecord
+
+from tests.job_records import a_record
 
 
 def job(
@@ -23,22 +24,17 @@ def job(
     action: str = "sample",
     cluster: str = "alpha",
     directories: tuple[str, ...] = ("a",),
-) -> JobView:
-    record = JobRecord(
-        token=f"{cluster}-{number}.{task}",
-        plan_id="p",
+) -> JobRecord:
+    return a_record(
+        f"{cluster}-{number}.{task}",
         cluster=cluster,
         partition="cpu",
         action=action,
         directories=directories,
-        name="n",
-        step=JobStep.ACCEPTED,
         job_id=number,
-        submitted_at=1.0,
-        log_path="log",
         task=task,
+        state=state,
     )
-    return JobView(record, state)
 
 
 JOBS = [
@@ -60,7 +56,7 @@ JOBS = [
 def chosen(verb: Verb, *jobs: str, **options: Any) -> list[str]:
     given = {"jobs": list(jobs), "action": None, "all": False, **options}
     found = choose_jobs(argparse.Namespace(**given), JOBS, verb, Output())
-    return [f"{it.record.cluster}/{it.record.key}" for it in found]
+    return [f"{it.cluster}/{it.key}" for it in found]
 
 
 def test_ids_name_jobs_tasks_and_whole_arrays() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,37 +10,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.cli.jobs.queue_text import queue_lines
 from rowtui.cli.output.output import Output, display_width
-from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.project.queue.joined import rows_of
-from rowtui.core.project.views.views import ClusterView, JobView
-from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.clusters.polling.poll import Polled
+from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
+from rowtui.core.project.queue.queue_list import cluster_rows
+from rowtui.core.project.views.views import ClusterView
 from rowtui.core.submission.plan.outcome import read_old_end
+from rowtui.core.submission.plan.record import JobRecord
+from rowtui.core.submission.sending.job_records import with_queues
+
+from tests.job_records import a_record
 
 NOW = 1_000_000.0
 ROOT = Path(__file__).parents[3]
 
 
-def ours(job: Job, *directories: str, state: JobState | None = None) -> JobView:
-    record = JobRecord(
-        token=job.token,
-        plan_id="p",
+def ours(job: Job, *directories: str, state: JobState | None = None) -> JobRecord:
+    record = a_record(
+        job.token,
         cluster="alpha",
         partition=job.partition,
         action="sample",
         directories=directories,
         name=job.name,
-        step=JobStep.ACCEPTED,
         job_id=job.id,
-        submitted_at=1.0,
-        log_path="log",
         task=job.task,
+        state=state,
     )
-    return JobView(record, state or job.state, job.reason)
+    return record if state is not None else record._replace(queued=job)
 
 
 def lines(
     jobs: Sequence[Job],
-    views: Sequence[JobView] = (),
+    views: Sequence[JobRecord] = (),
     *,
     width: int | None = None,
     ended: bool = False,
@@ -49,9 +49,11 @@ def lines(
 ) -> list[str]:
     seen = {"as_of": NOW - 14, "next_at": NOW + 46, "where": "me@alpha", **cluster}
     view = ClusterView("alpha", "slurm", jobs=tuple(jobs), **seen)
-    rows = {"alpha": rows_of(view, views, ended=ended)}
+    polled = Polled("alpha", QueueSnapshot("alpha", 0.0, tuple(jobs)), as_of=NOW - 14)
+    records = tuple(with_queues(views, {"alpha": polled}, NOW))
+    rows = {"alpha": cluster_rows(view, records, ended=ended)}
     out = Output(color="never")
-    return [*queue_lines([view], rows, NOW, out, in_project=bool(views), width=width)]
+    return [*queue_lines([view], rows, NOW, out, root=ROOT if views else None, width=width)]
 
 
 def test_the_heading_says_how_old_it_is_and_what_is_wrong() -> None:
@@ -104,16 +106,17 @@ def test_a_reason_is_explained_once() -> None:
 
 
 def test_a_job_that_was_sent_since_is_shown_and_one_of_the_same_id_is_not_taken_for_it() -> None:
-    sent = Job(5, JobState.PENDING, token="new", reason="submitted since", name="sample-a")
+    sent = ours(Job(5, JobState.PENDING, token="new", name="sample-a"), "a")
+    sent = sent._replace(submitted_at=NOW - 1)
     strangers = Job(5, JobState.RUNNING, token="somebody's", name="other")
-    table = lines([strangers], [ours(sent, "a")])
+    table = lines([strangers], [sent])
     assert [line.split()[:3] for line in table[2:4]] == [
         ["5", "running", "other"],
         ["5", "pending", "sample"],
     ]
     # one without a token may be ours
     bare = Job(5, JobState.RUNNING, name="other")
-    assert [line.split()[:4] for line in lines([bare], [ours(sent, "a")])[2:]] == [
+    assert [line.split()[:4] for line in lines([bare], [sent])[2:]] == [
         ["5", "running", "sample", "1"]
     ]
 
@@ -137,10 +140,9 @@ jobs = st.builds(
 def test_a_job_of_the_project_has_ended_as_its_own_script_says() -> None:
     # the scheduler only knows the script's exit code
     job = Job(7, JobState.FAILED, token="t-0", exit_code=2, reason="NonZeroExitCode")
-    view = ours(job, "d6", "d7")
     why = "exit code 3 in directory d7"
-    record = replace(view.record, step=JobStep.ENDED, end=read_old_end(3, why, 1.0))
-    text = lines([job], [view._replace(record=record, reason=why)], ended=True)
+    record = ours(job, "d6", "d7")._replace(end=read_old_end(3, why, 1.0))
+    text = lines([job], [record], ended=True)
     assert text[2].split(maxsplit=6)[:3] == ["7", "failed", "sample"]
     assert text[2].endswith(why)
     assert text[3:] == [f"  Its script failed ({why}). See the log of the job."]
@@ -155,8 +157,8 @@ def test_whatever_jobs_say_lines_are_printable_and_jobs_are_all_there(
     text = lines(found, ended=ended)
     assert all(line.isprintable() for line in text)
     shown = [job for job in found if ended or job.state.may_change]
-    rows = rows_of(ClusterView("alpha", "slurm", jobs=tuple(found)), (), ended=ended)
-    assert sorted(row.job.id for row in rows) == sorted(job.id for job in shown)
+    rows = cluster_rows(ClusterView("alpha", "slurm", jobs=tuple(found)), (), ended=ended)
+    assert sorted(row.record.job_id for row in rows) == sorted(job.id for job in shown)
 
 
 @given(st.lists(jobs, min_size=1, max_size=8))

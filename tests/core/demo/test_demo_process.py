@@ -45,9 +45,9 @@ async def test_a_demo_whose_engine_is_killed_goes_on_where_it_was(
 
     after = await engine.refresh()
     assert after.generation >= first.generation
-    found = {one.record.token: one for one in (await engine.jobs.view(now=True)).jobs}
-    assert found[plan.jobs[0].token].record.step is JobStep.ACCEPTED
-    assert found[plan.jobs[0].token].record.job_id
+    found = {one.token: one for one in (await engine.jobs.view(now=True)).jobs}
+    assert found[plan.jobs[0].token].step is JobStep.ACCEPTED
+    assert found[plan.jobs[0].token].job_id
     assert (await engine.control(FASTER)).badge == "DEMO ×10"
     assert (await engine.control(INJECT, "fail gl")).said == "gl answers again."
     await engine.close()

@@ -188,7 +188,7 @@ async def test_two_plans_for_the_same_directories_send_them_once(home: Home) -> 
     assert len(steps[1]) == len(plans[1].jobs) == 2
     assert all(step.message.startswith("skipped") for step in steps[1])
     # what was never sent is no job: the queue lists those of the first plan alone
-    listed = {job.record.token for job in (await second.jobs.view()).jobs}
+    listed = {job.token for job in (await second.jobs.view()).jobs}
     assert listed == {job.token for job in plans[0].jobs}
     await all_ended(first, [job.token for job in plans[0].jobs])
     for name in "abc":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,8 +20,11 @@ from rowtui.core.project.retry_policy import (
     end_of_log,
     load_policy,
 )
-from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.outcome import JobOutcome, JobResult
+from rowtui.core.submission.plan.record import JobRecord
+
+from tests.job_records import a_record
 
 CAUSES = ("out of memory", "time limit", "the node failed", "lost", "exit code 3", "cancelled")
 
@@ -34,15 +38,21 @@ def ended(cause: str, attempt: int = 1) -> JobRecord:
     """A job of one directory that failed at this attempt."""
     end = JobResult(JobOutcome.EXIT, cause, cause)
     token = f"{cause}{attempt}"
-    return JobRecord(
-        token, "p", "local", "", "a", ("d",), "a-d", JobStep.ENDED, 1, 0.0, "a-1.out",
-        end=end, attempt=attempt,
+    return a_record(
+        token, action="a", directories=("d",), step=JobStep.ENDED, job_id=1, at=0.0,
+        log_path="a-1.out", end=end, attempt=attempt,
     )  # fmt: skip
+
+
+def acting(record: JobRecord, **fields: Any) -> JobRecord:
+    """The record with other planned fields."""
+    assert record.planned is not None
+    return record._replace(planned=replace(record.planned, **fields))
 
 
 def retries(policy: RetryPolicy, action: str, cause: str, attempt: int) -> bool:
     """Whether a job is tried again that always failed for the same cause."""
-    before = tuple(replace(ended(cause, it), action=action) for it in range(attempt - 1, 0, -1))
+    before = tuple(acting(ended(cause, it), action=action) for it in range(attempt - 1, 0, -1))
     return (
         policy.decide(Path(), FailedAttempt(action, cause, attempt, None, before)).rule is not None
     )
@@ -138,16 +148,16 @@ def test_a_rule_counts_only_the_attempts_for_which_it_decides(tmp_path: Path) ->
 
 def test_earlier_attempts_are_those_at_the_same_directory() -> None:
     last = ended("exit code 75", 3)
-    other = replace(ended("time limit", 2), directories=("e",))
-    good = replace(ended("", 2), end=JobResult(JobOutcome.COMPLETED), token="good")
-    older = [ended("exit code 75", 1), replace(ended("time limit", 1), token="another chain")]
+    other = acting(ended("time limit", 2), directories=("e",))
+    good = ended("", 2)._replace(end=JobResult(JobOutcome.COMPLETED), token="good")
+    older = [ended("exit code 75", 1), ended("time limit", 1)._replace(token="another chain")]
     records = [last, other, good, ended("time limit", 2), *older]
     assert failed_before(records, [last]) == {last.token: (records[3], older[0])}
     assert failed_before(records, [older[0]]) == {}
 
 
 def test_only_the_end_of_a_log_is_searched(tmp_path: Path) -> None:
-    record = JobRecord("t", "p", "local", "", "a", ("d",), "a-d", JobStep.ENDED, 1, 0.0, "a-1.out")
+    record = a_record(log_path="a-1.out")
     assert end_of_log(tmp_path, record) == []
     (tmp_path / "a-1.out").write_text("early\n" + "x" * 300_000 + "\n" + "line\n" * 1500 + "last")
     lines = end_of_log(tmp_path, record)

@@ -164,7 +164,7 @@ def test_attempts_at_the_same_directories_are_one_work(
     jobs = []
     for reason in ("out of memory", ""):
         plan = plan_submission(project, [action])
-        project.jobs._plans[plan.id] = plan
+        project.jobs.table._plans[plan.id] = plan
         project.jobs.journal.append(
             JournalEntry(job.token, plan.id, JobStep.PLANNED, 0.0) for job in plan.jobs
         )

@@ -118,8 +118,8 @@ async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() ->
     session.sending = Sending(await engine.plans.make(1, None, None))
     session.packing.shown = picture_of(await engine.plans.pack(1, None, None, PackChoice()), {})
     active = [job for job in session.jobs.jobs if job.state.active]
-    await engine.jobs.hold([active[0].record.token])
-    engine.jobs_by_token[active[1].record.token].state = JobState.PENDING
+    await engine.jobs.hold([active[0].token])
+    engine.jobs_by_token[active[1].token].state = JobState.PENDING
     session.jobs = await engine.jobs.view()
     rows = (await engine.queue.page(QueueRequest(folding=False), 0, 100)).rows
     session.queue_marks = {row.key: row.marked for row in rows}

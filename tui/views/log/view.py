@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.project.queue.rows import key_of
-from rowtui.core.project.views.views import ROW, JobView, LogPage, LogState
+from rowtui.core.project.views.views import ROW, LogPage, LogState
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.external_program import open_in_pager
 from rowtui.tui.shell.work import start
@@ -111,7 +112,7 @@ class LogView(ScreenView):
             return
         self._looking = True
         self._since = 0.0
-        start(self, partial(self._read, job.record.token, self._width, earlier), "log")
+        start(self, partial(self._read, job.token, self._width, earlier), "log")
 
     @property
     def _width(self) -> int:
@@ -159,8 +160,8 @@ class LogView(ScreenView):
             for name in ("#about", "#trouble"):
                 self.query_one(name, OneLine).show(())
             return
-        if job.record.token != self._token:
-            self._token = job.record.token
+        if job.token != self._token:
+            self._token = job.token
             self._state = None
             self._follow, self._to_the_top = True, False
             rows.start_over()
@@ -176,7 +177,7 @@ class LogView(ScreenView):
             width = self.query_one("#trouble", OneLine).size.width
             self.query_one("#trouble", OneLine).show((*line(" "), *trouble_line(trouble, width)))
 
-    def _empty(self, job: JobView, state: LogState | None) -> Line:
+    def _empty(self, job: JobRecord, state: LogState | None) -> Line:
         if state is None:
             return line(("Reading the log…", "dim"))
         if state.error:
@@ -204,22 +205,21 @@ class LogView(ScreenView):
             parts.append(state.error)
         return " · ".join(parts)
 
-    def _about(self, job: JobView) -> Line:
+    def _about(self, job: JobRecord) -> Line:
         mark = JOB_MARKS[job.state]
-        record = job.record
-        first = record.directories[0] if record.directories else ""
+        first = job.directories[0] if job.directories else ""
         more = f" and {job.size - 1:,} more" if job.size > 1 else ""
         return line(
             (f" {mark.glyph} {mark.word}", mark.style),
-            f"  job {job_id(record)}  {record.action}  ",
+            f"  job {job_id(job)}  {job.action}  ",
             (first + more + "  ", "dim"),
             (job.why, "failed" if job.state.bad else "dim"),
         )
 
-    def _show_used(self, job: JobView) -> None:
+    def _show_used(self, job: JobRecord) -> None:
         """Show what the job uses of what it requested, once that is known."""
-        key = key_of(job.record)
-        self._used.ask_job(key, job.record, job.state)
+        key = key_of(job)
+        self._used.ask_job(key, job, job.state)
         used = self._used.known.get(key)
         shown = self.query_one("#used", OneLine)
         now = self.session.clock()
@@ -351,11 +351,11 @@ class LogView(ScreenView):
         view, job = self.session.jobs, self.session.job
         if view is None or job is None:
             return
-        tokens = [one.record.token for one in view.jobs]
-        if job.record.token not in tokens:
+        tokens = [one.token for one in view.jobs]
+        if job.token not in tokens:
             self.dashboard.notify("It is none of the newest jobs: choose another in 6.")
             return
-        at = tokens.index(job.record.token) + step
+        at = tokens.index(job.token) + step
         if 0 <= at < len(tokens):
             self.session.job_token = self.session.job_to_show = tokens[at]
             self.show()

@@ -239,5 +239,5 @@ async def _find_log(screen: NetworkScreen, action: str, directory: str) -> None:
         screen.app.notify(f"No job has run {action} in {directory} yet.", markup=False)
         return
     session.known_job = job
-    session.job_token = session.job_to_show = job.record.token
+    session.job_token = session.job_to_show = job.token
     screen.dashboard.go("log")

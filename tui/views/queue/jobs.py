@@ -11,15 +11,14 @@ from rowtui.tui.widgets.columns import GAP, TableColumn, place
 from rowtui.tui.widgets.short_text import JOB_MARKS, duration
 
 if TYPE_CHECKING:
-    from rowtui.core.project.views.views import JobView
-    from rowtui.core.submission.plan.model import JobRecord
+    from rowtui.core.submission.plan.record import JobRecord
     from rowtui.tui.widgets.cells import Cell, Line
 
 
-def _first_columns(jobs: Sequence[JobView]) -> list[TableColumn]:
-    names = max((len(job.record.action) for job in jobs), default=6)
+def _first_columns(jobs: Sequence[JobRecord]) -> list[TableColumn]:
+    names = max((len(job.action) for job in jobs), default=6)
     widest = max((len(JOB_MARKS[job.state].word) for job in jobs), default=7) + 2
-    ids = [job_id(job.record) for job in jobs]
+    ids = [job_id(job) for job in jobs]
     return [
         TableColumn("state", "State", 11, max(11, widest)),
         TableColumn("id", "Job", max(3, *map(len, ids), 0), align="right"),
@@ -27,7 +26,7 @@ def _first_columns(jobs: Sequence[JobView]) -> list[TableColumn]:
     ]
 
 
-def _elapsed_column(jobs: Sequence[JobView]) -> TableColumn:
+def _elapsed_column(jobs: Sequence[JobRecord]) -> TableColumn:
     times = [_times(job.state, job.elapsed, job.limit) for job in jobs]
     short = max((width_of(forms[-1]) for forms in times), default=0)
     full = max((width_of(forms[0]) for forms in times), default=0)
@@ -36,7 +35,7 @@ def _elapsed_column(jobs: Sequence[JobView]) -> TableColumn:
     )
 
 
-def jobs_in_brief(jobs: Sequence[JobView], width: int, room: int) -> list[Line]:
+def jobs_in_brief(jobs: Sequence[JobRecord], width: int, room: int) -> list[Line]:
     """Return at most `room` jobs as lines of `width` columns: running ones, some waiting ones,
     ended ones.
 
@@ -67,11 +66,11 @@ def jobs_in_brief(jobs: Sequence[JobView], width: int, room: int) -> list[Line]:
     return lines
 
 
-def _cells(job: JobView) -> dict[str, Cell]:
+def _cells(job: JobRecord) -> dict[str, Cell]:
     return {
         "state": JOB_MARKS[job.state].spans,
-        "id": line(job_id(job.record)),
-        "action": line(job.record.action),
+        "id": line(job_id(job)),
+        "action": line(job.action),
         "elapsed": FirstThatFits(_times(job.state, job.elapsed, job.limit)),
         "reason": line((job.why, "failed" if job.state.bad else "dim")),
     }
@@ -91,7 +90,7 @@ def _times(state: JobState, elapsed: int | None, most: int | None) -> tuple[Line
     return (line(passed),)
 
 
-def in_order(jobs: Sequence[JobView]) -> list[JobView]:
+def in_order(jobs: Sequence[JobRecord]) -> list[JobRecord]:
     """Return the running jobs, the waiting ones, and the ended ones; each part newest first."""
     return sorted(
         jobs, key=lambda job: (job.state is not JobState.RUNNING) + (not job.state.active)

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.model import JobStep
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.tui.shell.work import start
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class JobsUsed:
 
     def ask(self, row: QueueRow | None) -> None:
         """Ask for the job of a row, if it is one of this project that runs or has ended."""
-        if row is not None and row.ours and not row.key.folded and row.view is not None:
-            self.ask_job(row.key, row.view.record, row.state)
+        if row is not None and not row.key.folded and row.record is not None:
+            self.ask_job(row.key, row.record, row.state)
 
     def ask_job(self, key: RowKey, record: JobRecord, now: JobState) -> None:
         """Ask for a job of this project, if it runs or has ended. `now`: its state."""

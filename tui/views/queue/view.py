@@ -23,7 +23,7 @@ from rowtui.core.project.queue.views import (
     QueueRequest,
 )
 from rowtui.core.project.views.views import ListRequest
-from rowtui.core.submission.plan.model import NO_ID, called
+from rowtui.core.submission.plan.record import NO_ID, called
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.recall import Place, StartState
 from rowtui.tui.shell.work import start
@@ -268,9 +268,9 @@ class QueueView(QueueVerbs):
         """Store the row under the cursor, for the checks whether a command can be used."""
         row = self._rows.item(self.table.cursor) if self._rows is not None else None
         self.session.queue_row = row
-        if row is not None and row.view is not None:
-            self.session.known_job = row.view
-            self.session.job_token = row.view.record.token
+        if row is not None and row.record is not None:
+            self.session.known_job = row.record
+            self.session.job_token = row.record.token
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
         """Choose the job under the cursor."""

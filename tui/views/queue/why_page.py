@@ -45,8 +45,8 @@ def row_lines(
     place = row.cluster + (f"/{row.partition}" if row.partition else "")
     if row.key.folded:
         lines.append(_counts(row))
-    view = row.view
-    if view is None:
+    record = row.record
+    if record is None:
         lines += [
             _field("name", row.name),
             _field("user", row.user),
@@ -54,7 +54,6 @@ def row_lines(
             line(("Not of this project: it is only shown here.", "dim")),
         ]
         return [one for one in lines if one]
-    record = view.record
     named = record.directories[:4]
     shown = ", ".join(named)
     if row.size > len(named):
@@ -75,7 +74,7 @@ def explained(row: QueueRow, now: float, width: int) -> list[Line]:
     from rowtui.core.clusters.schedulers.reasons import explain
 
     mark = JOB_MARKS[row.state]
-    exit_code = row.view.record.exit_code if row.view is not None else None
+    exit_code = row.record.exit_code if row.record is not None else None
     told = explain(
         Job(
             row.key.id, row.state, reason=row.reason, elapsed=row.elapsed, limit=row.limit,
@@ -84,7 +83,7 @@ def explained(row: QueueRow, now: float, width: int) -> list[Line]:
         now,
     )  # fmt: skip
     about: list[str | tuple[str, str]] = [(f"{mark.glyph} {mark.word}", mark.style)]
-    since = row.view.record.submitted_at if row.view is not None else 0.0
+    since = row.record.submitted_at if row.record is not None else 0.0
     if row.state in WAITS and since and now - since >= 60:
         about.append((f" for {age(now - since)}", mark.style))
     about.append((f"  {told.sentence}", "warning" if told.needs_person else ""))

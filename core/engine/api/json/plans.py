@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost
-from rowtui.core.engine.api.json.jobs import JobRecords, job_of, planned_job
+from rowtui.core.engine.api.json.jobs import job_of, unsent_job
 from rowtui.core.engine.api.json.values import cost_in, cost_of, place_of, transfers_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rowtui.core.base.json.jobs import JobJson
     from rowtui.core.base.json.plans import (
         BundleJson,
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     )
     from rowtui.core.project.views.views import TransferView
     from rowtui.core.submission.plan.model import InBundle, Packed, Plan, PlannedJob
+    from rowtui.core.submission.plan.record import JobRecord
 
 
 _HOUR = 3600
@@ -35,7 +38,10 @@ def plan_of(plan: Plan, *, scripts: bool = False) -> PlanJson:
         "user": plan.user,
         "cluster": plan.cluster,
         "scheduler": plan.scheduler,
-        "jobs": [planned_job(job, plan, script=scripts) for job in plan.jobs],
+        "jobs": [
+            {**unsent_job(job, plan), "script": job.script if scripts else None}
+            for job in plan.jobs
+        ],
         "bundles": bundles_of(plan.jobs),
         "refused": refused_of(plan),
         "skipped": list(plan.skipped),
@@ -48,19 +54,20 @@ def plan_of(plan: Plan, *, scripts: bool = False) -> PlanJson:
 def sent_of(
     plan: Plan | None,
     answers: Mapping[str, str],
-    known: JobRecords | None,
+    records: Iterable[JobRecord],
+    root: Path,
     transfers: Sequence[TransferView] = (),
 ) -> SentJson:
     """What became of a plan. `answers`: errors by token, "" for what is about no single job."""
+    known = {record.token: record for record in records}
     jobs: list[JobJson] = []
-    if plan is not None and known is not None:
-        for job in plan.jobs:
-            view = known.views.get(job.token)
-            if view is not None:
-                jobs.append(job_of(view, known))
-            else:
-                why = answers.get(job.token, "")
-                jobs.append(planned_job(job, plan, state="never sent", reason=why))
+    for job in plan.jobs if plan is not None else ():
+        record = known.get(job.token)
+        if record is not None:
+            jobs.append(job_of(record, root))
+        elif plan is not None:
+            why = answers.get(job.token, "")
+            jobs.append(unsent_job(job, plan, state="never sent", reason=why))
     return {
         "version": VERSION,
         "plan": None if plan is None or not plan.jobs else plan.id,

@@ -142,10 +142,10 @@ async def test_a_submission_that_was_cut_off_is_told_and_stands_in_the_journal(h
         assert not any("again" in message for message in losses)
         assert after.generation > before.generation
         jobs = (await engine.jobs.view()).jobs
-        first = next(one for one in jobs if one.record.token == plan.jobs[0].token)
-        assert first.record.step in (JobStep.ACCEPTED, JobStep.ENDED)
+        first = next(one for one in jobs if one.token == plan.jobs[0].token)
+        assert first.step in (JobStep.ACCEPTED, JobStep.ENDED)
         # nothing is sent by itself,
-        sent = {one.record.token for one in jobs if one.record.job_id}
+        sent = {one.token for one in jobs if one.job_id}
         assert plan.jobs[2].token not in sent
         # and what was not sent can be planned again.
         again = await engine.plans.make(0, None, None)

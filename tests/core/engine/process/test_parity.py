@@ -84,8 +84,8 @@ async def script(engine: Engine, root: Path) -> list[Any]:
     await steps.aclose()  # type: ignore[attr-defined]
     view = await eventually_async(engine.jobs.view, lambda view: not view.jobs[0].state.active)
     job = view.jobs[0]
-    seen.append((job.state, job.record.label, len((await engine.jobs.view()).jobs)))
-    seen.append(await engine.logs.tail(job.record.token, 2))
+    seen.append((job.state, job.label, len((await engine.jobs.view()).jobs)))
+    seen.append(await engine.logs.tail(job.token, 2))
     seen.append(told(await engine.refresh())[1:])
     # Others report, and edit.
     (root / "workspace/d3/x").touch()

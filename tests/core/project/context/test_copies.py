@@ -101,7 +101,7 @@ async def test_a_project_is_copied_run_and_brought_back(project: Project, tmp_pa
         assert (project.root / "workspace" / name / "out").read_text() == name
     assert project.state.completed["one"].bit_count() == len(NAMES)
     jobs = (await project.jobs.view()).jobs
-    tail = await project.jobs.log_tail(jobs[0].record.token, 10)
+    tail = await project.jobs.log_tail(jobs[0].token, 10)
     assert tail.lines[0].startswith(str(tmp_path / "there"))
     # and the second, which fails in one directory, finds them there
     await carry_out(project, "two")

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.project.jobs import IN_LANE
 from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.planning.plan_submission import pack_submission, plan_submission
 from rowtui.core.project.project import Project
@@ -19,6 +18,7 @@ from rowtui.core.state.model import LastOutcome
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
 from rowtui.core.submission.plan.model import count_jobs
 from rowtui.core.submission.plan.planner import PlanError
+from rowtui.core.submission.plan.record import IN_LANE
 
 from tests.eventually import eventually, eventually_async
 from tests.rig.login import LoginNode
@@ -277,7 +277,7 @@ async def test_a_job_may_be_taken_out_of_its_bundle_before_its_turn(make: Make) 
     assert running
     assert all(job.state is JobState.PENDING for job in waiting)
     # when one that waits and one that runs are cancelled
-    out, stays = waiting[-1].record, running[0].record
+    out, stays = waiting[-1], running[0]
     answers = await cancel_jobs(project, [out.token, stays.token])
     # then the first is out, and the second cannot be while others share its bundle
     told = {answer.error for answer in answers}

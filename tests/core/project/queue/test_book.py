@@ -14,11 +14,13 @@ from rowtui.core.clusters.schedulers.slurm.parse import job_state
 from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 from rowtui.core.project.queue.book import MOST_JOBS, QueueBook
 from rowtui.core.project.queue.needs import LONG, STUCK, queue_needs
-from rowtui.core.project.queue.rows import Foreign, QueueRow, RowKey
+from rowtui.core.project.queue.rows import QueueRow, RowKey
 from rowtui.core.project.queue.views import SORTS, QueueRequest
-from rowtui.core.project.views.views import ClusterView, JobsView, JobView
-from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.project.views.views import ClusterView, JobsView
 from rowtui.core.submission.plan.outcome import read_old_end
+from rowtui.core.submission.plan.record import JobRecord
+
+from tests.job_records import a_record
 
 NOW = 1_000_000.0
 DAY = 86_400
@@ -35,18 +37,30 @@ def job(
     ended: float = 0.0,
     reason: str = "",
     elapsed: int | None = None,
-) -> JobView:
-    record = JobRecord(
-        token or f"t{number}" + (f".{task}" if task is not None else ""), "plan", "anvil", "cpu",
-        "sample", tuple(f"d{it}" for it in range(directories)), "name", JobStep.ACCEPTED, number,
-        at, "log", task=task,
+) -> JobRecord:
+    return a_record(
+        token or f"t{number}" + (f".{task}" if task is not None else ""),
+        cluster="anvil",
+        partition="cpu",
+        action="sample",
+        directories=[f"d{it}" for it in range(directories)],
+        job_id=number,
+        task=task,
+        at=at,
         end=read_old_end(1, f"exit code 1 in directory d{number}", ended) if ended else None,
-    )  # fmt: skip
-    return JobView(record, state, reason, elapsed, 3_600)
+        state=state,
+        reason=reason,
+        elapsed=elapsed,
+        limit=3_600,
+    )
 
 
-def view(*jobs: JobView, others: tuple[Job, ...] = ()) -> JobsView:
+def view(*jobs: JobRecord, others: tuple[Job, ...] = ()) -> JobsView:
     return JobsView(1, NOW, jobs, clusters=(ClusterView("anvil", "slurm", jobs=others),))
+
+
+def foreign(user: str, job: Job) -> JobRecord:
+    return JobRecord(job.token, "anvil", job.key, user, queued=job)
 
 
 def labels(rows: tuple[QueueRow, ...]) -> list[str]:
@@ -59,7 +73,7 @@ def test_the_copy_for_a_screen_is_bounded_and_counts_everything() -> None:
     copy = QueueBook().take(view(*jobs, others=others))
     assert len(copy.jobs) == MOST_JOBS
     assert copy.jobs[0].size == 500
-    assert len(copy.jobs[0].record.directories) < 100
+    assert len(copy.jobs[0].directories) < 100
     assert copy.total == 2_000
     assert copy.clusters[0].jobs == ()
     assert copy.clusters[0].counts == ((JobState.RUNNING, 5_000),)
@@ -74,7 +88,7 @@ def test_what_ended_since_the_last_look_is_told_once() -> None:
     assert not book.take(view(job(1, JobState.FAILED, ended=NOW))).ended
     many = [job(it, JobState.RUNNING) for it in range(100)]
     book.take(view(*many))
-    all_over = book.take(view(*(one._replace(state=JobState.COMPLETED) for one in many)))
+    all_over = book.take(view(*(job(it, JobState.COMPLETED) for it in range(100))))
     assert len(all_over.ended) < all_over.ended_in_all == 100
 
 
@@ -142,7 +156,7 @@ def test_a_filter_has_the_words_of_every_list_and_says_why_it_cannot_be_read() -
 def test_everybodys_jobs_are_listed_without_those_that_are_mine() -> None:
     book = QueueBook()
     book.take(view(job(1), others=(Job(5, JobState.RUNNING),)))
-    book.take_foreign([Foreign("anvil", "ada", Job(it, JobState.PENDING)) for it in (5, 6)])
+    book.take_foreign([foreign("ada", Job(it, JobState.PENDING)) for it in (5, 6)])
     page = book.page(QueueRequest(whose="everybody"), 0, 9)
     assert [(row.label, row.user, row.ours) for row in page.rows] == [
         ("1", "", True), ("5", "", False), ("6", "ada", False),
@@ -179,7 +193,7 @@ def test_every_job_is_in_the_pages_once_whatever_the_order(
     meant = [row for row in found if row.key.folded or not row.inside]
     assert sum(row.jobs for row in meant) == len(jobs)
     assert sorted(book.tokens([row.key for row in meant], "cancel")) == sorted(
-        it.record.token for it in jobs if it.state.active
+        it.token for it in jobs if it.state.active
     )
 
 
@@ -245,7 +259,7 @@ def test_a_job_is_found_by_what_it_is_called_however_old_it_is() -> None:
     }.items():  # fmt: skip
         found = book.named(label)
         assert found is not None
-        assert found.record.token == token
+        assert found.token == token
     assert [book.named(label) for label in ("9_7", "77", "0", "", "a.1")] == [None] * 5
 
 
@@ -253,7 +267,7 @@ def test_words_of_jobs_of_every_kind_are_found() -> None:
     book = QueueBook()
     others = (Job(7, JobState.RUNNING, "Mine", task=3, partition="gpu", nodes="n1", reason="Why"),)
     book.take(view(job(1, reason="Priority"), others=others))
-    book.take_foreign([Foreign("anvil", "Grace", Job(9, JobState.PENDING, "hers"))])
+    book.take_foreign([foreign("Grace", Job(9, JobState.PENDING, "hers"))])
     for text, label in {
         "grace": "9", "hers": "9", "mine": "7_3", "7_3": "7_3", "gpu": "7_3", "n1": "7_3",
         "why": "7_3", "priority": "1", "sample": "1", "d0": "1",

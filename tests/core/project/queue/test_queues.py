@@ -77,7 +77,7 @@ async def test_a_shared_queue_is_asked_once_for_all(project: Project, slurm: Slu
     # and what the jobs report themselves is seen without asking
     (project.root / "finish").touch()
     for job in view.jobs:
-        slurm.wait_for(job.record.job_id, "COMPLETED")
+        slurm.wait_for(job.job_id, "COMPLETED")
     project.synchronise()
     assert project.state.completed == {"wait": 0b11}
     assert calls(project) == before + 1

@@ -182,7 +182,7 @@ async def test_once_it_is_sent_its_hours_are_spent_and_its_scripts_are_those_bef
 
     assert steps[-1].became is not None
     assert "left out by hand: 5 jobs" in left.skipped
-    charged = ChargedHours(project.jobs.journal, project.jobs.plan).on(["local"])
+    charged = ChargedHours(project.jobs.journal, project.jobs.table.plan).on(["local"])
     assert charged["local"] == left.cost
     balance = Balance(left.cost.cpu_hours, None, charged["local"])
     check = check_budget(plan, {"local": balance})

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.project.queue.book import HOURS, ActionThroughput, paces
-from rowtui.core.submission.plan.model import JobRecord, JobStep
+from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.outcome import read_old_end
+from rowtui.core.submission.plan.record import JobRecord
+
+from tests.job_records import a_record
 
 NOW = 1_795_236_600.0
 
 
 def record(action: str, count: int, ended: float, reason: str = "") -> JobRecord:
-    names = tuple(f"d{number}" for number in range(count))
-    known: dict[str, object] = {
-        "end": read_old_end(0, reason, ended), "submitted_at": ended - 60
-    }  # fmt: skip
-    return JobRecord(
-        "t", "p", "local", "", action, names, action, JobStep.ENDED, 1, log_path="log", **known
-    )  # type: ignore[arg-type]
+    names = [f"d{number}" for number in range(count)]
+    end = read_old_end(0, reason, ended)
+    step = JobStep.ENDED
+    return a_record(action=action, directories=names, step=step, at=ended - 60, end=end)
 
 
 def test_directories_count_in_the_hour_in_which_their_job_ended_well() -> None:
@@ -58,7 +56,7 @@ def test_the_rate_of_what_began_minutes_ago_is_not_that_of_a_whole_hour() -> Non
     [pace] = paces([record("a", 10, NOW - 30), record("a", 20, NOW - 300)], NOW)
     assert pace.begun * 60 == 6  # the first was submitted six minutes ago
     assert pace.lately == (30, pace.begun)
-    [pace] = paces([replace(record("a", 10, NOW), submitted_at=NOW)], NOW)
+    [pace] = paces([record("a", 10, NOW)._replace(submitted_at=NOW)], NOW)
     assert pace.lately == (10, 1 / 60)  # as if it had taken a minute
 
 

@@ -9,14 +9,21 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
+from rowtui.core.clusters.polling.poll import Polled
+from rowtui.core.clusters.schedulers.base import (
+    Job,
+    JobKey,
+    JobState,
+    QueueSnapshot,
+    token_in_queue,
+)
 from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
 from rowtui.core.clusters.schedulers.measured import Measured, MeasuredBy
 from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.engine.local.group_rows import end_detail
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED
-from rowtui.core.submission.plan.model import NO_ID, JobRecord, JobStep, JournalEntry, called
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.plan.outcome import (
     CANCELLED,
     LOST,
@@ -32,19 +39,20 @@ from rowtui.core.submission.plan.outcome import (
     exit_words,
     killed_by,
     read_end,
+    scheduler_cause,
 )
+from rowtui.core.submission.plan.record import NO_ID, JobRecord, called
 from rowtui.core.submission.reconcile.conclude import SeenProducts, conclude
 from rowtui.core.submission.reconcile.ending import (
     Evidence,
     OverJob,
     outcome_of,
-    scheduler_cause,
-    state_of,
 )
 from rowtui.core.submission.sending.fence import Ended
-from rowtui.core.submission.sending.job_records import end_of, job_records, named_log
+from rowtui.core.submission.sending.job_records import end_of, job_records, named_log, with_queues
 
 from tests.core.submission.conftest import RealProject
+from tests.job_records import a_record
 
 NAMES = ["a", "b", "c", "d"]
 MISSING = (MISSING_PRODUCTS, LastOutcome.FAILED)
@@ -432,20 +440,17 @@ ENDED_TEXT = {step: "- " if step is JobStep.ENDED else "" for step in JobStep}
 
 
 def record(step: JobStep, reason: str = "", *, job_id: int = 7, token: str = "t") -> JobRecord:
-    return JobRecord(
-        token=token,
-        plan_id="p",
-        cluster="alpha",
-        partition="",
-        action="one",
-        directories=("a",),
-        name="one-a",
-        step=step,
-        job_id=job_id,
-        submitted_at=1.0,
-        log_path="log",
-        end=end_of(JournalEntry(token, "p", step, 1.0, job_id, ENDED_TEXT[step] + reason), job_id),
-    )
+    entry = JournalEntry(token, "p", step, 1.0, job_id, ENDED_TEXT[step] + reason)
+    end = end_of(entry, job_id)
+    return a_record(token, cluster="alpha", step=step, job_id=job_id, end=end)
+
+
+def seen_as(record: JobRecord, state: JobState | None) -> JobState:
+    """The state of a record whose queue shows its job in this state, or not at all."""
+    token = token_in_queue(record.token)
+    jobs = () if state is None else (Job(record.job_id, state, token=token),)
+    polled = Polled("alpha", QueueSnapshot("alpha", 2.0, jobs), as_of=2.0)
+    return next(iter(with_queues([record], {"alpha": polled}, 3.0))).state
 
 
 @pytest.mark.parametrize(
@@ -473,18 +478,18 @@ def record(step: JobStep, reason: str = "", *, job_id: int = 7, token: str = "t"
 def test_a_job_has_one_word_for_its_state(
     step: JobStep, reason: str, seen: JobState | None, word: str
 ) -> None:
-    assert state_of(record(step, reason), seen).value == word
+    assert seen_as(record(step, reason), seen).value == word
 
 
 def test_a_job_that_no_scheduler_had_was_never_sent() -> None:
     it = record(JobStep.ABANDONED, "a job that it depends on was not sent", job_id=0)
-    assert state_of(it) is JobState.NEVER_SENT
+    assert it.state is JobState.NEVER_SENT
 
 
 def test_a_request_is_pending_until_its_turn_in_a_running_bundle() -> None:
     it = record(JobStep.ACCEPTED, token="t~3")
     assert it.member == 3
-    assert state_of(it, JobState.RUNNING) is JobState.PENDING
+    assert seen_as(it, JobState.RUNNING) is JobState.PENDING
 
 
 @pytest.mark.parametrize("token", ["t", "t.3", "t~2"])

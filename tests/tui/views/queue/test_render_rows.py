@@ -125,7 +125,7 @@ def test_the_page_has_our_sentence_the_numbers_and_every_field() -> None:
         as_of=st.none() | st.just(NOW - 5),
         silent=st.booleans(),
         user=st.text(max_size=9),
-        view=st.none(),
+        record=st.none(),
     ),
     st.integers(20, 200),
 )
