@@ -41,7 +41,7 @@ from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.sizing.measured import expected_cost
 from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
 from rowtui.core.submission.bundles.script import bundle_script
-from rowtui.core.submission.plan.model import Plan, PlannedJob, count_jobs
+from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob, count_jobs
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -258,21 +258,18 @@ async def _send(
     sizes = Counter(job.bundle.token for job in plan.jobs if job.bundle is not None)
     answers: dict[str, str] = {}
     failed = False
-    done = 0
     async for step in project.jobs.submit(plan):
-        if step.message.startswith(("comparing ", "copying ")):
+        if step.copies_to:
             copying.show(step.message)
             continue
         copying.close()
-        answered = step.done > done or bool(step.error)
-        done = step.done
         failed = failed or bool(step.error)
         if args.json:
-            if answered:
+            if step.answered:
                 answers[step.token] = step.error or answers.get(step.token, "")
         elif step.error:
             out.error(step.error)
-        elif answered:
+        elif step.answered:
             _say_answer(project, step, out)
         elif step.token not in jobs:
             out.note(step.message)
@@ -297,11 +294,10 @@ def print_answers(
 
 
 def _say_answer(project: Project, step: SendingProgress, out: Output) -> None:
-    if step.message.startswith("skipped"):
+    if step.became is JobStep.ABANDONED:
         out.warn(step.message)
     elif not project.cluster.kind.immediate:
-        message = step.message.removeprefix("submitted ")
-        out.print(f"Row submitted {message.replace(f'{project.cluster.name}/', '', 1)}.")
+        out.print(f"Row submitted {step.message.replace(f'{project.cluster.name}/', '', 1)}.")
 
 
 def _line(number: int, total: int, job: PlannedJob, size: int, seconds: float) -> str:

@@ -148,7 +148,7 @@ class Jobs:
         access = {}
         for cluster in project.copies.clusters(plan.jobs):
             said = f"comparing with the copy on {visible(cluster.name)}"
-            yield SendingProgress(0, len(plan.jobs), "", said)
+            yield SendingProgress(0, len(plan.jobs), "", said, copies_to=cluster.name)
         for name in dict.fromkeys(job.destination.cluster for job in plan.jobs):
             there = await project.connections.access(name)
             if there is None:
@@ -171,8 +171,8 @@ class Jobs:
         if project.network is not None:
             await asyncio.to_thread(project.network.submitting, plan)
         async with contextlib.aclosing(project.copies.send(plan)) as copying:
-            async for said in copying:
-                yield SendingProgress(0, len(plan.jobs), "", said)
+            async for name, said in copying:
+                yield SendingProgress(0, len(plan.jobs), "", said, copies_to=name)
         try:
             async for step in carry_out(plan, tools):
                 yield step

@@ -632,7 +632,7 @@ done
         self.submitted_plans.append(plan)
         for view in self.transfer_views:
             said = f"copying to {view.cluster}: 1 of {view.files} files and folders"
-            yield SendingProgress(0, len(plan.jobs), "", said)
+            yield SendingProgress(0, len(plan.jobs), "", said, copies_to=view.cluster)
             if self.gate is not None:
                 await self.gate(0)  # type: ignore[misc]
         for number, job in enumerate(plan.jobs, 1):
@@ -646,7 +646,10 @@ done
             action = self.actions[job.action_index]
             queued = self._queue(action, job.directories, job.token)
             self.generation += 1
-            yield SendingProgress(number, len(plan.jobs), job.token, f"job {queued.record.job_id}")
+            yield SendingProgress(
+                number, len(plan.jobs), job.token, f"job {queued.record.job_id}", "",
+                JobStep.ACCEPTED,
+            )  # fmt: skip
         self.advance(0)
         self.tell("jobs")
 

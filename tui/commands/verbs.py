@@ -216,10 +216,10 @@ class Verbs:
             async for step in steps:
                 await pace.breathe()
                 # The job is under way and has no answer yet.
-                if not (step.done > sending.done or step.error):
+                if not step.answered:
                     sending.under_way = step.token
-                    before = step.message.startswith(("comparing ", "copying "))
-                    sending.copied = step.message if before else ""
+                    sending.copied = step.message if step.copies_to else ""
+                    sending.copies_to = step.copies_to
                     pace.soon()
                     if sending.copied and sending.phase == "stopping":
                         break  # No job has been sent, and none will be.

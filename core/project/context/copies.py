@@ -86,8 +86,8 @@ class Copies:
                 views.append(await self._view(transfer, cluster, mirror, plan))
         return tuple(views)
 
-    async def send(self, plan: Plan) -> AsyncGenerator[str, None]:
-        """Copy the files that the jobs of a plan need, and yield sentences about the progress.
+    async def send(self, plan: Plan) -> AsyncGenerator[tuple[str, str], None]:
+        """Copy the files that the jobs of a plan need; yield clusters, and their progress as text.
 
         Raises: RowtuiError if a file changed on both sides or cannot be copied.
         """
@@ -100,7 +100,7 @@ class Copies:
                 async with contextlib.aclosing(mirror.send(transfer)) as sending:
                     async for progress in sending:
                         if progress.files:
-                            yield f"copying to {name}: {_so_far(progress)}"
+                            yield cluster.name, f"copying to {name}: {_so_far(progress)}"
                         for notice in progress.notices:
                             self.project.notice(f"{name}: {notice}")
                         _refuse_partial(progress, name)

@@ -310,14 +310,14 @@ class _Run:
     ) -> list[SendingProgress]:
         jobs = unit.jobs
         if isinstance(result, Accepted) and is_in_pilot(jobs[0].token):
-            text = f"handed {plural(len(jobs), 'job')} to the pilot {unit.cluster}/{result.job_id}"
+            text = f"{plural(len(jobs), 'job')} to the pilot {unit.cluster}/{result.job_id}"
             return [self.it.say(jobs[0], text, "", len(jobs), JobStep.ACCEPTED)]
         if isinstance(result, Accepted) and unit.bundle is not None:
             key = f"{unit.cluster}/{result.job_id}"
-            text = f"submitted job {key}: a bundle of {plural(len(jobs), 'job')}"
+            text = f"job {key}: a bundle of {plural(len(jobs), 'job')}"
             return [self.it.say(jobs[0], text, "", len(jobs), JobStep.ACCEPTED)]
         if isinstance(result, Accepted):
-            texts = (f"submitted job {unit.cluster}/{self.it.keys[job.token]}" for job in jobs)
+            texts = (f"job {unit.cluster}/{self.it.keys[job.token]}" for job in jobs)
             return [
                 self.it.say(job, text, "", 1, JobStep.ACCEPTED)
                 for job, text in zip(jobs, texts, strict=True)

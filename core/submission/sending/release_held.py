@@ -47,7 +47,9 @@ class SendingProgress:
     """One step. `done` of `total` jobs have an answer; `error` states what went wrong, else "".
 
     `became`: the new state of the job with this token; None while it is on its way, or if the step
-    is not about one job.
+    is not about one job. `message`: of an accepted job, what was submitted, such as `job alpha/12`.
+    `copies_to`: the cluster whose copy of the project is compared or updated before jobs are sent;
+    "" in other steps.
     """
 
     done: int
@@ -56,6 +58,12 @@ class SendingProgress:
     message: str
     error: str = ""
     became: JobStep | None = None
+    copies_to: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Whether the step is an answer, and not the news that something is on its way."""
+        return self.became is not None or bool(self.error)
 
 
 @dataclass(frozen=True, slots=True)

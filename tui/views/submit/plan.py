@@ -61,7 +61,7 @@ def outcome_of(step: SendingProgress) -> SentOutcome:
     message, error = step.message, step.error
     if step.became is JobStep.UNKNOWN:
         return SentOutcome(Became.UNCLEAR, message, error)
-    if step.became is JobStep.ABANDONED or (not error and message.startswith("skipped ")):
+    if step.became is JobStep.ABANDONED:
         return SentOutcome(Became.SKIPPED, message, error)
     return SentOutcome(Became.REFUSED if error else Became.ACCEPTED, message, error)
 
@@ -78,6 +78,7 @@ class Sending:
     # The files that are copied to clusters before the jobs are submitted.
     copying: Copying = field(default_factory=Copying)
     copied: str = ""  # The progress of the copies.
+    copies_to: str = ""  # The cluster of the copy that is compared or updated.
     done: int = 0
     outcomes: dict[str, SentOutcome] = field(default_factory=dict)
     error: str = ""
@@ -265,11 +266,8 @@ def outcome_cell(job: PlannedJob, sending: Sending) -> Line:
         return _OUTCOMES[outcome.became](outcome)
     if sending.running and job.token in sending.sent_with(sending.under_way):
         return line(("▶ sending", "submitted"))
-    if sending.running and sending.copied:
-        where = job.destination.cluster
-        if f" on {where}" in sending.copied or f" to {where}:" in sending.copied:
-            word = "copying" if sending.copied.startswith("copying") else "comparing"
-            return line((f"◐ {word}", "submitted"))
+    if sending.running and sending.copied and sending.copies_to == job.destination.cluster:
+        return line(("◐ copying", "submitted"))
     return line(("· not sent", "waiting"))
 
 
@@ -282,7 +280,7 @@ def not_accepted(job: PlannedJob, sending: Sending) -> Line:
 
 
 _OUTCOMES: dict[Became, Callable[[SentOutcome], Line]] = {
-    Became.ACCEPTED: lambda it: line(("✓ " + it.message.removeprefix("submitted "), "completed")),
+    Became.ACCEPTED: lambda it: line(("✓ " + it.message, "completed")),
     Became.REFUSED: lambda it: line(("✗ " + it.error, "failed")),
     Became.UNCLEAR: lambda it: line(("▲ unclear: " + it.error, "warning")),
     Became.SKIPPED: lambda it: line(("– " + (it.error or it.message), "warning")),

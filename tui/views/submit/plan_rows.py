@@ -174,7 +174,7 @@ def _outcome_words(job: PlannedJob, sending: Sending) -> str:
     if outcome is None:
         words = plain(outcome_cell(job, sending))
         return "" if sending.phase == "review" else words[2:]
-    said = outcome.error or outcome.message.removeprefix("submitted ")
+    said = outcome.error or outcome.message
     return f"{outcome.became.value} {said}"
 
 

@@ -20,7 +20,7 @@ from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 from rowtui.core.engine.process.serve import main
 from rowtui.core.engine.process.start import EngineOptions, EngineProcess, ProjectOpened
 from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
-from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.sending.release_held import SendingProgress
 
 from tests.core.engine.flat import FlatEngine
@@ -122,7 +122,9 @@ class SmallEngine(FlatEngine):
         try:
             for number, job in enumerate(plan.jobs, 1):
                 self.note("sent", job.token)
-                yield SendingProgress(number, len(plan.jobs), job.token, "sent")
+                yield SendingProgress(
+                    number, len(plan.jobs), job.token, "sent", "", JobStep.ACCEPTED
+                )
         finally:
             await asyncio.sleep(0)
             self.note("given back")

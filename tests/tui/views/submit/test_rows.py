@@ -108,7 +108,7 @@ def test_a_long_plan_follows_its_sending_without_looking_all_the_time() -> None:
     assert arrivals == [0]
     assert not todo
 
-    sending.note("t3", SentOutcome(Became.ACCEPTED, "submitted job 1"))
+    sending.note("t3", SentOutcome(Became.ACCEPTED, "job 1"))
     rows.follow()
     assert rows.row_count == 0  # what was there stays until the look is over
     asyncio.run(todo.pop()())
