@@ -47,6 +47,7 @@ HEAVY = {
     "numpy",
     "rich",
     "textual",
+    "tomlkit",
     "watchfiles",
     "yaml",
 }
@@ -210,6 +211,16 @@ def test_the_command_line_never_loads_the_dashboard(folder: Path) -> None:
         report = Report(folder, "--cluster", "local", *arguments)
         assert not report.packages & {"textual", "rich", "asyncssh", "watchfiles"}, arguments
         assert not {module for module in report.modules if module.startswith("rowtui.tui")}
+
+
+def test_an_explanation_loads_tomlkit_only_for_its_change(folder: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "copied"
+    shutil.copytree(folder, copied)
+    explain = ("--cluster", "local", "explain", "two", "--time", "01:10")
+
+    assert "tomlkit" not in Report(copied, *explain).packages
+    assert "tomlkit" in Report(copied, *explain, "--write", "--yes", "--json").packages
+    assert "resources.walltime.per_directory = " in (copied / "workflow.toml").read_text()
 
 
 # All of rowtui that a status or a listing of a small project may load, and what costs a start dear

@@ -104,15 +104,14 @@ class Scanner:
             self.known[path] = start
         return path
 
-    def pair(self, table: KeyPath) -> KeyPath:
-        """Read `a.b = value` in this table, and return the path of the value."""
+    def pair(self, table: KeyPath) -> None:
+        """Read `a.b = value` in this table."""
         path = table
         for key, offset in self.dotted_key():
             path = (*path, key)
             self.known.setdefault(path, offset)
         self.expect("=")
         self.value(path)
-        return path
 
     def dotted_key(self) -> list[tuple[str, int]]:
         """Read a key, and return its parts, each with its offset."""

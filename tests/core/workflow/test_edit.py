@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
+import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import WorkflowError
 from rowtui.core.workflow.edit import edit_resources
-from rowtui.core.workflow.edit_amounts import EditRefusedError, Totals, settings_for
+from rowtui.core.workflow.edit_amounts import EditRefusedError, Key, Settings, Totals, settings_for
 from rowtui.core.workflow.load import parse_workflow
 from rowtui.core.workflow.model import Resources, Workflow
 
@@ -67,9 +70,9 @@ command = "x {directory}"  # runs
             [
                 "-   per_submission = '01:00:00'\n",
                 "+   per_submission = '02:00:00'\n",
+                "+ [action.resources]\n",
+                "+ threads_per_process = 3\n",
                 "+ \n",
-                "+   [action.resources]\n",
-                "+   threads_per_process = 3\n",
             ],
         ),
         (
@@ -127,6 +130,36 @@ def test_line_ends_the_byte_order_mark_and_a_missing_last_line_end_stay() -> Non
     assert new == text + "\r\nresources.threads_per_process = 4"
 
 
+def test_a_new_key_stands_above_the_comment_of_the_next_table() -> None:
+    for comment in (
+        "\n# The second action:\n[[action]]\nname = 'b'\ncommand = 'y {directory}'\n",
+        "# end",
+    ):
+        new = edited(HEAD + comment, Totals(cores=4))
+        assert new == f"{HEAD}resources.threads_per_process = 4\n{comment}"
+
+
+def test_actions_between_other_tables_stay_in_their_places() -> None:
+    second = HEAD.replace('"a"', '"b"')
+    text = f"{HEAD}[workspace]\npath = 'w'\n{second}"
+    assert edited(text, Totals(cores=4), 1) == text + "resources.threads_per_process = 4\n"
+
+
+def test_the_other_form_of_the_time_limit_takes_the_place_of_the_present_one() -> None:
+    settings = settings_for(Resources(), 1, Totals())
+    walltime = settings.resources.walltime._replace(per_directory=False, seconds=60)
+    keys = {("walltime", "per_directory"): None, ("walltime", "per_submission"): 60}
+    settings = Settings(keys, settings.resources._replace(walltime=walltime))
+    for text in (
+        "resources.walltime.per_directory = '01:00:00'\n",
+        "resources = { walltime = { per_directory = '01:00:00' } }\n",
+        "[action.resources.walltime]  # long\nper_directory = '01:00:00'\n",
+    ):
+        new = edit_resources((HEAD + text).encode(), 0, settings).decode()
+        pair = text.replace("per_directory = '01:00:00'", 'per_submission = "00:01:00"')
+        assert new == HEAD + pair
+
+
 SHARED = HEAD + 'resources.threads_per_process = 2\n[[action]]\nname = "b"\nfrom = "a"\n'
 
 
@@ -156,11 +189,6 @@ def test_a_change_that_brings_a_problem_of_its_own_is_refused() -> None:
         edit_resources(b"[[action]\n", 0, settings)
 
 
-class Written(NamedTuple):
-    text: str
-    inherits: bool
-
-
 COMMENT = st.sampled_from(["", "  # [action.resources]", " # Größe = {", "\t#"])
 NAMES = {
     "threads_per_process": "3",
@@ -175,7 +203,7 @@ NAMES = {
 def resources(draw: st.DrawFn) -> tuple[list[str], list[str]]:
     """Lines for the action's own table, and lines of tables below it."""
     names = draw(st.lists(st.sampled_from(sorted(NAMES)), unique=True))
-    style = draw(st.sampled_from(["dotted", "inline", "table", "tables", "inner"]))
+    style = draw(st.sampled_from(["dotted", "inline", "lines", "table", "tables", "inner"]))
     own: list[str] = []
     tables: list[str] = []
     pairs = []
@@ -190,6 +218,8 @@ def resources(draw: st.DrawFn) -> tuple[list[str], list[str]]:
             pairs.append(f"{key}.{NAMES[name]}" if inner else f"{key} = {NAMES[name]}")
     if style == "inline":
         own.append("resources = { " + ", ".join(pairs) + " }" + draw(COMMENT))
+    elif style == "lines":
+        own += ["resources = {\n" + ",\n".join(pair for pair in pairs) + "\n}" + draw(COMMENT)]
     elif style in ("dotted", "inner"):
         own += [f"resources.{pair}{draw(COMMENT)}" for pair in pairs]
     else:
@@ -198,25 +228,52 @@ def resources(draw: st.DrawFn) -> tuple[list[str], list[str]]:
     return own, tables
 
 
+HEADS = (
+    ["# \N{SNOWMAN} = 1", "[default.action]", "command = '''", "{directory}", "'''"],
+    ["[workspace]  # why", "path = 'w'"],
+    ["[default.action.submit_options.x]  # [action]", "partition = 'p'", ""],
+    [],
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn, number: int) -> list[str]:
+    """Lines of an action with a header."""
+    own, below = draw(resources())
+    products = draw(st.sampled_from(['["""x""", "y"]', "[\n  'x',  # first\n]"]))
+    fields = [f'name = "ä{number}"', *own, f"products = {products}", "previous_actions = []"]
+    if number and draw(st.booleans()):
+        fields.append('from = "ä0"')
+    fields = draw(st.permutations(fields))
+    group = ["[action.group]", "# why", 'include = [{condition = ["/a", "==", "}"]}]']
+    more = draw(st.permutations([[], group]))
+    indents = st.sampled_from(draw(st.sampled_from([("",), ("  ",), ("", "\t", "    ")])))
+    lines = ["[[ action ]]" + draw(COMMENT), *(draw(indents) + line for line in fields)]
+    lines += ["", *more[0], *below, *more[1]]
+    return lines + draw(st.sampled_from([[], [""], ["", "# the end of it", ""]]))
+
+
 @st.composite
 def workflows(draw: st.DrawFn) -> str:
-    lines = ["", "# \N{SNOWMAN} = 1", "[default.action]", "command = '''", "{directory}", "'''"]
-    lines += draw(resources())[0] if draw(st.booleans()) else []
-    for number in range(draw(st.integers(1, 3))):
-        indent = draw(st.sampled_from(["", "  ", "\t"]))
-        own, below = draw(resources())
-        fields = [f'name = "ä{number}"', *own, 'products = ["""x""", "y"]', "previous_actions = []"]
-        if number and draw(st.booleans()):
-            fields.append('from = "ä0"')
-        fields = draw(st.permutations(fields))
-        group = ["[action.group]", "# why", 'include = [{condition = ["/a", "==", "}"]}]']
-        more = draw(st.permutations([[], group]))
-        lines.append("[[ action ]]" + draw(COMMENT))
-        lines += [indent + line for line in fields]
-        lines += ["", *more[0], *below, *more[1]]
-        lines += [""] * draw(st.integers(0, 2))
-    ending = draw(st.sampled_from(["\n", "\r\n"]))
-    return ending.join(lines) + (ending if draw(st.booleans()) else "")
+    actions = draw(st.integers(1, 3))
+    if draw(st.integers(0, 3)):
+        lines = list(HEADS[0])
+        rest = draw(st.permutations(HEADS[1:]))
+        for number in range(actions):
+            lines += [
+                *draw(tables(number)),
+                *(rest[number] if rest[number][:1] != HEADS[2] else []),
+            ]
+    else:
+        lines = ["action = [  # all"]
+        for number in range(actions):
+            own = [line.partition("#")[0].strip() for line in draw(resources())[0]]
+            pairs = [f'name = "ä{number}"', "command = '{directory}'", *own]
+            lines += ["  { " + ", ".join(draw(st.permutations(pairs))) + " }," + draw(COMMENT)]
+        lines += ["]", *HEADS[1]]
+    text = "\n".join(lines) + draw(st.sampled_from(["", "\n"]))
+    ends = st.sampled_from(draw(st.sampled_from([["\n"], ["\r\n"], ["\n", "\r\n"]])))
+    return "".join(line.replace("\n", draw(ends)) for line in text.splitlines(keepends=True))
 
 
 AMOUNTS = st.builds(
@@ -228,6 +285,9 @@ AMOUNTS = st.builds(
 )
 
 
+COMMENTS = re.compile(r"#[^\r\n]*")
+LAST_COMMA = re.compile(r",(?=\r?\n)")
+LINE_ENDS = re.compile(r"\r?\n")
 REASONS = ("resources from this action", "inherited", "shared out evenly", "less than 1 MB")
 
 
@@ -245,27 +305,54 @@ def test_however_it_is_written_only_what_was_asked_for_is_another(
         if any(words in error.message for words in REASONS):
             return
         raise
-    # then it says that
-    now = read(new.encode())
-    assert now.actions[at] == before.actions[at]._replace(resources=settings.resources)
+    # then the totals are those
     got = settings.resources
     assert totals.cores in (None, got.total_cpus(5))
     assert totals.gpus in (None, got.total_gpus(5))
     assert totals.walltime is None or 0 <= totals.walltime - got.walltime.total_seconds(5) < 5
-    # and nothing else: every other action is as it was, and so is every other line
-    assert [it for it in now.actions if it.index != at] == [
-        it for it in before.actions if it.index != at
-    ]
-    different = changed(text, new)
+    # and the values in the file differ in the settings alone
+    assert with_keys(tomli.loads(new), at, {}) == with_keys(tomli.loads(text), at, settings.keys)
+    assert read(new.encode()).actions == tuple(
+        it._replace(resources=got) if it.index == at else it for it in before.actions
+    )
+    # and every line is the same to the byte, except those of the settings, a new header, and a
+    # comma behind which no pair is left
+    different = changed(LAST_COMMA.sub("", text), LAST_COMMA.sub("", new))
+    gone = [line for line in different if line[0] == "-"]
+    come = [line for line in different if line[0] == "+"]
     ended = text.endswith("\n") or len(new.splitlines()) == len(text.splitlines())
-    most = len(settings.keys)
-    assert sum(line[0] == "-" for line in different) <= most + (not ended)
-    assert sum(line[0] == "+" for line in different) <= most + 2 + (not ended)
-    gone = sum(value is None for value in settings.keys.values())
-    assert text.count("#") - gone <= new.count("#") <= text.count("#")
-    assert ("\r\n" in text) == ("\r\n" in new)
-    assert new.count("\n") == new.count("\r\n") or "\r" not in text
+    assert len(gone) <= len(settings.keys) + (not ended)
+    assert len(come) <= len(settings.keys) + 2 + (not ended)
+    # and with them every comment, except those beside a removed setting
+    removed = sum(value is None for value in settings.keys.values())
+    lost = COMMENTS.findall(text)
+    for comment in COMMENTS.findall(new):
+        lost.remove(comment)
+    assert len(lost) <= removed
+    # and the line ends are those of the file, and of the lines above
+    assert removed or new.endswith("\n") == text.endswith("\n")
+    assert {*LINE_ENDS.findall(new)} <= {*(LINE_ENDS.findall(text) or ["\n"])}
     assert bool(settings.keys) == (new != text)
+
+
+def with_keys(
+    tables: dict[str, Any], action: int, keys: Mapping[Key, int | None]
+) -> dict[str, Any]:
+    """The tables with these settings of an action, and without an empty table of resources."""
+    resources = tables["action"][action].setdefault("resources", {})
+    for (*parents, name), value in keys.items():
+        table = resources
+        for parent in parents:
+            table = table.setdefault(parent, {})
+        if value is None:
+            table.pop(name, None)
+        elif parents == ["walltime"]:
+            table[name] = f"{value // 3600:02}:{value // 60 % 60:02}:{value % 60:02}"
+        else:
+            table[name] = value
+    if not resources:
+        del tables["action"][action]["resources"]
+    return tables
 
 
 def test_what_does_not_come_out_even_is_rounded_down_or_refused() -> None:
