@@ -239,7 +239,7 @@ def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settin
     started = EngineProcess(options)  # it opens the project while Textual is imported
     try:
         from rowtui.tui.shell.app import run_dashboard
-        from rowtui.tui.views.view import view_class
+        from rowtui.tui.views.view_classes import view_class
 
         real = options.demo is None and "played" not in settings
         settings |= recalled(args, settings.pop("place", None), options.start if real else "")

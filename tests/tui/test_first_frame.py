@@ -14,7 +14,7 @@ import rowtui.tui.views
 from rich.segment import Segment
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.textual_patches.framed_lines import FramedLines
-from rowtui.tui.views.view import VIEW_CLASSES, looks_of, view_class
+from rowtui.tui.views.view_classes import VIEW_CLASSES, looks_of, view_class
 from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.table.rows import ListRows

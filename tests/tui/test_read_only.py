@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rowtui.tui.commands.command import NO_KEY, TITLES
+from rowtui.tui.commands.jobs import CANCEL
 from rowtui.tui.commands.registry import COMMANDS
-from rowtui.tui.commands.running import CANCEL
 from textual.screen import ModalScreen
 
 from tests.tui.hand import opened

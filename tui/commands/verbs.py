@@ -7,8 +7,6 @@ the app shows them.
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,9 +15,9 @@ from rowtui.core.base.text import plural
 from rowtui.core.project.review.views import CheckState
 from rowtui.core.submission.plan.model import count_jobs
 from rowtui.tui.shell.session import describe
-from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialogs import confirm
+from rowtui.tui.shell.work import UpdatePace, start
 from rowtui.tui.views.groups.retry import AgainScreen
+from rowtui.tui.views.questions import confirm
 from rowtui.tui.views.submit.plan import Became, PlanRequest, Sending, chosen_words, outcome_of
 from textual.screen import ModalScreen
 
@@ -29,54 +27,10 @@ if TYPE_CHECKING:
     from rowtui.core.project.views.views import FailedJob
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.release_held import SendingProgress
-    from rowtui.tui.commands.running import JobVerb
+    from rowtui.tui.commands.jobs import JobVerb
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed
     from rowtui.tui.shell.session import Session
-    from textual.app import App
-
-
-# Updates during work
-
-SHOW_SECONDS = 0.1
-"""Seconds between two updates of something that changes continuously: an eye sees no more."""
-
-BREATH_SECONDS = 0.008
-"""Seconds after which other tasks get a turn: half of the delay that a key may have."""
-
-
-class UpdatePace:
-    """Limits the updates of one piece of work: `show` is called at intervals during the work."""
-
-    def __init__(self, app: App[int], show: Callable[[], None]) -> None:
-        self._app = app
-        self._show = show
-        self._shown = 0.0
-        self._asked = False
-        self._turn = time.monotonic()
-
-    def soon(self) -> None:
-        """Show a change at once, or after the interval."""
-        wait = self._shown + SHOW_SECONDS - time.monotonic()
-        if wait <= 0:
-            self._now()
-        elif not self._asked:
-            self._asked = True
-            self._app.set_timer(wait, self._later)
-
-    def _later(self) -> None:
-        self._asked = False
-        self._now()
-
-    def _now(self) -> None:
-        self._shown = time.monotonic()
-        self._show()
-
-    async def breathe(self) -> None:
-        """Give other tasks a turn, in a loop without any operation that waits."""
-        if time.monotonic() - self._turn > BREATH_SECONDS:
-            await asyncio.sleep(0)
-            self._turn = time.monotonic()
 
 
 MOST_NOTED = 200

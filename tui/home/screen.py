@@ -17,7 +17,8 @@ from rowtui.core.home.known import KnownProject, KnownProjects
 from rowtui.core.home.reading import read_projects
 from rowtui.tui.home.rows import COLUMNS, HOW_TO_BEGIN, about_line, cells_of, values_of
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialogs import Dialog, confirm
+from rowtui.tui.views.dialogs import Dialog
+from rowtui.tui.views.questions import confirm
 from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.table.engine_rows import MemoryRows

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.core.project.views.views import INJECT
-from rowtui.tui.commands.command import PARTS, may_change
+from rowtui.tui.commands.command import PARTS
+from rowtui.tui.commands.reasons import may_change
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.line.commands import WORDS, LineCommand
-from rowtui.tui.line.field import Aliases, LineHistory, LineScreen
+from rowtui.tui.line.field import LineScreen
+from rowtui.tui.line.history import Aliases, LineHistory
 from rowtui.tui.line.parse import CommandOffer, RefusedLine, complete, offers, read
 from rowtui.tui.shell.external_program import run_command
 from rowtui.tui.shell.keymap import keys_page, load_keymap
@@ -25,7 +27,8 @@ from rowtui.tui.shell.played import control_played
 from rowtui.tui.shell.recall import LONGEST_TEXT, MOST_FILTERS
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.activity_page import ActivityScreen
-from rowtui.tui.views.dialogs import PageScreen, confirm
+from rowtui.tui.views.dialogs import PageScreen
+from rowtui.tui.views.questions import confirm
 from rowtui.tui.views.submit.plan import PlanRequest
 
 if TYPE_CHECKING:

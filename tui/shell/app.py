@@ -24,10 +24,12 @@ from rowtui.core.base.text import visible
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.project.views.views import FASTER, SLOWER
 from rowtui.tui.commands.command import TITLES
-from rowtui.tui.commands.registry import BY_ID, RegistryProvider, bindings_for
+from rowtui.tui.commands.palette import RegistryProvider
+from rowtui.tui.commands.registry import BY_ID, bindings_for
+from rowtui.tui.commands.unbound_keys import Stray, unbound_words
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
-from rowtui.tui.shell.keymap import Stray, load_keymap, unbound_words
+from rowtui.tui.shell.keymap import load_keymap
 from rowtui.tui.shell.logins import Logins
 from rowtui.tui.shell.played import control_played
 from rowtui.tui.shell.recall import Memory, StartState
@@ -39,7 +41,8 @@ from rowtui.tui.shell.themes import LOOK_SECONDS, ThemeChoice, variable_defaults
 from rowtui.tui.shell.work import start
 from rowtui.tui.textual_patches.style_cache import KeptStylesheet
 from rowtui.tui.views.dialogs import Dialog
-from rowtui.tui.views.view import VIEW_CLASSES, ScreenView, looks_of, open_view
+from rowtui.tui.views.view import ScreenView
+from rowtui.tui.views.view_classes import VIEW_CLASSES, looks_of, open_view
 from textual import events
 from textual.screen import ModalScreen, Screen
 
@@ -216,8 +219,7 @@ class RowtuiApp(RecallingApp):
             self._answer("")
         else:
             self._stray.begin(event)
-            on_page = isinstance(self.screen, Dialog)
-            view = "" if on_page else self.view_name
+            view = "" if isinstance(self.screen, Dialog) else self.view_name
             self._answer(unbound_words(event.key, view, self.session.keys))
 
     def pasted_nowhere(self) -> None:

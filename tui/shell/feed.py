@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST, TERMINAL_NOTICE
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.tui.shell.session import describe
-from rowtui.tui.views.network.state import RUN_MARKS
 from rowtui.tui.views.status.status import changed_counts
+from rowtui.tui.widgets.short_text import RUN_MARKS
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ProjectSnapshot

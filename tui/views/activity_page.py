@@ -21,7 +21,13 @@ from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-# Rows
+KINDS = ("all", "activity", "commands")
+"""The kinds of entries; Tab selects the next kind."""
+
+LOOK_SECONDS = 2.0
+"""Seconds between two polls for new commands."""
+
+_TITLES = {"all": "Activity and commands", "activity": "Activity", "commands": "Commands"}
 
 START = 21
 """The number of columns of time and source."""
@@ -74,15 +80,6 @@ def row_line(row: ActivityRow) -> Line:
 def _start(at: float, source: str) -> str:
     name = source if len(source) <= 9 else f"{source[:8]}…"
     return f" {clock_time(at)}  {name:<9} "
-
-
-KINDS = ("all", "activity", "commands")
-"""The kinds of entries; Tab selects the next kind."""
-
-LOOK_SECONDS = 2.0
-"""Seconds between two polls for new commands."""
-
-_TITLES = {"all": "Activity and commands", "activity": "Activity", "commands": "Commands"}
 
 
 class ActivityScreen(Dialog[None]):

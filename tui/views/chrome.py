@@ -1,17 +1,32 @@
-"""The lines around every view: header, tabs, message and key hints."""
+"""The lines around every view: header with subject and clusters, tabs, message and key hints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, si
+from rowtui.core.submission.plan.model import called
+from rowtui.tui.views.clusters.texts import cluster_mark
 from rowtui.tui.widgets.cells import Span, cut, line, width_of
-from rowtui.tui.widgets.short_text import age
+from rowtui.tui.widgets.short_text import (
+    APART,
+    CONNECTED,
+    CONNECTING,
+    HERE,
+    NEEDS_LOGIN,
+    SILENT,
+    SLOW,
+    UNREACHABLE,
+    age,
+)
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ProjectSnapshot
+    from rowtui.core.project.views.views import ClusterView
+    from rowtui.tui.shell.session import Session
     from rowtui.tui.widgets.cells import Line
+    from rowtui.tui.widgets.short_text import Mark
 
 STALE_AFTER = 150.0
 """Seconds after which data counts as stale: a little more than twice the full refresh."""
@@ -204,3 +219,68 @@ def _hint(hint: Hint) -> Line:
         (hint.key, "key" if hint.enabled else "faint"),
         (f" {hint.label}  ", "" if hint.enabled else "faint"),
     )
+
+
+MOST_BADGES = 6
+"""The number of badges; further clusters are counted. The view Clusters shows all clusters."""
+
+
+_WELL = (HERE, CONNECTED)
+_WORDS = {
+    APART: "apart", CONNECTING: "logging in", NEEDS_LOGIN: "login", SILENT: "no answer",
+    UNREACHABLE: "away", SLOW: "slow",
+}  # fmt: skip
+_SHORT_NAME = 5
+
+
+def cluster_badges(
+    clusters: Sequence[ClusterView], now: float, connecting: Collection[str] = ()
+) -> list[list[Line]]:
+    """Return the badges in several forms, the longest first; empty if there is nothing to report.
+
+    A single cluster without a problem needs no badge. Clusters with a problem keep their badges and
+    words the longest.
+    """
+    marks = {one.name: cluster_mark(one, connecting) for one in clusters}
+    if len(clusters) < 2 and all(mark in _WELL for mark in marks.values()):
+        return []
+    ill = [one for one in clusters if marks[one.name] not in _WELL]
+    well = [one for one in clusters if one not in ill]
+    kept = [one for one in clusters if one in [*ill, *well][:MOST_BADGES]]
+    more = [line((f"+{len(clusters) - len(kept)}", "dim"))] if len(kept) < len(clusters) else []
+    forms = [
+        [_badge(one, marks[one.name], now) for one in kept] + more,
+        [_short(one, marks[one.name], with_word=one in ill) for one in kept] + more,
+        [_short(one, marks[one.name], with_word=False) for one in kept] + more,
+    ]
+    if ill and len(ill) < len(clusters):
+        rest = line((f"+{len(clusters) - len(ill[:MOST_BADGES])}", "dim"))
+        forms.append([*(_short(one, marks[one.name]) for one in ill[:MOST_BADGES]), rest])
+    return forms
+
+
+def _badge(cluster: ClusterView, mark: Mark, now: float) -> Line:
+    word = _WORDS.get(mark, "")
+    if not word and cluster.as_of is not None:
+        word = age(max(0.0, now - cluster.as_of))
+    style = "dim" if mark in _WELL else mark.style
+    return line((cluster.name, ""), (f" {mark.glyph}", mark.style), (f" {word}".rstrip(), style))
+
+
+def _short(cluster: ClusterView, mark: Mark, *, with_word: bool = False) -> Line:
+    word = f" {_WORDS.get(mark, '')}".rstrip() if with_word else ""
+    return line((cluster.name[:_SHORT_NAME], ""), (f"{mark.glyph}{word}", mark.style))
+
+
+def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
+    """Return the subject, the widest term first; () if a view shows the whole project."""
+    action = session.action.name if session.action else ""
+    if view == "explain" and action:
+        return (action, f"group {session.group + 1:,}")
+    if view in ("groups", "pack") and action:
+        return (action,)
+    if view == "submit" and session.sending is not None:
+        return ("plan", plural(len(session.sending.plan.jobs), "job"))
+    if view == "log" and session.job is not None:
+        return (session.job.record.action, called(session.job.record.label))
+    return ()

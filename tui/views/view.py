@@ -1,24 +1,15 @@
-"""Base class of all views: the lines around them, and the update after a change; and their classes.
-
-The class of a view is loaded when the view is first shown, so that the start loads one view.
-"""
+"""Base class of all views: the lines around them, and the update after a change."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from rowtui.core.base.text import plural
-from rowtui.core.submission.plan.record import called
 from rowtui.tui.commands.command import TITLES, VIEWS
 from rowtui.tui.commands.registry import hints_here
 from rowtui.tui.shell.played import first_step
 from rowtui.tui.shell.recall import Place, directory_in, place_in
-from rowtui.tui.views.chrome import Hint, Tab, header, hints, tabs
-from rowtui.tui.views.clusters.texts import cluster_badges
+from rowtui.tui.views.chrome import Hint, Tab, cluster_badges, crumbs_of, header, hints, tabs
 from rowtui.tui.views.dialogs import typed_keys
 from rowtui.tui.views.submit.plan_sending import badge as sending_badge
 from rowtui.tui.widgets.cells import line
@@ -36,23 +27,6 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
     from rowtui.tui.widgets.cells import Line
     from rowtui.tui.widgets.table.list_table import ListTable
-
-
-# The subject of a view
-
-
-def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
-    """Return the subject, the widest term first; () if a view shows the whole project."""
-    action = session.action.name if session.action else ""
-    if view == "explain" and action:
-        return (action, f"group {session.group + 1:,}")
-    if view in ("groups", "pack") and action:
-        return (action,)
-    if view == "submit" and session.sending is not None:
-        return ("plan", plural(len(session.sending.plan.jobs), "job"))
-    if view == "log" and session.job is not None:
-        return (session.job.action, called(session.job.label))
-    return ()
 
 
 TABS = tuple(Tab(number, title, mode) for mode, (number, title) in VIEWS.items())
@@ -313,38 +287,3 @@ class ScreenView(Screen[None]):
             (f" {clock_time(latest.at)}  ", "dim"),
             (" ".join(latest.text.split()), latest.style),
         )
-
-
-# The views
-
-
-VIEW_CLASSES = {
-    "status": "StatusView",
-    "groups": "GroupsView",
-    "explain": "ExplainView",
-    "pack": "PackView",
-    "submit": "SubmitView",
-    "queue": "QueueView",
-    "log": "LogView",
-    "network": "NetworkScreen",
-    "past": "PastScreen",
-    "clusters": "ClustersScreen",
-}
-"""By the name of the view, which is also the name of its folder."""
-
-
-def view_class(name: str) -> type[ScreenView]:
-    """Return the class of the view with this name."""
-    module = import_module(f"rowtui.tui.views.{name}.view")
-    return cast("type[ScreenView]", getattr(module, VIEW_CLASSES[name]))
-
-
-def looks_of(name: str) -> Path:
-    """Return the style file of the view with this name; its class is loaded as well."""
-    # Textual resolves links: with another path, the file would be read again when the view opens.
-    return Path(inspect.getfile(view_class(name))).with_suffix(".tcss").resolve()
-
-
-def open_view(name: str) -> ScreenView:
-    """Return a new screen of the view with this name."""
-    return view_class(name)()

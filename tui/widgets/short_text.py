@@ -9,6 +9,7 @@ from rowtui.core.base.text import hours, si
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.groups.model import Status
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.runs.model import RunStatus
 from rowtui.core.workflow.duration import format_duration
 from rowtui.tui.widgets.cells import line
 
@@ -75,6 +76,16 @@ GRAPH_MARKS = {
     GraphJobState.SKIPPED: Mark("◌", "skipped", "dim"),
 }
 """The states of the jobs of a network."""
+
+RUN_MARKS = {
+    RunStatus.NEW: Mark("○", "new", "eligible"),
+    RunStatus.RUNNING: Mark("▶", "running", "submitted"),
+    RunStatus.PAUSED: Mark("▲", "paused", "warning"),
+    RunStatus.FINISHED: Mark("✓", "finished", "completed"),
+    RunStatus.FAILED: Mark("✗", "failed", "failed"),
+    RunStatus.STOPPED: Mark("○", "stopped", "waiting"),
+}
+"""The states of a run of a network."""
 
 HERE = Mark("●", "here", "completed")
 CONNECTED = Mark("●", "connected", "completed")

@@ -17,7 +17,7 @@ from rowtui.tui.views.network.graph import NetworkGraph
 from rowtui.tui.views.pack.bundles import picture_of
 from rowtui.tui.views.status.needs import needs
 from rowtui.tui.views.submit.plan import Sending
-from rowtui.tui.views.view import view_class
+from rowtui.tui.views.view_classes import view_class
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from rowtui.tui.widgets.text_lines import TextLines

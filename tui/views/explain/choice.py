@@ -9,34 +9,28 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.base.text import plural, visible
-from rowtui.core.mapping.model.decision import Decision
-from rowtui.core.workflow.duration import format_duration
+from rowtui.core.base.text import plural
 from rowtui.tui.commands.command import CHANGE_KEYS
+from rowtui.tui.views.explain.destination import destination_lines
 from rowtui.tui.views.explain.explain import (
     REFUSED,
     DestinationRow,
     changed_cells,
     destination_cells,
     destination_columns,
-    destination_lines,
     destination_rows,
     destination_values,
-    job_lines,
-    walltime_of,
 )
+from rowtui.tui.views.explain.job import job_lines
 from rowtui.tui.views.explain.match_trace import story_lines
-from rowtui.tui.views.explain.what_if import FIELDS, amount_text
 from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.chrome import set_titles
-from rowtui.tui.widgets.fields import Fields, InputField
 from rowtui.tui.widgets.short_text import age
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Static
 
 if TYPE_CHECKING:
     from rowtui.core.project.views.views import PlacementExplanation
@@ -197,58 +191,3 @@ class DestinationChoice(Horizontal):
         self.screen.set_class(right, "-reading")
         target = self.query_one(f"#{self._page}", LaidOut) if right else self.table
         self.call_after_refresh(target.focus)  # The target may have been hidden until now.
-
-
-# The form of the what-if
-
-
-LABELS = {
-    "cores": "cores",
-    "mem": "mem GB",
-    "gpus": "GPUs",
-    "walltime": "walltime",
-    "tags": "tags",
-    "user": "user",
-    "roles": "roles",
-}
-_ROWS = (("cores", "mem", "gpus", "walltime"), ("tags", "user", "roles"))
-
-
-class WhatIfForm(Fields):
-    """Seven fields on two lines. An empty field shows the job's own value, and changes nothing."""
-
-    NAMES = FIELDS
-    PREFIX = "if-"
-
-    def compose(self) -> ComposeResult:
-        """Compose the job's resources in the first line, its tags, user and roles in the second."""
-        for number, names in enumerate(_ROWS):
-            with Horizontal(id=f"what-if-{number}"):
-                for name in names:
-                    yield Static(LABELS[name], markup=False)
-                    yield InputField(id=f"{self.PREFIX}{name}", keys=self.KEYS)
-
-    def show_job(self, decision: Decision | None) -> None:
-        """Show the job's own values in the empty fields."""
-        for name, text in _own(decision).items():
-            field = self.field(name)
-            theirs = name == "roles" and self.field("user").value.strip()
-            shown = "their own; -: none" if theirs else text
-            if field.placeholder != shown:
-                field.placeholder = shown
-
-
-def _own(decision: Decision | None) -> dict[str, str]:
-    own = dict.fromkeys(FIELDS, "")
-    own["tags"] = "+tag  +tag=prefer  -tag"
-    if decision is None:
-        return own
-    job, user = decision.job, decision.request.user
-    for name, value in job._asdict().items():
-        own[name] = "" if value is None else amount_text(value)
-    seconds = walltime_of(decision)
-    own["walltime"] = "" if seconds is None else format_duration(seconds)
-    if user is not None:
-        own["user"] = visible(user.name)
-        own["roles"] = ", ".join(map(visible, user.roles))
-    return own

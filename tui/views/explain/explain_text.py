@@ -1,91 +1,23 @@
-"""An explanation as text to paste, and a what-if as lines, or written to workflow.toml.
+"""An explanation as text to paste, and a what-if as lines to add to workflow.toml.
 
-The input is an `PlacementExplanation`; the output is lines without colours. The dashboard does not
-write a what-if to a file by itself: the lines are for the user to add.
+The input is a `PlacementExplanation`; the output is lines without colours.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import textwrap
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
 
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.json.directories import explanation_of
 from rowtui.core.mapping.model.decision import Decision
-from rowtui.core.project.views.views import Edit, EditRequest, PlacementExplanation, WhatIfRequest
-from rowtui.tui.commands.registry import BY_ID
-from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialogs import Dialog, PageScreen, difference_line, field_keys
-from rowtui.tui.views.explain.explain import (
-    DestinationRow,
-    destination_cells,
-    destination_lines,
-    job_lines,
-)
+from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest
+from rowtui.tui.views.explain.destination import destination_lines
+from rowtui.tui.views.explain.explain import DestinationRow, destination_cells
+from rowtui.tui.views.explain.job import job_lines
 from rowtui.tui.views.explain.match_trace import story_lines
-from rowtui.tui.views.explain.sources_page import SourcesScreen, source_rows
 from rowtui.tui.views.explain.what_if import amount_text
-from rowtui.tui.widgets.cells import as_content, line, plain
-from rowtui.tui.widgets.chrome import set_titles
+from rowtui.tui.widgets.cells import plain
 from rowtui.tui.widgets.short_text import hours_minutes_seconds
-from rowtui.tui.widgets.text_lines import TextLines
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.widgets import Button, Static
-
-if TYPE_CHECKING:
-    from rowtui.tui.views.explain.view import ExplainView
-
-
-# Commands
-
-
-_AROUND = 8  # The number of columns by which a page is narrower than the screen, with its frame.
-_NARROWEST = 20
-
-
-def show_sources(view: ExplainView, row: DestinationRow | None) -> None:
-    """Open a page with all sources of the decision, first those of the destination `row`."""
-    found, snapshot = view.session.explanation, view.session.snapshot
-    if found is None or found.decision is None or snapshot is None:
-        return
-    name = visible(row.name) if row is not None else "this job"
-    title = f"Values that decided about {name}, and their places"
-    view.app.push_screen(SourcesScreen(title, source_rows(row, found.decision), snapshot.root))
-
-
-def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None:
-    """Open a page with the lines that make the what-if permanent.
-
-    `why` is the reason why the dashboard does not write the lines itself.
-    """
-    asked, action = view.session.what_if, view.session.action
-    if asked is None or action is None:
-        return
-    lines = [
-        *textwrap.wrap(
-            f"{why}." if why else "Nothing of this is written; y copies the page.",
-            max(_NARROWEST, view.size.width - _AROUND),
-        ),
-        "",
-        *lines_to_add(asked, action.name, plain),
-    ]
-    view.app.push_screen(PageScreen(f"Text that realises the what-if for {action.name}", lines))
-
-
-def copy_json(view: ExplainView) -> None:
-    """Copy the decision, in the format of `rowtui explain --json`, to the clipboard."""
-    found, action = view.session.explanation, view.session.action
-    if found is None or action is None:
-        return
-    data = explanation_of(found, action.name, view.session.filter.word)
-    view.dashboard.copy_text(json.dumps(data, indent=2))
-
 
 WIDTH = 100
 
@@ -161,142 +93,3 @@ def _quoted(text: str) -> str:
     """Return a text in YAML, with quotes where they are necessary."""
     plain_word = text.replace("_", "").replace("-", "").isalnum() and not text.isdecimal()
     return text if plain_word and text.isascii() else json.dumps(text)
-
-
-# Write a what-if to workflow.toml: the user reviews the change first; the default is no.
-
-
-_KEYS = line(("←→ Enter", "key"), " answers   ", ("Esc", "key"), " writes nothing")
-
-
-class WriteScreen(Dialog[bool]):
-    """A dialog that returns True after Write; Cancel has the focus."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "no", "write nothing", id="write.no", tooltip="write nothing"),
-        *field_keys("write", "left", "right"),
-    ]
-    AUTO_FOCUS: ClassVar[str | None] = "#cancel"
-
-    def __init__(self, question: str, edit: Edit) -> None:
-        super().__init__()
-        self._question = question
-        self._edit = edit
-
-    def compose(self) -> ComposeResult:
-        """Compose the changed lines, the notes, and the two answers."""
-        with Vertical(id="write") as dialog:
-            set_titles(dialog, self._question, "Tab, then j k: scroll")
-            yield TextLines(difference_line, name="write-text")
-            if self._edit.notes:
-                yield Static(as_content([line(text) for text in self._edit.notes]), markup=False)
-            with Horizontal(id="login-buttons"):
-                yield Button("Cancel", id="cancel", compact=True)
-                yield Button("Write", id="write-it", compact=True)
-                yield Static(as_content([_KEYS]), markup=False)
-
-    def on_mount(self) -> None:
-        """Show the change from its beginning."""
-        page: TextLines[str] = self.query_one(TextLines)
-        page.show(self._edit.diff)
-
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Return True only for the button Write."""
-        event.stop()
-        self.dismiss(event.button.id == "write-it")
-
-
-def write_what_if(view: ExplainView, plain: Decision | None) -> None:
-    """Show the change, and write it after a confirmation; show lines to copy for the rest."""
-    session = view.session
-    action, what_if = session.action, session.what_if
-    if action is None or what_if is None:
-        return
-    change = what_if.change
-    if change.walltime_seconds is None and not any(it is not None for it in change.amounts):
-        show_lines(view, plain, "Nothing of this belongs in workflow.toml")
-        return
-
-    def done(edit: Edit) -> None:
-        what = ", ".join(edit.fields)
-        session.note("you", f"wrote {what} of {visible(action.name)} to workflow.toml")
-        key = BY_ID["explain.undo-write"].keys_of(session.keys) or ":explain.undo-write"
-        view.dashboard.notify(f"Written to workflow.toml. {key} takes it back.")
-        view.became_so(edit.fields)
-
-    def refused(why: str) -> None:
-        show_lines(view, plain, f"Nothing can be written: {why}")
-
-    asked = EditRequest(action.index, session.filter.statuses, session.group, what_if)
-    title = f"Write to workflow.toml for {action.name}?"
-    start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
-
-
-def take_back(view: ExplainView) -> None:
-    """Show the changes of the last write, and undo them after a confirmation."""
-    session = view.session
-
-    def done(_: Edit) -> None:
-        session.note("you", "took the last write to workflow.toml back")
-        view.dashboard.notify("workflow.toml is as it was before.")
-
-    def refused(why: str) -> None:
-        session.written = ""
-        view.dashboard.warn(f"It cannot be taken back: {why}.")
-        view.show_bottom()
-
-    asked = EditRequest(undo=session.written)
-    title = "Take the last write to workflow.toml back?"
-    start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
-
-
-def forget_if_changed(view: ExplainView) -> None:
-    """Check that the file is unchanged since the last write; otherwise no undo is offered."""
-    start(view, partial(_forget_if_changed, view), "written", exclusive=True)
-
-
-async def _forget_if_changed(view: ExplainView) -> None:
-    session = view.session
-    token = session.written
-    with contextlib.suppress(Exception):  # A later undo reports the error.
-        edit = await session.engine.mapping.edit_workflow(EditRequest(undo=token))
-        if edit.refused and session.written == token:
-            session.written = ""
-            view.show_bottom()
-
-
-async def _ask(
-    view: ExplainView,
-    asked: EditRequest,
-    title: str,
-    done: Callable[[Edit], None],
-    refused: Callable[[str], None],
-) -> None:
-    try:
-        edit = await view.session.engine.mapping.edit_workflow(asked)
-    except Exception as error:
-        view.dashboard.report("workflow.toml cannot be changed", error)
-        return
-    if edit.refused:
-        refused(edit.refused)
-        return
-
-    def answered(yes: bool | None) -> None:
-        if yes:
-            confirmed = asked._replace(confirmed=edit.token)
-            start(view, partial(_write, view, confirmed, done), "write")
-        else:
-            view.dashboard.notify("Nothing was written.")
-
-    view.app.push_screen(WriteScreen(title, edit), answered)
-
-
-async def _write(view: ExplainView, asked: EditRequest, done: Callable[[Edit], None]) -> None:
-    try:
-        edit = await view.session.engine.mapping.edit_workflow(asked)
-    except Exception as error:
-        view.dashboard.report("workflow.toml was not changed", error)
-        return
-    view.session.written = edit.token
-    done(edit)
-    view.dashboard.command_refresh()

@@ -13,7 +13,7 @@ from typing import Any
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Contribution, Decision
 from rowtui.core.project.views.views import PlacementExplanation
-from rowtui.tui.views.explain.explain import origin_text, section
+from rowtui.tui.views.explain.destination import origin_text, section
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped
 

@@ -15,11 +15,11 @@ from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import NewestAnswer, start
-from rowtui.tui.views.explain.choice import LABELS, DestinationChoice, WhatIfForm
-from rowtui.tui.views.explain.explain import job_lines, who
-from rowtui.tui.views.explain.explain_text import (
+from rowtui.tui.views.explain.choice import DestinationChoice
+from rowtui.tui.views.explain.explain_text import explanation_text
+from rowtui.tui.views.explain.job import job_lines, who
+from rowtui.tui.views.explain.pages import (
     copy_json,
-    explanation_text,
     forget_if_changed,
     show_lines,
     show_sources,
@@ -27,7 +27,9 @@ from rowtui.tui.views.explain.explain_text import (
     write_what_if,
 )
 from rowtui.tui.views.explain.what_if import (
+    LABELS,
     TypedWhatIf,
+    WhatIfForm,
     banner,
     known_names,
     read_form,

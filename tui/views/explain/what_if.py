@@ -1,8 +1,7 @@
-"""The what-if form as text: the fields become a request to the engine, and a description of it.
+"""The what-if form: its fields become a request to the engine, and a description of it.
 
-The input is the texts of the fields, parsed at every key. The output is a `WhatIfRequest` from the
-texts that can be parsed, and a sentence for each text that cannot. An empty field leaves the job
-unchanged.
+The texts of the fields are parsed at every key. The output is a `WhatIfRequest` from the texts that
+can be parsed, and a sentence for each text that cannot. An empty field leaves the job unchanged.
 """
 
 from __future__ import annotations
@@ -17,9 +16,13 @@ from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.views.views import WhatIfRequest
-from rowtui.core.workflow.duration import DurationError, parse_duration
+from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.fields import Fields, InputField
 from rowtui.tui.widgets.short_text import duration
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widgets import Static
 
 FIELDS = ("cores", "mem", "gpus", "walltime", "tags", "user", "roles")
 
@@ -222,3 +225,63 @@ def banner(asked: WhatIfRequest, plain: Decision | None) -> Line:
     """Return the line that is shown above everything while a what-if is active."""
     words = " · ".join(what_if_parts(asked, plain))
     return line((" WHAT IF ", "badge"), (" not part of the plan: ", "warning"), words)
+
+
+def walltime_of(decision: Decision) -> int | None:
+    """Return the effective walltime in seconds: that of the what-if, otherwise that of the job."""
+    what_if, totals = decision.request.what_if, decision.request.totals
+    if what_if is not None and what_if.walltime_seconds is not None:
+        return what_if.walltime_seconds
+    return totals.walltime_seconds if totals else None
+
+
+LABELS = {
+    "cores": "cores",
+    "mem": "mem GB",
+    "gpus": "GPUs",
+    "walltime": "walltime",
+    "tags": "tags",
+    "user": "user",
+    "roles": "roles",
+}
+_ROWS = (("cores", "mem", "gpus", "walltime"), ("tags", "user", "roles"))
+
+
+class WhatIfForm(Fields):
+    """Seven fields on two lines. An empty field shows the job's own value, and changes nothing."""
+
+    NAMES = FIELDS
+    PREFIX = "if-"
+
+    def compose(self) -> ComposeResult:
+        """Compose the job's resources in the first line, its tags, user and roles in the second."""
+        for number, names in enumerate(_ROWS):
+            with Horizontal(id=f"what-if-{number}"):
+                for name in names:
+                    yield Static(LABELS[name], markup=False)
+                    yield InputField(id=f"{self.PREFIX}{name}", keys=self.KEYS)
+
+    def show_job(self, decision: Decision | None) -> None:
+        """Show the job's own values in the empty fields."""
+        for name, text in _own(decision).items():
+            field = self.field(name)
+            theirs = name == "roles" and self.field("user").value.strip()
+            shown = "their own; -: none" if theirs else text
+            if field.placeholder != shown:
+                field.placeholder = shown
+
+
+def _own(decision: Decision | None) -> dict[str, str]:
+    own = dict.fromkeys(FIELDS, "")
+    own["tags"] = "+tag  +tag=prefer  -tag"
+    if decision is None:
+        return own
+    job, user = decision.job, decision.request.user
+    for name, value in job._asdict().items():
+        own[name] = "" if value is None else amount_text(value)
+    seconds = walltime_of(decision)
+    own["walltime"] = "" if seconds is None else format_duration(seconds)
+    if user is not None:
+        own["user"] = visible(user.name)
+        own["roles"] = ", ".join(map(visible, user.roles))
+    return own

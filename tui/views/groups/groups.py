@@ -1,18 +1,16 @@
 """The rows of the view Groups: groups of an action, directories of a group, or all directories.
 
 Each is a list of the engine that can be filtered and sorted; its pages are loaded when they are
-shown. A directory's JSON value may be cut anywhere (a page of directories is bounded), so the value
-is laid out by its brackets and not parsed.
+shown.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NamedTuple
 
 from rowtui.core.base.text import Cost, plural
-from rowtui.core.engine.api.engine import ActionSummary, Engine
+from rowtui.core.engine.api.engine import Engine
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
 from rowtui.core.groups.model import Status
 from rowtui.core.project.views.views import ListRequest
@@ -21,129 +19,12 @@ from rowtui.tui.widgets.cells import (
     FirstThatFits,
     Line,
     Number,
-    Span,
-    cut,
     line,
-    width_of,
     wrapped,
 )
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.short_text import STATUS_MARKS, cost_forms, duration
 from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
-from textual.geometry import Size
-
-# Values
-
-
-INDENT = 2
-
-_PIECES = re.compile(r'"(?:\\.|[^"\\])*"?|[\[\]{}:,]|[^\s\[\]{}:,"]+')
-
-
-LEAST_LINES = 3
-"""Lines of the pane; with fewer lines, the value is shown in one line."""
-
-
-def eligible_words(action: ActionSummary) -> str:
-    """Return the title of eligible directories, with how the last jobs of some ended."""
-    ended = {
-        "failed": action.failed,
-        "not reached": action.not_reached,
-        "cancelled": action.cancelled,
-    }
-    among = ", ".join(f"{count:,} {how}" for how, count in ended.items() if count)
-    return f"eligible ({among})" if among else "eligible"
-
-
-def directory_lines(row: DirectoryRow, size: Size) -> list[Line]:
-    """Return the status, the job and the value of a directory, for a pane of this size."""
-    mark = STATUS_MARKS[row.status]
-    lines: list[Line] = [(*mark.spans, *line("  " + row.job))]
-    if row.detail:
-        lines += wrapped(line((row.detail, mark.style)), size.width)
-    room = size.height - len(lines)
-    short = room < LEAST_LINES
-    return lines + ([line(row.value)] if short else list(pretty(row.value, size.width, room)))
-
-
-def pretty(text: str, width: int, room: int) -> list[Line]:
-    """Return at most `room` lines of at most `width` columns; `…` marks a cut.
-
-    The outermost object or list has one line for each of its parts; an inner one too, unless all of
-    it fits on one line.
-    """
-    pieces = _PIECES.findall(text)
-    lines = [cut(one, width) for one in _laid_out(pieces, width)]
-    if len(lines) > room:
-        lines = [*lines[: max(0, room - 1)], line(("…", "dim"))]
-    return lines[: max(0, room)]
-
-
-def _laid_out(pieces: list[str], width: int) -> list[Line]:
-    lines: list[Line] = []
-    now: list[Span] = []
-    depth = 0
-    at = 0
-
-    def end_line() -> None:
-        nonlocal now
-        if now:
-            lines.append((Span(" " * INDENT * depth), *now))
-        now = []
-
-    while at < len(pieces):
-        piece = pieces[at]
-        if piece in ("{", "["):
-            end = _closing(pieces, at)
-            whole = _on_one_line(pieces[at : end + 1])
-            taken = INDENT * depth + width_of(now) + width_of(whole) + 1
-            if end - at == 1 or (depth and end < len(pieces) and taken <= width):
-                now += whole
-                at = end + 1
-                continue
-            now += line(piece)
-            end_line()
-            depth += 1
-        elif piece in ("}", "]"):
-            end_line()
-            depth = max(0, depth - 1)
-            now += line(piece)
-        elif piece == ",":
-            now += line(piece)
-            end_line()
-        else:
-            now += _one(pieces, at)
-        at += 1
-    end_line()
-    return lines
-
-
-def _closing(pieces: list[str], start: int) -> int:
-    """Return the index of the bracket that closes the one at `start`; past the end if none."""
-    depth = 0
-    for at in range(start, len(pieces)):
-        depth += (pieces[at] in ("{", "[")) - (pieces[at] in ("}", "]"))
-        if not depth:
-            return at
-    return len(pieces)
-
-
-def _on_one_line(pieces: list[str]) -> Line:
-    spans: list[Span] = []
-    for at, piece in enumerate(pieces):
-        spans += line(", ") if piece == "," else _one(pieces, at)
-    return tuple(spans)
-
-
-def _one(pieces: list[str], at: int) -> Line:
-    piece = pieces[at]
-    if piece == ":":
-        return line((": ", "dim"))
-    is_key = at + 1 < len(pieces) and pieces[at + 1] == ":"
-    return line((piece, "dim" if is_key else ""))
-
-
-# Rows
 
 
 class RowContext(NamedTuple):

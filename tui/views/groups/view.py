@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.groups import GroupsPage, GroupSummary
-from rowtui.tui.commands.choosing import may_mark
+from rowtui.tui.commands.groups import may_mark
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import start
@@ -16,13 +16,12 @@ from rowtui.tui.views.groups.groups import (
     DirectoryRows,
     RowContext,
     Wiring,
-    directory_lines,
-    eligible_words,
     group_columns,
     marked_summary,
     rows_of_groups,
     why_lines,
 )
+from rowtui.tui.views.groups.values import directory_lines, eligible_words
 from rowtui.tui.views.groups.verbs import GroupVerbs, MarkedRows
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import Panel, set_titles

@@ -1,105 +1,29 @@
-"""The pane with the samples of the chosen node: its rows, highlights and marks.
-
-A sample is identified by the number of its job; a sample of a source, by its directory. Its mark
-stores the last known state of the job, because the possible operations depend on this state.
-"""
+"""The pane with the samples of the chosen node: its table, highlights and marks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import Engine
-from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.views.views import ListRequest
 from rowtui.core.runs.views import SampleView
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import Wiring
-from rowtui.tui.views.network.state import StateFilter
-from rowtui.tui.views.network.texts import sample_cells, sample_columns
+from rowtui.tui.views.network.samples import (
+    Of,
+    changed_samples,
+    marked_jobs,
+    rows_of_samples,
+    sample_columns,
+    sample_key,
+)
 from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import set_titles
-from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
+from rowtui.tui.widgets.table.engine_rows import EngineRows
 from rowtui.tui.widgets.table.list_table import MOST_MARKED, ListTable
-from rowtui.tui.widgets.table.rows import Marks
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import NetworkView, NodeView
     from rowtui.tui.views.network.view import NetworkScreen
-
-
-# Rows
-
-
-class Of(NamedTuple):
-    """The node and the states of the samples. `frozen`: of the run, not of network.toml."""
-
-    node: str
-    filter: StateFilter
-    frozen: bool
-
-
-def rows_of_samples(engine: Engine, of: Of, wiring: Wiring) -> EngineRows[SampleView]:
-    """Return the samples, page by page."""
-
-    async def ask(asked: ListRequest, first: int, length: int, find: str) -> RowPage[SampleView]:
-        page = await engine.network.samples(
-            of.node, of.filter.states, first, length, frozen=of.frozen, asked=asked, find=find
-        )
-        return RowPage(page.total, page.samples, page.of, page.found)
-
-    return EngineRows(
-        ask,
-        sample_key,
-        sample_cells,
-        _values,
-        weight_of=_weight,
-        spawn=wiring.spawn,
-        arrived=wiring.arrived,
-        failed=wiring.failed,
-    )
-
-
-def sample_key(sample: SampleView) -> str:
-    """Return the key of a row."""
-    return str(sample.job) if sample.job >= 0 else sample.directory
-
-
-def _values(sample: SampleView) -> dict[str, Any]:
-    row = {"state": sample.state, "why": sample.reason, "directory": sample.directory}
-    return row | {f"={name}": value for name, value in sample.values.items()}
-
-
-def _weight(sample: SampleView) -> tuple[float, ...]:
-    return (float(GraphJobState[sample.state.upper()]),) if sample.state else ()
-
-
-def changed_samples(
-    old: dict[str, SampleView], new: dict[str, SampleView]
-) -> list[tuple[str, str]]:
-    """Return the cells (row, column) whose content has changed."""
-    found = []
-    for key, sample in new.items():
-        was = old.get(key)
-        if was is not None and was.state != sample.state:
-            found.append((key, "state"))
-        if was is not None and was.reason != sample.reason:
-            found.append((key, "why"))
-    return found
-
-
-def marked_jobs(marks: Marks, seen: dict[str, SampleView]) -> dict[int, str]:
-    """Return the marked jobs, each with its current or last known state."""
-    found = {}
-    for key in marks.keys:
-        word = ""
-        if str(key) in seen:
-            word = seen[str(key)].state
-        elif weight := marks.weights.get(key):
-            word = GraphJobState(int(weight[0])).name.lower()
-        if str(key).isdecimal():
-            found[int(str(key))] = word
-    return found
 
 
 class SampleTable(ListTable):

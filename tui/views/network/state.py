@@ -10,26 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.runs.model import RunStatus
 from rowtui.tui.views.network.picture.boxes import key_of
-from rowtui.tui.widgets.short_text import Mark
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import FailureView, NetworkView, NodeView, SampleView
     from rowtui.tui.views.network.picture.boxes import NodeKey
-
-
-# The state of a run as glyph, word and colour
-
-
-RUN_MARKS = {
-    RunStatus.NEW: Mark("○", "new", "eligible"),
-    RunStatus.RUNNING: Mark("▶", "running", "submitted"),
-    RunStatus.PAUSED: Mark("▲", "paused", "warning"),
-    RunStatus.FINISHED: Mark("✓", "finished", "completed"),
-    RunStatus.FAILED: Mark("✗", "failed", "failed"),
-    RunStatus.STOPPED: Mark("○", "stopped", "waiting"),
-}
 
 
 class StateFilter(NamedTuple):

@@ -14,9 +14,11 @@ from rowtui.core.base.text import plural
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.limits.times import describe as describe_limits
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialogs import PageScreen, confirm
+from rowtui.tui.views.dialogs import PageScreen
 from rowtui.tui.views.network.run_limits import RunLimitsScreen, asked_text, limit_texts, proposed
-from rowtui.tui.views.network.texts import jobs_with_states, state_mark
+from rowtui.tui.views.network.samples import state_mark
+from rowtui.tui.views.network.texts import jobs_with_states
+from rowtui.tui.views.questions import confirm
 from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import line
 

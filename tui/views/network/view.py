@@ -11,20 +11,14 @@ from typing import ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.runs.views import NetworkView
+from rowtui.tui.commands.network import may_mark_sample
 from rowtui.tui.commands.registry import bindings_for
-from rowtui.tui.commands.running import may_mark_sample
 from rowtui.tui.views.network.graph import NetworkGraph
 from rowtui.tui.views.network.pane import NetworkPane, open_find, open_log
+from rowtui.tui.views.network.run_text import NO_NETWORK, failure_cells, failure_columns, run_lines
 from rowtui.tui.views.network.sample_pane import SamplePane, SampleTable
 from rowtui.tui.views.network.state import STATE_FILTERS, NetworkLook
-from rowtui.tui.views.network.texts import (
-    NO_NETWORK,
-    failure_cells,
-    failure_columns,
-    node_lines,
-    run_lines,
-    sample_lines,
-)
+from rowtui.tui.views.network.texts import node_lines, sample_lines
 from rowtui.tui.views.network.verbs import NetworkVerbs
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chrome import Panel, set_titles

@@ -1,4 +1,4 @@
-"""Requests for packings: one at a time, and only the newest answer counts; their typed limits.
+"""Requests for packings: one at a time, and only the newest answer counts.
 
 A request has the wanted groups and the choice of `PackingState`, on the newest generation of the
 project; the answer, or the error, is stored in the state. The previous picture stays until then.
@@ -8,128 +8,20 @@ project; the answer, or the error, is stored in the state. The previous picture 
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from rowtui.core.base.text import visible
-from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import NewestAnswer, start
-from rowtui.tui.views.explain.what_if import Unreadable, read_walltime
 from rowtui.tui.views.pack.bundles import Picture, picture_of
-from rowtui.tui.views.pack.packing import figures_of
+from rowtui.tui.views.pack.change import figures_of
 from rowtui.tui.views.pack.state import PackerResult, PackingRequest
-from rowtui.tui.widgets.fields import Fields, InputField
-from textual.app import ComposeResult
-from textual.widgets import Static
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.views.pack.view import PackView
     from textual.screen import Screen
 
-
-# The limits of a packing as typed text: jobs in a bundle, longest bundle, time factor.
-#
-# The input is the texts of the fields, parsed at every key. The output is the choice with the
-# limits that can be parsed, and a sentence for each text that cannot; such a text changes nothing.
-# An empty field means the value of clusters.toml.
-
-
-FIELDS = ("largest", "longest", "factor")
-
-MOST_JOBS = 1_000_000
-LEAST_FACTOR, MOST_FACTOR = 0.01, 100.0
-
-
-class TypedPackLimits(NamedTuple):
-    """The choice of the fields, and (field, sentence) for each text that cannot be parsed."""
-
-    choice: PackChoice
-    wrong: tuple[tuple[str, str], ...] = ()
-
-
-def read_limits(texts: Mapping[str, str], choice: PackChoice) -> TypedPackLimits:
-    """Return the choice with the limits of these texts; unreadable texts change nothing."""
-    found: dict[str, int | float | None] = dict.fromkeys(FIELDS)
-    before = (choice.largest_bundle, choice.longest_seconds, choice.time_factor)
-    wrong = []
-    for field, read, was in zip(FIELDS, (_jobs, _seconds, _factor), before, strict=True):
-        text = texts.get(field, "").strip()
-        if not text:
-            continue
-        try:
-            found[field] = read(text)
-        except Unreadable as error:
-            found[field] = was
-            wrong.append((field, str(error)))
-    largest, longest, factor = found["largest"], found["longest"], found["factor"]
-    new = choice._replace(
-        largest_bundle=None if largest is None else int(largest),
-        longest_seconds=None if longest is None else int(longest),
-        time_factor=factor,
-    )
-    return TypedPackLimits(new, tuple(wrong))
-
-
-def limit_texts(choice: PackChoice) -> dict[str, str]:
-    """Return the texts of the fields for a choice."""
-    minutes, second = divmod(choice.longest_seconds or 0, 60)
-    longest = f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
-    return {
-        "largest": "" if choice.largest_bundle is None else str(choice.largest_bundle),
-        "longest": "" if choice.longest_seconds is None else longest,
-        "factor": "" if choice.time_factor is None else f"{choice.time_factor:g}",
-    }
-
-
-def _jobs(text: str) -> int:
-    digits = text.replace(",", "")
-    if not digits.isdecimal() or not 1 <= int(digits[:9]) <= MOST_JOBS:
-        raise Unreadable(f"{visible(text)} is not a number of jobs, from 1 on")
-    return int(digits[:9])
-
-
-def _seconds(text: str) -> int:
-    seconds = read_walltime(text)
-    if seconds < 1:
-        raise Unreadable("a bundle takes longer than that")
-    return seconds
-
-
-def _factor(text: str) -> float:
-    try:
-        value = float(text.lstrip("x×* ").rstrip("x×* "))
-    except ValueError:
-        value = math.nan
-    if not LEAST_FACTOR <= value <= MOST_FACTOR:  # The comparison is also false for NaN.
-        raise Unreadable(f"{visible(text)} is not a factor such as 1.5 (at most {MOST_FACTOR:g})")
-    return value
-
-
-# The form
-
-
-LABELS = {"largest": "jobs in a bundle", "longest": "longest bundle", "factor": "time factor"}
-_EXAMPLES = {"largest": "like 16", "longest": "like 12:00:00", "factor": "like 1.5"}
-
-
-class LimitsForm(Fields):
-    """Three fields on a line. An empty field means the configured value."""
-
-    DEFAULT_CSS = "LimitsForm { layout: horizontal; }"
-    NAMES = FIELDS
-    PREFIX = "limit-"
-
-    def compose(self) -> ComposeResult:
-        """Compose each field with its name."""
-        for name in FIELDS:
-            yield Static(LABELS[name], markup=False)
-            yield InputField(id=f"{self.PREFIX}{name}", keys=self.KEYS, placeholder=_EXAMPLES[name])
-
-
-# The comparison of packers
 
 MOST_PACKERS = 8
 """The number of packers that are compared."""

@@ -1,4 +1,4 @@
-"""A packing in words: its result, the effect of a changed choice, and how it was chosen.
+"""A packing in words: what is packed, or why nothing is, and how good the result is.
 
 The input is pictures and choices; the output is lines. The text always states whether the packing
 is the best possible, or its largest distance from the best.
@@ -6,22 +6,19 @@ is the best possible, or its largest distance from the best.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import ActionSummary
-from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination
-from rowtui.tui.views.pack.bundles import BundleLook, Picture, Shares, costs, price
-from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped
-from rowtui.tui.widgets.short_text import duration
+from rowtui.core.project.planning.pack_views import PackedDestination
+from rowtui.tui.views.pack.bundle_cells import costs, price
+from rowtui.tui.views.pack.bundles import BundleLook, Shares
+from rowtui.tui.views.pack.change import change_line
+from rowtui.tui.widgets.cells import Line, line
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.pack.state import PackerResult, PackingState
-
-
-# Around the packing
+    from rowtui.tui.views.pack.state import PackingState
 
 
 def why_empty(session: Session) -> str:
@@ -87,9 +84,6 @@ LEAST_GAP = 1e-6
 
 MOST_NAMED = 3
 """The number of node types that the first line names; the others are counted."""
-
-
-# The result
 
 
 def head_lines(look: BundleLook) -> list[Line]:
@@ -165,193 +159,6 @@ def _how_full(total: Shares) -> list[str | tuple[str, str]]:
 def _left(there: PackedDestination) -> list[str | tuple[str, str]]:
     jobs = sum(len(left.jobs) for left in there.left_alone)
     return [(" · ", "dim"), (f"▲ {plural(jobs, 'job')} not packed", "warning")] if jobs else []
-
-
-# The change
-
-
-class Figures(NamedTuple):
-    """A packing in numbers, over all destinations."""
-
-    jobs: int
-    nodes: int
-    cost: float
-    unit: str
-
-
-def figures_of(picture: Picture) -> Figures:
-    """Return the numbers by which two packings are compared."""
-    packed = [look.of.packed for look in picture.looks]
-    units = {one.unit for one in packed}
-    return Figures(
-        sum(one.jobs for one in packed),
-        sum(one.bundles for one in packed),
-        sum(one.cost for one in packed),
-        units.pop() if len(units) == 1 else "",
-    )
-
-
-def change_line(change: str, before: Picture, now: Picture) -> Line:
-    """Return `packer seed: nodes 12 → 9, cost 41.0 → 38.2`, or that nothing has changed."""
-    old, new = figures_of(before), figures_of(now)
-    parts: list[str | tuple[str, str]] = [(f"  {visible(change)}: ", "key")]
-    told = []
-    if old.jobs != new.jobs:
-        told.append(f"jobs packed {old.jobs:,} → {new.jobs:,}")
-    told.append(f"nodes {old.nodes:,} → {new.nodes:,}" if old.nodes != new.nodes else "")
-    if price(old.cost) != price(new.cost):
-        told.append(f"cost {price(old.cost)} → {price(new.cost)}")
-    words = ", ".join(text for text in told if text)
-    if not words:
-        return line(*parts, ("= the same nodes and cost", "dim"))
-    parts.append(words)
-    if old.jobs == new.jobs and price(old.cost) != price(new.cost):
-        cheaper = new.cost < old.cost
-        parts.append(("  ✓ cheaper" if cheaper else "  ▲ dearer", _style(cheaper)))
-    return line(*parts)
-
-
-def _style(good: bool) -> str:
-    return "completed" if good else "warning"
-
-
-# The choice
-
-
-def packer_name(name: str) -> str:
-    """Return the name of a packer for the user."""
-    return name or CONFIGURED
-
-
-def next_packer(name: str, packers: Sequence[tuple[str, str]], step: int = 1) -> str:
-    """Return the next packer: first as configured, then the others, in a cycle.
-
-    The first of `packers` is the default, so it comes last.
-    """
-    names = [one for one, _ in packers]
-    round_ = ["", *names[1:], *names[:1]]
-    at = round_.index(name) if name in round_ else 0
-    return round_[(at + step) % len(round_)]
-
-
-def choice_words(choice: PackChoice) -> list[str]:
-    """Return the user's choices in words; nothing for a setting that is as configured."""
-    words = []
-    if choice.packer:
-        words.append(f"packer {choice.packer}")
-    if choice.largest_bundle is not None:
-        words.append(f"at most {plural(choice.largest_bundle, 'job')} in a bundle")
-    if choice.longest_seconds is not None:
-        words.append(f"at most {duration(choice.longest_seconds)}")
-    if choice.time_factor is not None:
-        words.append(f"times × {choice.time_factor:g}")
-    if choice.node_types:
-        words.append(f"only on {', '.join(choice.node_types)}")
-    return words
-
-
-def what_changed(old: PackChoice, new: PackChoice, known: Sequence[str]) -> str:
-    """Return the change of a choice in a few words. `known` has all node types there are."""
-    words = []
-    if old.packer != new.packer:
-        words.append(f"packer {packer_name(new.packer)}")
-    if old.largest_bundle != new.largest_bundle:
-        many = new.largest_bundle
-        words.append("bundles as configured" if many is None else f"at most {many:,} in a bundle")
-    if old.longest_seconds != new.longest_seconds:
-        longest = new.longest_seconds
-        words.append("time as configured" if longest is None else f"at most {duration(longest)}")
-    if old.time_factor != new.time_factor:
-        factor = new.time_factor
-        words.append("times as configured" if factor is None else f"times × {factor:g}")
-    if old.node_types != new.node_types:
-        words.append(_types_changed(old.node_types or known, new.node_types or known))
-    if old.budget != new.budget and not words:
-        words.append(f"looked for up to {new.budget:g} s")
-    return ", ".join(words)
-
-
-def _types_changed(old: Sequence[str], new: Sequence[str]) -> str:
-    gone = [name for name in old if name not in new]
-    come = [name for name in new if name not in old]
-    if len(gone) == 1 and not come:
-        return f"without {gone[0]}"
-    if len(come) == 1 and not gone:
-        return f"with {come[0]}"
-    return f"only on {', '.join(new)}"
-
-
-def settings_lines(
-    choice: PackChoice,
-    picture: Picture | None,
-    known: Sequence[str],
-    width: int,
-    *,
-    about: bool = True,
-) -> list[Line]:
-    """Return the page of choices, each with its key: packers with the chosen one marked, then
-    limits.
-
-    `about`: also describe the chosen packer.
-    """
-    packers = picture.packed.packers if picture else ()
-    names: list[str | tuple[str, str]] = []
-    for name, _ in packers:
-        chosen = name == choice.packer
-        names.append((f"[{name}]" if chosen else f" {name} ", "title" if chosen else "dim"))
-    configured = () if choice.packer else (("[configured]", "title"), " ")
-    lines = _setting("[ ]", "packer", line(*configured, *names), width)
-    factor = CONFIGURED if choice.time_factor is None else f"× {choice.time_factor:g}"
-    lines += _setting("e", "in a bundle", line(_limit(choice.largest_bundle)), width)
-    lines += _setting("", "longest", line(_limit(choice.longest_seconds, time=True)), width)
-    lines += _setting("", "time factor", line(factor), width)
-    off = [name for name in known if choice.node_types and name not in choice.node_types]
-    types = f"without {', '.join(off)}" if off else "all of them"
-    lines += _setting("space", "node types", line(types), width)
-    took = max((look.of.took for look in picture.looks), default=0.0) if picture else 0.0
-    lines += _setting("b", "search", line(f"{took:.1f} of {choice.budget:g} s"), width)
-    words = dict(packers).get(choice.packer, "") if about else ""
-    if not words:
-        return lines
-    return [*lines, (), *wrapped(line((f"{choice.packer}: {words}", "dim")), width)]
-
-
-def compared_lines(
-    compared: Sequence[PackerResult], comparing: str, chosen: str, width: int
-) -> list[Line]:
-    """Return each packer's result for the same jobs, the cheapest first; `chosen`: current."""
-    if not compared and not comparing:
-        return []
-    lines: list[Line] = [line(("packer       nodes  idle    cost", "heading"))]
-    best = min((one.figures.cost for one in compared), default=0.0)
-    for one in sorted(compared, key=lambda one: one.figures.cost):
-        idle = "–" if one.idle is None else f"{one.idle:.0%}"
-        style = "title" if one.packer == chosen else ""
-        mark = "›" if one.packer == chosen else " "
-        row = f"{one.figures.nodes:>5,} {idle:>5} {price(one.figures.cost):>7}"
-        name = fit(line((f"{mark} {visible(one.packer)}", style)), 12)
-        cheapest = one.figures.cost <= best * (1 + LEAST_GAP)
-        lines.append((*name, *line((f" {row}", style), (" ✓" if cheapest else "", "completed"))))
-    if comparing:
-        lines.append(line(("◐ ", "submitted"), (f"{visible(comparing)}…", "dim")))
-    return [cut(one, width) for one in lines]
-
-
-_LABEL = 18
-"""Columns of a key and of the name of its setting."""
-
-
-def _setting(key: str, name: str, value: Line, width: int) -> list[Line]:
-    return wrapped((*line((f"{key:<6}", "key"), (f"{name:<12}", "dim")), *value), width, _LABEL)
-
-
-def _limit(value: int | None, time: bool = False) -> str:
-    if value is None:
-        return CONFIGURED
-    return f"at most {duration(value) if time else f'{value:,}'}"
-
-
-# The packed jobs
 
 
 def scope(

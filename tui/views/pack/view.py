@@ -14,35 +14,18 @@ from typing import ClassVar
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.pack.asking import (
-    LABELS,
-    LimitsForm,
-    PackAsking,
-    compare,
-    limit_texts,
-    read_limits,
-)
-from rowtui.tui.views.pack.bundles import (
-    AloneRow,
-    BundleLook,
-    BundleRow,
-    TypeRow,
-    bundle_cells,
-    bundle_columns,
-    bundle_values,
-)
-from rowtui.tui.views.pack.packing import (
+from rowtui.tui.views.pack.asking import PackAsking, compare
+from rowtui.tui.views.pack.bundle_cells import bundle_cells, bundle_columns, bundle_values
+from rowtui.tui.views.pack.bundles import AloneRow, BundleLook, BundleRow, TypeRow
+from rowtui.tui.views.pack.choice import (
     choice_words,
     compared_lines,
-    head_lines,
     next_packer,
-    nodes_words,
-    scope,
     settings_lines,
-    state_line,
     what_changed,
-    why_empty,
 )
+from rowtui.tui.views.pack.limits import LABELS, LimitsForm, limit_texts, read_limits
+from rowtui.tui.views.pack.packing import head_lines, nodes_words, scope, state_line, why_empty
 from rowtui.tui.views.pack.slots import row_lines, row_title
 from rowtui.tui.views.pack.state import AXES, LONGER, MOST_SECONDS, START, PackingState
 from rowtui.tui.views.submit.plan import PlanRequest

@@ -9,18 +9,10 @@ from rowtui.core.base.text import count, hours, plural
 from rowtui.core.usage.past import HOUR, PastJob, PastView
 from rowtui.core.usage.past_nodes import NodeFailures, chance_text
 from rowtui.tui.widgets.cells import Line, line, wrapped
-from rowtui.tui.widgets.chart import (
-    BarRow,
-    ChartArea,
-    ChartMark,
-    ChartPart,
-    SpanRow,
-    bars_chart,
-    columns_chart,
-    curve_chart,
-    spans_chart,
-)
+from rowtui.tui.widgets.chart import ChartArea, ChartMark, ChartPart
+from rowtui.tui.widgets.row_charts import BarRow, SpanRow, bars_chart, spans_chart
 from rowtui.tui.widgets.short_text import in_words
+from rowtui.tui.widgets.time_charts import columns_chart, curve_chart
 
 Draw = Callable[[PastView, ChartArea], Sequence[Line]]
 
@@ -65,6 +57,11 @@ def throughput(past: PastView, area: ChartArea) -> list[Line]:
     return columns_chart(shown, _times(past), f"jobs per {interval_words(past.seconds_each)}", area)
 
 
+def _of_jobs(past: PastView) -> str:
+    charged = sum(each.cpu_hours for each in past.intervals)
+    return f"{plural(past.chosen_jobs, 'job')}, {hours(charged)} CPU-hours"
+
+
 def cpus(past: PastView, area: ChartArea) -> list[Line]:
     """Return the CPUs in use over time."""
     if area.mark is not ChartMark.ASCII:
@@ -101,6 +98,11 @@ def waits(past: PastView, area: ChartArea) -> list[Line]:
     return bars_chart(rows, parts, "wait", area)
 
 
+def _of_waits(past: PastView) -> str:
+    more = past.partitions_left_out
+    return f"{plural(more, 'partition')} left out" if more else ""
+
+
 def nodes(past: PastView, area: ChartArea) -> list[Line]:
     """Return the share of failed jobs of each node, the worst first."""
     if not past.nodes:
@@ -131,6 +133,15 @@ def _node_row(row: NodeFailures) -> BarRow:
     return BarRow(row.node, (row.failed / row.jobs,), texts, "title")
 
 
+def _of_nodes(past: PastView) -> str:
+    found = [row.node for row in past.nodes if row.stands_out]
+    if found:
+        more = f" and {plural(len(found) - 1, 'other')}" if len(found) > 1 else ""
+        return f"{found[0]}{more} stands out"
+    known = len(past.nodes) + past.nodes_left_out
+    return f"no node stands out of {count(known)}" if known > 1 else ""
+
+
 def newest(past: PastView, area: ChartArea, *, by_action: bool = False) -> list[Line]:
     """Return the newest jobs from start to end; with `by_action` those of an action together."""
     jobs = sorted(past.jobs, key=lambda job: job.ended_at)[-max(1, area.height - 2) :]
@@ -147,6 +158,10 @@ def newest(past: PastView, area: ChartArea, *, by_action: bool = False) -> list[
     return spans_chart(rows, (WELL, FAILED, CANCELLED), area)
 
 
+def _of_newest(past: PastView) -> str:
+    return f"the newest of {plural(past.chosen_jobs, 'job')}"
+
+
 def _job_name(job: PastJob, by_action: bool) -> str:
     return f"{job.action} {job.label}" if by_action else f"{job.label} {job.action}".strip()
 
@@ -158,32 +173,6 @@ def by_action(past: PastView, area: ChartArea) -> list[Line]:
 
 def _wait(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 60 else in_words(seconds / HOUR)
-
-
-# What frames say
-
-
-def _of_jobs(past: PastView) -> str:
-    charged = sum(each.cpu_hours for each in past.intervals)
-    return f"{plural(past.chosen_jobs, 'job')}, {hours(charged)} CPU-hours"
-
-
-def _of_waits(past: PastView) -> str:
-    more = past.partitions_left_out
-    return f"{plural(more, 'partition')} left out" if more else ""
-
-
-def _of_nodes(past: PastView) -> str:
-    found = [row.node for row in past.nodes if row.stands_out]
-    if found:
-        more = f" and {plural(len(found) - 1, 'other')}" if len(found) > 1 else ""
-        return f"{found[0]}{more} stands out"
-    known = len(past.nodes) + past.nodes_left_out
-    return f"no node stands out of {count(known)}" if known > 1 else ""
-
-
-def _of_newest(past: PastView) -> str:
-    return f"the newest of {plural(past.chosen_jobs, 'job')}"
 
 
 CHARTS = (

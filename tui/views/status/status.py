@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
-from rowtui.tui.widgets.cells import Bar, FirstThatFits, Number, line
+from rowtui.tui.widgets.cells import Bar, FirstThatFits, Number, bars, line
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import JOB_MARKS, cost_forms
+from rowtui.tui.widgets.short_text import JOB_MARKS, cost_forms, in_words
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
     from rowtui.core.project.views.views import JobsView
     from rowtui.core.usage.table import UsageRow
     from rowtui.tui.widgets.cells import Cell, Line
+
 
 COUNTS = ("completed", "submitted", "eligible", "waiting")
 ENDED = ("failed", "not_reached", "cancelled")
@@ -175,3 +176,28 @@ def job_counts(view: JobsView | None) -> list[Line]:
         for state, mark in JOB_MARKS.items()
         if state.value in counts
     ]
+
+
+def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line]:
+    """Return completed directories in each hour of the last day, and when the rest may end."""
+    if view is None or action is None:
+        return []
+    pace = next((one for one in view.paces if one.action == action.name), None)
+    if pace is None or not any(pace.hours):
+        return [line(("no job of it ended well within a day", "dim"))]
+    most = max(pace.hours)
+    lines = [
+        line((bars(pace.hours), "completed"), ("  24 h", "dim")),
+        line(("best hour  ", "dim"), f"{most:,}", ("   this hour  ", "dim"), f"{pace.hours[-1]:,}"),
+    ]
+    left = action.submitted + action.eligible + action.waiting
+    hours = pace.hours_left(left)
+    if not left:
+        lines.append(line(("all of it is completed", "dim")))
+    elif hours is None:
+        lines.append(line(("nothing completed for some hours", "warning")))
+    else:
+        done, within = pace.lately
+        basis = f" after {done:,} in {in_words(within)}"
+        lines.append(line(("the rest  ", "dim"), f"in {in_words(hours)}", (basis, "dim")))
+    return lines

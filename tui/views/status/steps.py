@@ -102,7 +102,7 @@ class NeedSteps(ScreenView):
         self.dashboard.command_refresh()
 
     async def _trust(self, need: NeedItem) -> None:
-        from rowtui.tui.views.dialogs import TrustScreen
+        from rowtui.tui.views.questions import TrustScreen
 
         engine = self.session.engine
         try:

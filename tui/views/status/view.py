@@ -18,12 +18,13 @@ from rowtui.tui.views.status.status import (
     action_columns,
     action_detail,
     job_counts,
+    pace_lines,
     used_words,
 )
 from rowtui.tui.views.status.steps import NeedSteps
-from rowtui.tui.widgets.cells import bars, line
+from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import Panel, set_titles
-from rowtui.tui.widgets.short_text import clock_time, in_words
+from rowtui.tui.widgets.short_text import clock_time
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
@@ -31,42 +32,12 @@ from textual.containers import Vertical
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ActionSummary
-    from rowtui.core.project.views.views import JobsView
     from rowtui.core.usage.table import UsageRow
     from rowtui.tui.views.status.needs import NeedItem
-    from rowtui.tui.widgets.cells import Line
 
 
 AGAIN_SECONDS = 20.0
 """Seconds between two requests for what the jobs of each action used."""
-
-
-# The last day of an action
-
-
-def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line]:
-    """Return completed directories in each hour of the last day, and when the rest may end."""
-    if view is None or action is None:
-        return []
-    pace = next((one for one in view.paces if one.action == action.name), None)
-    if pace is None or not any(pace.hours):
-        return [line(("no job of it ended well within a day", "dim"))]
-    most = max(pace.hours)
-    lines = [
-        line((bars(pace.hours), "completed"), ("  24 h", "dim")),
-        line(("best hour  ", "dim"), f"{most:,}", ("   this hour  ", "dim"), f"{pace.hours[-1]:,}"),
-    ]
-    left = action.submitted + action.eligible + action.waiting
-    hours = pace.hours_left(left)
-    if not left:
-        lines.append(line(("all of it is completed", "dim")))
-    elif hours is None:
-        lines.append(line(("nothing completed for some hours", "warning")))
-    else:
-        done, within = pace.lately
-        basis = f" after {done:,} in {in_words(within)}"
-        lines.append(line(("the rest  ", "dim"), f"in {in_words(hours)}", (basis, "dim")))
-    return lines
 
 
 class StatusView(NeedSteps):

@@ -13,10 +13,10 @@ from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import is_in_bundle
 from rowtui.core.project.review.views import CheckState
 from rowtui.core.submission.plan.model import JobStep, count_jobs
-from rowtui.tui.views.pack.bundles import costs, price
+from rowtui.tui.views.pack.bundle_cells import costs, price
+from rowtui.tui.views.submit.copies import Copying, copied_first
 from rowtui.tui.views.submit.plan_checks import check_lines, checks_short
 from rowtui.tui.views.submit.plan_choice import PlanChoice
-from rowtui.tui.views.submit.plan_sending import Copying, copied_first
 from rowtui.tui.widgets.cells import FirstThatFits, Number, dimmed, line
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.short_text import cost_forms, duration

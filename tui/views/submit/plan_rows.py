@@ -13,7 +13,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.submission.plan.model import InBundle, Plan, PlannedJob
-from rowtui.tui.views.pack.slots import amounts_words
+from rowtui.tui.views.pack.bundle_cells import amounts_words
 from rowtui.tui.views.submit.plan import (
     Sending,
     all_words,

@@ -8,14 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rowtui.tui.shell.session import Session
+from rowtui.tui.views.submit.copies import copied_in_short
 from rowtui.tui.views.submit.plan import Sending, checks_in_short, chosen_words
 from rowtui.tui.views.submit.plan_checks import says_yes, why_not, word_for
-from rowtui.tui.views.submit.plan_sending import (
-    afterwards,
-    copied_in_short,
-    first_error,
-    sending_line,
-)
+from rowtui.tui.views.submit.plan_sending import afterwards, first_error, sending_line
 from rowtui.tui.widgets.cells import Line, as_content, line, width_of, wrapped
 from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.fields import InputField

@@ -23,9 +23,6 @@ from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.table_lines import RowLook
 
-# Rows
-
-
 AT_ONCE = 200
 """Rows that are processed in one step: some milliseconds."""
 
@@ -38,6 +35,7 @@ Pair = tuple[Any, Any]
 """A row, and the value by which the rows are sorted."""
 
 Spawn = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
+Switch = Callable[[Sequence[PlannedJob], bool | None], None]
 
 
 class PlanRows(ListRows[PlanRow]):
@@ -204,9 +202,6 @@ def _by_family(pairs: list[Pair], descending: bool) -> list[Pair]:
 
 def _first(one: tuple[Any, object]) -> Any:
     return one[0]
-
-
-Switch = Callable[[Sequence[PlannedJob], bool | None], None]
 
 
 class PlanTable(ListTable):

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.model import Plan, PlannedJob
-from rowtui.tui.commands.planning import may_switch
 from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.commands.submit import may_switch
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.submit.plan import (
     Sending,
@@ -29,7 +29,8 @@ from rowtui.tui.views.submit.plan_rows import (
     shown_words,
 )
 from rowtui.tui.views.submit.question import SubmitQuestion
-from rowtui.tui.views.submit.script import SubmitSteps, coloured
+from rowtui.tui.views.submit.script import SubmitSteps
+from rowtui.tui.views.submit.script_lines import coloured
 from rowtui.tui.views.submit.table import PlanRows, PlanTable
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
 from rowtui.tui.widgets.chrome import set_titles

@@ -14,9 +14,10 @@ from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.textual_patches.framed_lines import FramedLines
 from rowtui.tui.widgets.cells import Palette
 from rowtui.tui.widgets.columns import GAP, place
-from rowtui.tui.widgets.table import table_lines as table_news
+from rowtui.tui.widgets.table import scroll_bar as table_news
 from rowtui.tui.widgets.table.rows import ListRows, Marks
-from rowtui.tui.widgets.table.table_lines import DrawnRows, QuietScrollBar, RowLook, TableLines
+from rowtui.tui.widgets.table.scroll_bar import QuietScrollBar
+from rowtui.tui.widgets.table.table_lines import DrawnRows, RowLook, TableLines
 from rowtui.tui.widgets.text_lines import MovingKeys
 from textual import events
 from textual.geometry import Region, Size

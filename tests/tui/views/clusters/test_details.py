@@ -8,8 +8,8 @@ from rowtui.core.clusters.polling.policy import PollPace
 from rowtui.core.project.context.clusters import ClusterDetail, ClusterNodes
 from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.views.activity_page import activity_rows, command_rows
+from rowtui.tui.views.chrome import MOST_BADGES, cluster_badges
 from rowtui.tui.views.clusters.details import cluster_cells, detail_lines, limits, mark_of
-from rowtui.tui.views.clusters.texts import MOST_BADGES, cluster_badges
 from rowtui.tui.widgets.cells import plain, width_of
 
 NOW = 1_000.0

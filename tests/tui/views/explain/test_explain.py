@@ -23,15 +23,14 @@ from rowtui.core.mapping.model.decision import (
 from rowtui.core.mapping.model.fields import FilePosition, Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person, WhatIf
 from rowtui.core.project.views.views import PlacementExplanation
+from rowtui.tui.views.explain.destination import destination_lines
 from rowtui.tui.views.explain.explain import (
     changed_cells,
     destination_cells,
     destination_columns,
-    destination_lines,
     destination_rows,
-    job_lines,
-    who,
 )
+from rowtui.tui.views.explain.job import job_lines, who
 from rowtui.tui.views.explain.match_trace import story_lines, value_text
 from rowtui.tui.widgets.cells import Line, fit, plain, width_of
 

@@ -7,7 +7,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.text import Cost
-from rowtui.tui.views.groups.groups import pretty
+from rowtui.tui.views.groups.values import pretty
 from rowtui.tui.views.queue.jobs import jobs_in_brief
 from rowtui.tui.widgets.cells import line, plain, width_of, wrapped
 from rowtui.tui.widgets.short_text import cost_forms, file_size

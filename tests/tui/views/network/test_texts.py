@@ -18,7 +18,8 @@ from rowtui.tui.views.network.picture.list import (
 )
 from rowtui.tui.views.network.picture.picture import graph
 from rowtui.tui.views.network.run_limits import limit_texts, proposed, read_limits, rounded_up
-from rowtui.tui.views.network.texts import moment, node_lines, run_lines, sample_lines
+from rowtui.tui.views.network.run_text import moment, run_lines
+from rowtui.tui.views.network.texts import node_lines, sample_lines
 from rowtui.tui.widgets.cells import Line, plain, width_of
 
 from tests.tui.sample_network import NODES, SampleNetwork, counts

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.queue.rows import QueueRow, RowKey
 from rowtui.core.project.queue.views import DetailPart, JobDetail
+from rowtui.tui.views.queue.reasons import row_lines, why_page
 from rowtui.tui.views.queue.render_rows import LETTERS, queue_cells, queue_columns, start_text
-from rowtui.tui.views.queue.why_page import row_lines, why_page
 from rowtui.tui.widgets.cells import fit, plain, width_of
 from rowtui.tui.widgets.columns import place
 from rowtui.tui.widgets.short_text import JOB_MARKS

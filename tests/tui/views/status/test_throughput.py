@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from rowtui.core.project.queue.book import HOURS, ActionThroughput
 from rowtui.core.project.views.views import JobsView
-from rowtui.tui.views.status.view import in_words, pace_lines
+from rowtui.tui.views.status.status import pace_lines
 from rowtui.tui.widgets.cells import plain
+from rowtui.tui.widgets.short_text import in_words
 
 from tests.tui.sample import SampleEngine
 

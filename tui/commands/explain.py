@@ -1,0 +1,114 @@
+"""The commands of the view Explain, each with the reason why it cannot be used now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rowtui.tui.commands.command import CHANGE_KEYS, Command
+from rowtui.tui.commands.reasons import may_change, with_action
+
+if TYPE_CHECKING:
+    from rowtui.tui.shell.session import Session
+
+
+def with_decision(session: Session) -> str:
+    """Return why there is no decision to show, or ""."""
+    if session.explanation is None:
+        return "nothing is explained yet"
+    return "" if session.explanation.decision else "there is no group to explain"
+
+
+def with_groups(session: Session) -> str:
+    """Return why there is no other group to show, or ""."""
+    many = session.explanation is not None and session.explanation.groups > 1
+    return "" if many else "there is no other group"
+
+
+def may_reset(session: Session) -> str:
+    """Return why there is no what-if to reset, or ""."""
+    return "" if session.what_if else "there is no what-if"
+
+
+def with_measured(session: Session) -> str:
+    """Return why there is no recommendation from measured jobs to try, or ""."""
+    if reason := with_decision(session):
+        return reason
+    found = session.explanation
+    if found is None or found.measured is not None:
+        return ""
+    if found.measured_jobs >= 5:
+        return "its measured jobs need about what it requests"
+    return "fewer than 5 measured jobs ended well"
+
+
+def may_write(session: Session) -> str:
+    """Return why the what-if cannot be written to a file, or ""."""
+    return may_change(session) or may_reset(session)
+
+
+def may_undo_write(session: Session) -> str:
+    """Return why the last write cannot be undone, or "": the file must be unchanged since."""
+    if reason := may_change(session):
+        return reason
+    return "" if session.written else "nothing was written from here, or it was changed since"
+
+
+def may_make_change(number: int) -> Callable[[Session], str]:
+    """Return a function for the reason why the destination under the cursor lacks a change with
+    this number, counted from 0.
+    """
+
+    def enabled(session: Session) -> str:
+        if reason := with_decision(session):
+            return reason
+        if session.refusal is None:
+            return "this destination takes the job"
+        if not session.refusal.changes:
+            return "no change of resources would help"
+        known = len(session.refusal.changes)
+        return "" if number < known else "there is no further change"
+
+    return enabled
+
+
+EXPLAIN: tuple[Command, ...] = (
+    Command("explain.what-if", "e", "what if", "try other amounts, tags, user or roles",
+            "explain", 1, enabled=with_decision, twin="explain --cpus"),
+    Command("explain.reset", "u", "undo what-if", "discard the what-if",
+            "explain", 2, enabled=may_reset),
+    *(
+        Command(f"explain.change-{letter}", letter, "try change",
+                f"try change {letter} that admits the job there", "explain",
+                3 if not number else 0, enabled=may_make_change(number))
+        for number, letter in enumerate(CHANGE_KEYS)
+    ),
+    Command("explain.next-group", "n,right_square_bracket", "next group",
+            "the job of the next group", "explain", 4, enabled=with_groups),
+    Command("explain.previous-group", "N,left_square_bracket", "previous group",
+            "the job of the previous group", "explain", enabled=with_groups),
+    Command("explain.measured", "m", "as measured", "try what the measured jobs of the action need",
+            "explain", enabled=with_measured),
+    Command("explain.sources", "enter", "sources",
+            "open the deciding rule: the file at its line", "explain", 5,
+            enabled=with_decision),
+    Command("explain.page", "i", "job's story", "the destination's reasons or the story",
+            "explain", 5, enabled=with_decision),
+    Command("explain.fold", "z", "fold", "leave the destinations that refuse the job out, or not",
+            "explain", 7, enabled=with_decision),
+    Command("explain.filter", "t", "status", "next status: eligible, all, failed, ...", "explain",
+            enabled=with_action),
+    Command("explain.write", "W", "write…",
+            "write the what-if to workflow.toml, after a look at the changes", "explain",
+            asks=True, enabled=may_write, twin="explain --write"),
+    Command("explain.undo-write", "U", "undo write…",
+            "take the last write to workflow.toml back", "explain", asks=True,
+            enabled=may_undo_write, twin="explain --undo"),
+    Command("explain.lines", "w", "lines to add",
+            "the text that realises the what-if, to copy", "explain",
+            enabled=may_reset),
+    Command("explain.json", "J", "copy JSON", "copy it as `rowtui explain --json` writes it",
+            "explain", enabled=with_decision, twin="explain --json"),
+    Command("explain.pane", "tab", "pane", "between destinations and reasons", "explain", 6),
+)  # fmt: skip
+"""The commands of the view Explain."""

@@ -1,0 +1,67 @@
+"""The commands of the view Status, each with the reason why it cannot be used now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.tui.commands.command import Command
+from rowtui.tui.commands.reasons import may_change, with_action
+
+if TYPE_CHECKING:
+    from rowtui.tui.shell.session import Session
+
+
+def with_action_or_need(session: Session) -> str:
+    """Return why there is nothing to open, or "": an action, or an item that waits for the user."""
+    return "" if session.need else with_action(session)
+
+
+def may_retry_need(session: Session) -> str:
+    """Return why the item under the cursor is not a failure that can be retried, or ""."""
+    if reason := may_change(session):
+        return reason
+    if session.need is None or not session.need.cause:
+        return "put the cursor on failed directories in the list of next steps (Tab)"
+    return ""
+
+
+def with_failures(session: Session) -> str:
+    """Return why there is no failed directory to show, or ""."""
+    if session.snapshot and any(action.failed for action in session.snapshot.actions):
+        return ""
+    return "nothing failed"
+
+
+def may_submit(session: Session) -> str:
+    """Return why the chosen action has nothing to submit, or ""."""
+    if reason := may_change(session) or with_action(session):
+        return reason
+    action = session.action
+    if action and not action.eligible:
+        return f"no directory is eligible for {action.name}"
+    return ""
+
+
+def may_submit_all(session: Session) -> str:
+    """Return why no action has anything to submit, or ""."""
+    if reason := may_change(session):
+        return reason
+    if session.snapshot and any(action.eligible for action in session.snapshot.actions):
+        return ""
+    return "no directory is eligible"
+
+
+STATUS: tuple[Command, ...] = (
+    Command("status.open", "enter", "open", "groups of this action; or the next step of the list",
+            "status", 1, enabled=with_action_or_need),
+    Command("status.submit", "s", "submit…", "submit all eligible groups of this action", "status",
+            2, asks=True, enabled=may_submit, twin="submit"),
+    Command("status.submit-all", "S", "submit all…", "submit all eligible groups of every action",
+            "status", asks=True, enabled=may_submit_all, twin="submit"),
+    Command("status.failed", "x", "failed", "directories of this action that failed", "status", 3,
+            enabled=with_failures, twin="show directories --failed"),
+    Command("status.pane", "tab", "needs you", "between actions and next steps", "status", 4),
+    Command("status.retry", "R", "retry…", "retry the directories with the same failure",
+            "status", 5, asks=True, enabled=may_retry_need, twin="retry"),
+)  # fmt: skip
+"""The commands of the view Status."""
