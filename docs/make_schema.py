@@ -1,12 +1,14 @@
 """Write docs/schema/*.json from the types of what `--json` prints: `python docs/make_schema.py`.
 
-The types (`core/base/json/`) are those that the commands are checked against, so the
-schemas cannot differ from them; a test fails when the files are older than the types. JSON Schema,
-draft 2020-12.
+The types (in `core/base/json/`, and records, see `core/base/document.py`) are those that the
+commands are checked against, so the schemas cannot differ from them; a test fails when the files
+are older than the types. JSON Schema, draft 2020-12.
 """
 
 from __future__ import annotations
 
+import collections.abc
+import enum
 import inspect
 import json
 import types
@@ -14,12 +16,12 @@ import typing
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
+from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.base.json import (
     VERSION,
     FailedJson,
     clusters,
     directories,
-    history,
     jobs,
     mapping,
     messages,
@@ -31,6 +33,7 @@ from rowtui.core.base.json import (
 )
 from rowtui.core.base.json import directories as amounts
 from rowtui.core.base.json import plans as copies
+from rowtui.core.usage.past import PastView
 
 FOLDER = Path(__file__).with_name("schema")
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -61,7 +64,7 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "log": ("logs", jobs.LogJson),
     "usage": ("usage", usage.UsageJson),
     "notify": ("notify", messages.NotifyJson),
-    "history": ("history", history.HistoryJson),
+    "history": ("history", PastView),
     "projects": ("projects", projects.ProjectsJson),
     "explained": ("explain", mapping.ExplainedJson),
     "not-there": ("explain, of directories that do not exist yet", mapping.NotThereJson),
@@ -123,6 +126,9 @@ def schema(name: str, title: str, kind: Any) -> dict[str, Any]:
     body = _of(kind, parts)
     if "$ref" in body:  # an object: its own fields at the top
         body = parts.pop(_name(kind)) if not _names_itself(kind, parts) else body
+    if name in COMMANDS and hasattr(kind, "_fields"):  # `Output.json` prints the version first
+        body["properties"] = {"version": {"type": "integer"}, **body["properties"]}
+        body["required"] = sorted([*body["required"], "version"])
     return {
         "$schema": _DRAFT,
         "$id": f"urn:rowtui:schema:{name}:{VERSION}",
@@ -145,15 +151,19 @@ def _of(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The schema of a type. `parts`: those of the objects that were met so far."""
     if kind in _PLAIN:
         return dict(_PLAIN[kind])
-    if typing.is_typeddict(kind):
+    if kind in (Moment, TextOrNull):
+        return {"type": ["string", "null"]}
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return {"type": "string"}
+    if typing.is_typeddict(kind) or hasattr(kind, "_fields"):
         if _name(kind) not in parts:
             parts[_name(kind)] = {}
             parts[_name(kind)] = _object(kind, parts)
         return {"$ref": f"#/$defs/{_name(kind)}"}
     origin, arguments = get_origin(kind), get_args(kind)
-    if origin is list:
+    if origin in (list, tuple, collections.abc.Sequence):
         return {"type": "array", "items": _of(arguments[0], parts)}
-    if origin is dict:
+    if origin in (dict, collections.abc.Mapping):
         values = _of(arguments[1], parts)
         return {"type": "object"} | ({"additionalProperties": values} if values else {})
     if origin is Literal:
@@ -173,7 +183,7 @@ def _object(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     # `__required_keys__` does not see NotRequired behind postponed annotations.
     extras = typing.get_type_hints(kind, include_extras=True)
     left_out = {name for name, each in extras.items() if get_origin(each) is typing.NotRequired}
-    hints = typing.get_type_hints(kind)
+    hints = extras if hasattr(kind, "_fields") else typing.get_type_hints(kind)
     return {
         "description": inspect.cleandoc(kind.__doc__ or "").replace("Json`", "`"),
         "type": "object",

@@ -16,10 +16,10 @@ from rowtui.cli.network.shared.limits import open_network, with_options
 from rowtui.cli.network.shared.text import limit_lines, spent_text
 from rowtui.cli.output.output import Output, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import ask, is_interactive
+from rowtui.core.base.document import utc
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, plural, visible
-from rowtui.core.engine.api.json.values import utc
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.limits.times import cost_text, time_text
 from rowtui.core.runs.model import Stopped, limits_fields

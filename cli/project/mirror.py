@@ -16,10 +16,10 @@ from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output, TableCell, TextColumn, table_lines
 from rowtui.cli.output.progress import ProgressBar, waited_for
 from rowtui.cli.project.open import answer_to, ask, open_project, say_notices
+from rowtui.core.base.document import utc
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import file_size, plural, visible
-from rowtui.core.engine.api.json.values import utc
 from rowtui.core.mirror.compare import Copy, Side, Transfer
 from rowtui.core.mirror.model import FOLDER, LINK, FileFacts
 from rowtui.core.project.project import Project

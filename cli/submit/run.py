@@ -24,10 +24,10 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices, send_messages
 from rowtui.cli.submit import service
+from rowtui.core.base.document import utc
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, count, plural, visible
-from rowtui.core.engine.api.json.values import utc
 from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.project import Project
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy

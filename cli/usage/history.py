@@ -13,8 +13,8 @@ from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.verbs import known_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project
+from rowtui.core.base.document import document
 from rowtui.core.base.text import count, hours, plural, visible
-from rowtui.core.engine.api.json.past import history_of
 from rowtui.core.usage.past import (
     DAY,
     MOST_INTERVALS,
@@ -51,10 +51,10 @@ def history(args: argparse.Namespace, out: Output) -> int:
     )
     past = past_view(columns, asked, datetime.now(UTC).timestamp())
     if args.json:
-        out.json(history_of(past))
+        out.json(document(past))
     elif args.csv:
         write_intervals(past, sys.stdout)
-    elif not past.chosen_jobs:
+    elif not past.job_count:
         out.print("No job matches." if past.all_jobs else "No job has ended yet.")
     else:
         out.lines(_lines(past, out))
@@ -63,7 +63,7 @@ def history(args: argparse.Namespace, out: Output) -> int:
 
 def write_intervals(past: PastView, file: TextIO) -> None:
     """Write a row for each interval, with the names of the JSON form."""
-    rows = history_of(past)["intervals"]
+    rows = document(past.intervals)
     names = list(rows[0]) if rows else ["start"]
     writer = csv.DictWriter(file, names, lineterminator="\n")
     writer.writeheader()
@@ -94,7 +94,7 @@ def _throughput(past: PastView, out: Output) -> Iterator[str]:
             count(each.jobs),
             TableCell(count(each.failed), "red bold" if each.failed else ""),
             hours(each.cpu_hours),
-            count(round(each.cpus)),
+            count(round(each.cpus_in_use)),
             _bar(each, most),
         ]
         for each in shown
@@ -103,17 +103,17 @@ def _throughput(past: PastView, out: Output) -> Iterator[str]:
     yield ""
     left_out = (
         " Older intervals are left out: --since and --by choose."
-        if (past.intervals_left_out)
+        if (past.older_intervals_left_out)
         else ""
     )
     yield (
-        f"{plural(past.chosen_jobs, 'job')} ended. CPUs: the mean in use, of jobs that have ended."
+        f"{plural(past.job_count, 'job')} ended. CPUs: the mean in use, of jobs that have ended."
         + left_out
     )
 
 
 def _without_empty_ends(intervals: Sequence[PastInterval]) -> Sequence[PastInterval]:
-    places = [at for at, each in enumerate(intervals) if each.jobs or each.cpus]
+    places = [at for at, each in enumerate(intervals) if each.jobs or each.cpus_in_use]
     return intervals[places[0] : places[-1] + 1] if places else ()
 
 
@@ -146,7 +146,7 @@ def _waits(past: PastView, out: Output) -> Iterator[str]:
 
 
 def _wait_cells(row: PartitionWait) -> Row:
-    times = (row.median, row.most_of, row.longest)
+    times = (row.median_seconds, row.most_of_seconds, row.longest_seconds)
     return [row.partition, count(row.jobs), *(format_duration(at) for at in times)]
 
 

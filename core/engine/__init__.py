@@ -2,5 +2,5 @@
 
 The room takes an open project and the requests of a screen, and gives bounded, immutable answers.
 `api` defines the questions and answers, `local` answers in this process and `process` from a
-process of its own; `codec` gives values a form in JSON. Drawing is left to the screens.
+process of its own. Drawing is left to the screens.
 """

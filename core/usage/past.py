@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.submission.plan.record import job_label
 from rowtui.core.usage.past_nodes import NodeFailures, node_failures
 from rowtui.core.usage.store import UsageColumns
@@ -42,47 +43,41 @@ _SKEW = DAY  # Ends further in the future than this are damage, not another cloc
 
 
 class PastInterval(NamedTuple):
-    """The jobs that ended from `start` (epoch seconds) up to the next interval.
+    """The jobs that ended from `start` on, up to the next interval.
 
-    `cpu_hours`: charged to these jobs, CPUs times wall time. `cpus`: the mean number of CPUs in
-    use during the interval, by all jobs of the records.
+    `cpu_hours`: charged to these jobs; `cpus_in_use`: the mean during the interval, of all jobs
+    that have ended since.
     """
 
-    start: float
+    start: Moment
+    jobs: int
     ended_well: int
     failed: int
     cancelled: int
     cpu_hours: float
-    cpus: float
-
-    @property
-    def jobs(self) -> int:
-        """The number of jobs that ended."""
-        return self.ended_well + self.failed + self.cancelled
+    cpus_in_use: float
 
 
 class PartitionWait(NamedTuple):
-    """Seconds from submission to start of the jobs of one partition of which both are known."""
+    """Seconds from submission to start; 90 % of the jobs waited at most `most_of_seconds`."""
 
     partition: str
     jobs: int
-    median: float
-    most_of: float  # 90 % of the jobs waited no longer
-    longest: float
+    median_seconds: float
+    most_of_seconds: float
+    longest_seconds: float
 
 
 class PastJob(NamedTuple):
-    """One job: times in epoch seconds. `label`: its id, "" without one; `reason`: "" if it ended
-    well. `state`: "completed", "failed" or "cancelled".
-    """
+    """One job. `state`: `completed`, `failed` or `cancelled`; `reason`: null if it ended well."""
 
-    label: str
+    id: TextOrNull
     action: str
-    node: str
-    started_at: float
-    ended_at: float
+    node: TextOrNull
+    started_at: Moment
+    ended_at: Moment
     state: str
-    reason: str
+    reason: TextOrNull
 
 
 Order = Literal["newest", "longest", "first"]
@@ -107,30 +102,27 @@ class PastRequest(NamedTuple):
 
 
 class PastView(NamedTuple):
-    """The past of a project. `first`, `last`: the shown time, in epoch seconds.
+    """`history`. `..._left_out`: how many rows a list is short of; `jobs`: the newest ones.
 
-    `seconds_each`: the length of an interval; the last one ends at `last`. `actions`: all actions
-    with jobs in the records, also those that were not chosen. `all_jobs`: jobs in the records;
-    `chosen_jobs`: those that are shown here. `partitions_left_out`, `nodes_left_out`,
-    `jobs_left_out`: how many rows each list is short of; `intervals_left_out`: whether the oldest
-    intervals are missing. `damaged`: records that cannot be read.
+    `actions`: all with jobs in the records, also those that were not chosen; `all_jobs`: jobs in
+    the records, of which `job_count` were chosen.
     """
 
-    first: float
-    last: float
+    first: Moment
+    last: Moment
     seconds_each: int
     intervals: tuple[PastInterval, ...]
+    older_intervals_left_out: bool
     waits: tuple[PartitionWait, ...]
+    partitions_left_out: int
     nodes: tuple[NodeFailures, ...]
+    nodes_left_out: int
     jobs: tuple[PastJob, ...]
+    jobs_left_out: int
+    job_count: int
+    damaged_records: int
     actions: tuple[str, ...]
     all_jobs: int
-    chosen_jobs: int
-    partitions_left_out: int = 0
-    nodes_left_out: int = 0
-    jobs_left_out: int = 0
-    intervals_left_out: bool = False
-    damaged: int = 0
 
 
 def past_view(columns: UsageColumns, asked: PastRequest, now: float) -> PastView:
@@ -145,8 +137,8 @@ def past_view(columns: UsageColumns, asked: PastRequest, now: float) -> PastView
         chosen, times = chosen.chosen(times.known), times.where(times.known)
     if not len(chosen):
         return PastView(
-            since or now, now, 0, (), (), (), (), actions, len(columns), 0,
-            damaged=columns.damaged,
+            since or now, now, 0, (), False, (), 0, (), 0, (), 0, 0, columns.damaged, actions,
+            len(columns),
         )  # fmt: skip
     first = since or float(times.started.min())
     last = max(first + 1.0, now if since else float(times.ended.max()))
@@ -161,17 +153,17 @@ def past_view(columns: UsageColumns, asked: PastRequest, now: float) -> PastView
         last,
         seconds,
         _intervals(chosen, times, edges, last),
+        cut,
         tuple(waits[:MOST_PARTITIONS]),
+        max(0, len(waits) - MOST_PARTITIONS),
         nodes,
+        nodes_left_out,
         jobs,
+        len(chosen) - len(jobs),
+        len(chosen),
+        columns.damaged,
         actions,
         len(columns),
-        len(chosen),
-        max(0, len(waits) - MOST_PARTITIONS),
-        nodes_left_out,
-        len(chosen) - len(jobs),
-        cut,
-        columns.damaged,
     )
 
 
@@ -272,13 +264,17 @@ def _intervals(
     hours = np.bincount(place[inside], charged[inside], minlength=count)
     used = _cpu_seconds(times, cpus, np.append(bounds[:-1], max(last, edges[-2] + 1.0)))
     lengths = np.diff(np.append(bounds[:-1], max(last, edges[-2] + 1.0)))
+    good, bad, cancelled = map(
+        counted, (ended_well(columns), has_failed(columns), was_cancelled(columns))
+    )
     return tuple(
         map(
             PastInterval,
             edges[:-1],
-            counted(ended_well(columns)),
-            counted(has_failed(columns)),
-            counted(was_cancelled(columns)),
+            map(sum, zip(good, bad, cancelled, strict=True)),
+            good,
+            bad,
+            cancelled,
             hours.tolist(),
             np.maximum(0.0, used / lengths).tolist(),
         )
@@ -358,4 +354,4 @@ def _jobs(columns: UsageColumns, times: _Times, most: int, order: Order) -> tupl
         )
         for job, start in zip(shown.jobs(), starts, strict=True)
     ]
-    return tuple(sorted(rows, key=lambda row: (row.started_at, row.ended_at, row.label)))
+    return tuple(sorted(rows, key=lambda row: (row.started_at, row.ended_at, row.id)))

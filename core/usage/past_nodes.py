@@ -26,9 +26,9 @@ _TINY = 1e-30  # Probabilities below this are left out of convolutions.
 
 
 class NodeFailures(NamedTuple):
-    """The jobs of one node; cancelled jobs are not counted. `expected`: how many of them would
-    have failed if failures did not depend on the node. `chance`: the corrected probability of so
-    many failures by chance, from 0 to 1.
+    """The jobs of a node, without cancelled ones. `expected`: failures if they did not depend on
+    the node; `chance`: the probability of so many by chance, corrected for the number of nodes;
+    `stands_out`: whether they are too many for chance.
     """
 
     node: str
@@ -36,11 +36,7 @@ class NodeFailures(NamedTuple):
     failed: int
     expected: float
     chance: float
-
-    @property
-    def stands_out(self) -> bool:
-        """Whether the failures of this node are too many for chance."""
-        return self.chance < CHANCE and self.failed >= TIMES * self.expected
+    stands_out: bool
 
 
 def node_failures(columns: UsageColumns) -> tuple[tuple[NodeFailures, ...], int]:
@@ -67,9 +63,15 @@ def node_failures(columns: UsageColumns) -> tuple[tuple[NodeFailures, ...], int]
     expected = (jobs * rate).sum(1)
     rows = [
         NodeFailures(
-            nodes[at], int(jobs[at].sum()), int(failed[at].sum()), float(expected[at]), chances[at]
+            nodes[at],
+            int(jobs[at].sum()),
+            bad,
+            float(expected[at]),
+            chances[at],
+            chances[at] < CHANCE and bad >= TIMES * float(expected[at]),
         )
         for at in np.flatnonzero(jobs.sum(1)).tolist()
+        for bad in (int(failed[at].sum()),)
     ]
     rows.sort(key=lambda row: (not row.stands_out, row.chance, -row.failed, -row.jobs, row.node))
     return tuple(rows[:MOST_NODES]), max(0, len(rows) - MOST_NODES)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, si
-from rowtui.core.submission.plan.model import called
+from rowtui.core.submission.plan.record import called
 from rowtui.tui.views.clusters.texts import cluster_mark
 from rowtui.tui.widgets.cells import Span, cut, line, width_of
 from rowtui.tui.widgets.short_text import (
@@ -282,5 +282,5 @@ def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
     if view == "submit" and session.sending is not None:
         return ("plan", plural(len(session.sending.plan.jobs), "job"))
     if view == "log" and session.job is not None:
-        return (session.job.record.action, called(session.job.record.label))
+        return (session.job.action, called(session.job.label))
     return ()

@@ -24,10 +24,10 @@ from rowtui.cli.network.shared.text import clock
 from rowtui.cli.output.output import Output
 from rowtui.cli.pack.text import cut
 from rowtui.cli.project.open import is_interactive
+from rowtui.core.base.document import utc
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.jobs import unsent_job
-from rowtui.core.engine.api.json.values import utc
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
 from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.runs.execution.rounds import WAITS, AutopilotMessage, MessageKind

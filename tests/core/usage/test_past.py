@@ -95,7 +95,7 @@ many_jobs = some.lists(
 @given(many_jobs, some.integers(1, 80))
 def test_every_job_ends_in_exactly_one_interval(jobs: list[JobUsage], most: int) -> None:
     past = past_of(jobs, PastRequest(intervals=most))
-    assert sum(each.jobs for each in past.intervals) == past.chosen_jobs == len(jobs)
+    assert sum(each.jobs for each in past.intervals) == past.job_count == len(jobs)
     assert sum(each.ended_well for each in past.intervals) == sum(not it.end.cause for it in jobs)
     assert sum(each.cancelled for each in past.intervals) == sum(
         it.end.cause == "cancelled" for it in jobs
@@ -110,7 +110,7 @@ def test_the_cpus_in_use_add_up_to_the_cpu_hours(jobs: list[JobUsage]) -> None:
     past = past_of(jobs)
     ends = [*(each.start for each in past.intervals[1:]), past.last]
     seconds = sum(
-        each.cpus * (end - each.start)
+        each.cpus_in_use * (end - each.start)
         for each, end in zip(past.intervals, ends, strict=True)
         if end > each.start
     )
@@ -148,25 +148,27 @@ def test_waits_are_listed_by_partition_with_the_most_jobs_first() -> None:
     jobs += [job(50, NOON, None, kind=other), job(51, NOON, 60.0, kind=other, waited=7200)]
     cpu, gpu = past_of(jobs).waits
     assert (cpu.partition, cpu.jobs) == ("alpha/cpu", 11)
-    assert (cpu.median, cpu.most_of, cpu.longest) == pytest.approx((300, 540, 600), abs=2)
+    assert (cpu.median_seconds, cpu.most_of_seconds, cpu.longest_seconds) == pytest.approx(
+        (300, 540, 600), abs=2
+    )
     assert (gpu.partition, gpu.jobs) == ("alpha/gpu", 1)  # of the other one no start is known
-    assert gpu.median == pytest.approx(7200, abs=2)
+    assert gpu.median_seconds == pytest.approx(7200, abs=2)
 
 
 def test_what_cannot_be_true_is_left_out() -> None:
     jobs = [job(1, NOON), job(2, 0.0, None), job(3, NOON + 3000 * DAY)]
     past = past_of(jobs)
-    assert (past.all_jobs, past.chosen_jobs) == (3, 1)
+    assert (past.all_jobs, past.job_count) == (3, 1)
 
 
 def test_a_period_ends_now_and_actions_are_patterns() -> None:
     jobs = [job(1, NOON), job(2, NOON - DAY), job(3, NOON, kind=KIND._replace(action="fit"))]
     columns = columns_of(jobs)
     past = past_view(columns, PastRequest(period=3600.0, actions=("sim*",)), NOON + 60)
-    assert (past.chosen_jobs, past.actions) == (1, ("fit", "simulate"))
+    assert (past.job_count, past.actions) == (1, ("fit", "simulate"))
     assert (past.first, past.last) == (NOON + 60 - 3600, NOON + 60)
     nothing = past_view(columns, PastRequest(period=30.0), NOON + 60)
-    assert (nothing.chosen_jobs, nothing.all_jobs, nothing.intervals) == (0, 3, ())
+    assert (nothing.job_count, nothing.all_jobs, nothing.intervals) == (0, 3, ())
 
 
 # Single jobs

@@ -59,14 +59,14 @@ def throughput(past: PastView, area: ChartArea) -> list[Line]:
 
 def _of_jobs(past: PastView) -> str:
     charged = sum(each.cpu_hours for each in past.intervals)
-    return f"{plural(past.chosen_jobs, 'job')}, {hours(charged)} CPU-hours"
+    return f"{plural(past.job_count, 'job')}, {hours(charged)} CPU-hours"
 
 
 def cpus(past: PastView, area: ChartArea) -> list[Line]:
     """Return the CPUs in use over time."""
     if area.mark is not ChartMark.ASCII:
         area = area._replace(mark=ChartMark.BRAILLE)
-    values = [one.cpus for one in past.intervals]
+    values = [one.cpus_in_use for one in past.intervals]
     return curve_chart(values, _times(past), "CPUs in use, of jobs that have ended", area)
 
 
@@ -74,12 +74,12 @@ def waits(past: PastView, area: ChartArea) -> list[Line]:
     """Return how long jobs waited in each partition."""
     rows = []
     for row in past.waits:
-        times = [_wait(each) for each in (row.median, row.most_of, row.longest)]
-        median, most_of, longest = times
+        seconds = (row.median_seconds, row.most_of_seconds, row.longest_seconds)
+        median, most_of, longest = map(_wait, seconds)
         rows.append(
             BarRow(
                 row.partition,
-                (row.median, row.most_of, row.longest),
+                seconds,
                 (
                     f"{median}, 90 % {most_of}, longest {longest}, {plural(row.jobs, 'job')}",
                     f"{median}, 90 % {most_of}, longest {longest}",
@@ -145,7 +145,7 @@ def _of_nodes(past: PastView) -> str:
 def newest(past: PastView, area: ChartArea, *, by_action: bool = False) -> list[Line]:
     """Return the newest jobs from start to end; with `by_action` those of an action together."""
     jobs = sorted(past.jobs, key=lambda job: job.ended_at)[-max(1, area.height - 2) :]
-    jobs.sort(key=lambda job: (job.started_at, job.label))
+    jobs.sort(key=lambda job: (job.started_at, job.id))
     if by_action:
         order = {job.action: place for place, job in reversed([*enumerate(jobs)])}
         jobs.sort(key=lambda job: order[job.action])
@@ -159,11 +159,11 @@ def newest(past: PastView, area: ChartArea, *, by_action: bool = False) -> list[
 
 
 def _of_newest(past: PastView) -> str:
-    return f"the newest of {plural(past.chosen_jobs, 'job')}"
+    return f"the newest of {plural(past.job_count, 'job')}"
 
 
 def _job_name(job: PastJob, by_action: bool) -> str:
-    return f"{job.action} {job.label}" if by_action else f"{job.label} {job.action}".strip()
+    return f"{job.action} {job.id}" if by_action else f"{job.id} {job.action}".strip()
 
 
 def by_action(past: PastView, area: ChartArea) -> list[Line]:

@@ -130,7 +130,7 @@ class PastScreen(ScreenView):
             return
         past = self._past
         self.query_one("#about", OneLine).show(self._about(self.size.width))
-        empty = self._error is not None or past is None or not past.chosen_jobs
+        empty = self._error is not None or past is None or not past.job_count
         for place, chart in enumerate(CHARTS):
             widget = self.query_one(f"#past-{chart.name}", Chart)
             first = 0 if empty else self._chart
@@ -159,8 +159,8 @@ class PastScreen(ScreenView):
     def _about(self, width: int) -> Line:
         """Return the chart, the period and the action that are chosen, as long as they fit."""
         chosen = [(self._period.words, "title"), (f" · {self._action or 'all actions'}", "")]
-        if self._past is not None and self._past.damaged:
-            chosen.append((f" · {self._past.damaged:,} records are damaged", "warning"))
+        if self._past is not None and self._past.damaged_records:
+            chosen.append((f" · {self._past.damaged_records:,} records are damaged", "warning"))
         if self._all_at_once:
             return cut(line(" ", *chosen), width)
         parts: list[tuple[str, str]] = [(" ", "")]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.document import utc
 from rowtui.core.base.json import VERSION
-from rowtui.core.engine.api.json.values import cost_of, utc
+from rowtui.core.engine.api.json.values import cost_of
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.fence import begun_at, seconds_of_job

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
+from rowtui.core.base.document import utc
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.engine.api.json.jobs import asked_of, job_of
 from rowtui.core.engine.api.json.plans import hours_of
-from rowtui.core.engine.api.json.values import cost_of, utc
+from rowtui.core.engine.api.json.values import cost_of
 from rowtui.core.submission.plan.outcome import signal_name
 from rowtui.core.submission.plan.record import shown_job
 

@@ -29,19 +29,6 @@ _CPU_HOURS = ("core-hours", "CPU-hours")  # the unit of packings without prices
 _HOUR = 3600
 
 
-def utc(at: float | None) -> str | None:
-    """`2026-11-22T18:00:00.123Z` for epoch seconds; None where they are 0 or no time."""
-    from datetime import UTC, datetime
-
-    if not at:
-        return None
-    try:
-        text = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
-    except (OverflowError, ValueError, OSError):
-        return None
-    return text.replace("+00:00", "Z")
-
-
 def cost_of(cost: Cost, price: float | None = None, currency: str = "") -> CostJson:
     """A cost, with what it is in money where that is known."""
     return {

@@ -1,0 +1,69 @@
+"""What `--json` prints, made from records: a record with the fields of a document is the document.
+
+A NamedTuple or dataclass becomes an object with its fields in order, an enum its value, and any
+sequence or set an array. Field types state the two conversions: `Moment` and `TextOrNull`. Types
+of documents that are no records stand in `core/base/json/`; `docs/make_schema.py` reads both.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any
+
+Moment = Annotated[float, "moment"]
+"""Epoch seconds, 0 for no time. In documents: ISO 8601 in UTC, null for no time."""
+
+TextOrNull = Annotated[str, "text or null"]
+"""A text. In documents: null if it is empty."""
+
+
+def utc(at: float | None) -> str | None:
+    """`2026-11-22T18:00:00.123Z` for epoch seconds; None where they are 0 or no time."""
+    from datetime import UTC, datetime
+
+    if not at:
+        return None
+    try:
+        text = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return None
+    return text.replace("+00:00", "Z")
+
+
+def document(value: Any) -> Any:
+    """Return a value in the form of JSON. Raises: TypeError for a value without such a form."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, enum.Enum):
+        return value.value
+    kind: Any = type(value)
+    if fields := _fields(kind):
+        return {name: _field(getattr(value, name), kind) for name, kind in fields}
+    if isinstance(value, Mapping):
+        return {str(key): document(each) for key, each in value.items()}
+    if isinstance(value, tuple | list | frozenset):
+        return [document(each) for each in value]
+    raise TypeError(f"{type(value).__name__} is no value of a document")
+
+
+def _field(value: object, kind: str) -> Any:
+    if "Moment" in kind and isinstance(value, int | float):
+        return utc(value)
+    if "TextOrNull" in kind:
+        return value or None
+    return document(value)
+
+
+@cache
+def _fields(kind: type) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a record with their types as written; none for another type."""
+    names: tuple[str, ...] = getattr(kind, "_fields", ())
+    if dataclasses.is_dataclass(kind):
+        names = tuple(field.name for field in dataclasses.fields(kind))
+    hints = inspect.get_annotations(kind)
+    written = ((name, hints[name]) for name in names)
+    return tuple((name, str(getattr(hint, "__forward_arg__", hint))) for name, hint in written)
