@@ -42,28 +42,22 @@ def main() -> None:
     told["answers"] = [answer_of(mapper.place(request)) for request in first]
     told["new"] = timed(mapper.place, new)
     told["repeated"] = timed(mapper.place, new)
-    forgetful = load(asked["files"], remember=False)
-    for request in first:
-        forgetful.place(request)
-    told["evaluated"] = timed(forgetful.place, new)
+    told["kinds"] = min(of_kinds(asked["files"], new, asked["kinds"]) for _ in range(LOADS))
     some = new[: asked["explained"]]
     told["why"] = timed(lambda each: decide(mapper, each, changes=False), some)
     told["why_changes"] = timed(lambda each: decide(mapper, each), some)
-    # Where nothing can be remembered, so many would take minutes and say nothing new.
-    quick = told["repeated"]["cpu"] < 20
-    told["many"] = many(mapper, new, asked["many"] if quick else len(new))
     told["peak_mb"] = peak_mb()
     json.dump(told, sys.stdout)
 
 
-def load(files: dict[str, str], *, remember: bool = True) -> Mapper:
+def load(files: dict[str, str]) -> Mapper:
     """From the bytes of the files to a mapper."""
     tpv3 = parse_mapping(b"global: {dialect: tpv3}", "dialect.yml")
     parsed = [parse_mapping(text.encode(), name) for name, text in files.items()]
     configuration = merge_files([tpv3, *parsed])
     if configuration.problems:
         sys.exit("\n".join(map(str, configuration.problems)))
-    return Mapper(configuration, remember=remember, chance=random.Random(1))
+    return Mapper(configuration, chance=random.Random(1))
 
 
 def loading(files: dict[str, str]) -> tuple[float, float]:
@@ -112,18 +106,13 @@ def timed(call: Callable[[Any], Any], requests: Sequence[Any]) -> Json:
     return {"cpu": cpu * 1e6, "p50": p50 / 1e3, "p95": p95 / 1e3, "number": len(requests)}
 
 
-def many(mapper: Mapper, requests: Sequence[MappingRequest], number: int) -> Json:
-    """Seconds and MB of keeping so many answers, of kinds that were seen before."""
-    before = peak_mb()
-    place = mapper.place
-    began, began_wall = time.process_time(), time.perf_counter()
-    answers = [place(request) for _ in range(number // len(requests)) for request in requests]
-    return {
-        "cpu": time.process_time() - began,
-        "wall": time.perf_counter() - began_wall,
-        "mb": peak_mb() - before,
-        "number": len(answers),
-    }
+def of_kinds(files: dict[str, str], requests: Sequence[MappingRequest], kinds: int) -> float:
+    """CPU seconds of as many requests as given, of so many kinds in turn, by a new mapper."""
+    mapper = load(files)
+    began = time.process_time()
+    for at in range(len(requests)):
+        mapper.place(requests[at % kinds])
+    return time.process_time() - began
 
 
 def answer_of(placement: Placement) -> Json:

@@ -37,13 +37,12 @@ class SyntaxComplaint(NamedTuple):
 class Code:
     """A compiled text. Shared; never changed.
 
-    `run(namespace)` gives its value; the namespace holds "__builtins__". `names`: the names that
-    the code may read. `plain`: the code ends soon and changes nothing, and the values of its names
-    decide its value; other code runs under a time limit, on a copy of the namespace. `constant`:
-    nothing has to be run, `value` is the value.
+    `run(namespace)` gives its value; the namespace holds "__builtins__", and the code may add to
+    it. `names`: the names that the code may read. `constant`: nothing has to be run, `value` is the
+    value.
     """
 
-    __slots__ = ("constant", "form", "names", "plain", "run", "syntax_error", "text", "value")
+    __slots__ = ("constant", "form", "names", "run", "syntax_error", "text", "value")
 
     def __init__(
         self,
@@ -52,7 +51,6 @@ class Code:
         run: Run,
         *,
         names: frozenset[str] = frozenset(),
-        plain: bool = True,
         syntax_error: SyntaxComplaint | None = None,
         constant: bool = False,
         value: Any = None,
@@ -64,7 +62,6 @@ class Code:
         self.constant = constant
         self.value = value
         self.names = names
-        self.plain = plain
 
     def __repr__(self) -> str:
         """Return the form and the start of the text."""

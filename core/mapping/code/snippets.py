@@ -1,4 +1,4 @@
-"""Collect every piece of code of an entity, for compiling, checking, display and caching."""
+"""Collect every piece of code of an entity, for compiling, checking and display."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from rowtui.core.mapping.code.compiler import without_warnings
 from rowtui.core.mapping.code.expressions import (
     compile_block,
     compile_execute,
     compile_text,
-    without_warnings,
 )
 from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.text_source import TextSource, text_source

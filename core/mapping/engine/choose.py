@@ -262,11 +262,6 @@ class Chooser:
         candidates = sorted((offer.entity for offer in fitting), key=lambda d: self._order[d.id])
         namespace["candidate_destinations"] = candidates
         value = self.evaluator.value(code, namespace, origin)
-        # a function is called like other code: under the same limit, with its errors explained
-        if callable(value):
-            ranks = value
-            called = Code(code.text, code.form, lambda _: ranks(candidates))
-            value = self.evaluator.value(called, namespace, origin)
         if value is None or (type(value) in (list, tuple, bool, int, str) and not value):
             return ()
         if not isinstance(value, (list, tuple)) or not all(

@@ -6,6 +6,7 @@ mapping of the request with the place of the expression that failed.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -25,7 +26,6 @@ from rowtui.core.mapping.galaxy.modules import (
     JobNotReadyException,
     TryNextDestinationOrFail,
     TryNextDestinationOrWait,
-    tpv_names,
 )
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
@@ -55,12 +55,11 @@ class TryNextError(Exception):
         self.message, self.origin, self.wait = message, origin, wait
 
 
-class NotPlainError(Exception):
-    """The job runs code that needs a time limit."""
-
-
 REST = 300.0
 """Seconds for which code that took too long is not run again."""
+
+
+_MAY_SEE_ENTITY = re.compile(r"entity|self|globals|locals|vars|eval|exec").search
 
 
 class _Evaluated:
@@ -78,30 +77,20 @@ class Evaluator:
 
     def __init__(self, dialect: Dialect, limit: TimeLimit) -> None:
         self.dialect = dialect
-        self.limit = limit
-        self._leaked: Namespace | None = None
+        self._limit = limit
         self._stopped: dict[Code, tuple[float, str]] = {}  # when, and why
-        self._only_plain = False
-        self._running: Code | None = None  # the code that is not plain and is running
-
-    def plain_job(self, call: Callable[[], T]) -> T:
-        """Map one job that may run no code but plain code. Raises: NotPlainError for other code."""
-        self._only_plain = True
-        try:
-            return call()
-        finally:
-            self._only_plain = False
+        self._running: Code | None = None  # the code that runs, or ran last
 
     def job(self, call: Callable[[], T]) -> T:
-        """Map one job whose code is not plain, with one time limit for the whole job.
+        """Map one job that runs code, with one time limit for all its code.
 
-        Handing a job to a thread once costs less than a hand-over for each of its expressions. When
-        the limit is reached, the running code is not run again for `REST` seconds; the job is then
-        mapped again, so that it ends as if this expression had failed.
+        When the limit is reached, the running code is not run again for `REST` seconds; the job is
+        then mapped again, so that it ends as if this expression had failed. Raises: TimeLimitError
+        if no code was running.
         """
         while True:
             try:
-                return self.limit.run(call)
+                return self._limit.run(call)
             except TimeLimitError as error:
                 slow, self._running = self._running, None
                 if slow is None or self._why_not(slow):
@@ -114,21 +103,14 @@ class Evaluator:
         return message if time.monotonic() < at + REST else ""
 
     def value(self, code: Code, namespace: Namespace, origin: Origin) -> Any:
-        """Return the value of a code. Raises: StopMapping, TryNextError."""
+        """Return the value of a code, which `job` runs. Raises: StopMapping, TryNextError."""
         if code.constant:
             return code.value
-        if not code.plain:
-            if self._only_plain:
-                raise NotPlainError
-            if self.dialect.input_size_by_text:
-                namespace = self._as_tpv(code, namespace)
-            if code.form is not ExpressionKind.EXECUTE:
-                namespace = _with_own_entity(namespace)
-            if message := self._why_not(code):
-                raise StopMapping(MappingOutcome.ERROR, message, origin, "TimeLimitError")
-            self._running = code
+        if message := self._why_not(code):
+            raise StopMapping(MappingOutcome.ERROR, message, origin, "TimeLimitError")
+        self._running = code
         try:
-            return evaluate(code, namespace, self.limit)
+            return evaluate(code, self._own(namespace, code))
         except ExpressionError as error:
             place = origin.place
             if place.line and error.line > 1:
@@ -136,11 +118,6 @@ class Evaluator:
             cause = type(error.cause).__name__ if error.cause is not None else "SyntaxError"
             raise StopMapping(
                 MappingOutcome.ERROR, error.message, origin._replace(place=place), cause
-            ) from error
-        except TimeLimitError as error:
-            self._stopped[code] = time.monotonic(), error.message
-            raise StopMapping(
-                MappingOutcome.ERROR, error.message, origin, "TimeLimitError"
             ) from error
         except JobNotReadyException as error:
             words = str(error) or "it is not ready yet"
@@ -155,27 +132,22 @@ class Evaluator:
             wait = isinstance(error, TryNextDestinationOrWait)
             raise TryNextError(str(error), origin, wait=wait) from error
 
-    def _as_tpv(self, code: Code, namespace: Namespace) -> Namespace:
-        """Return the namespace with TPV's names below, for code that may read its own namespace."""
-        if self._leaked is None:
-            self._leaked = tpv_names()
-        namespace = {**self._leaked, **namespace}
-        if "input_size" not in code.text:
-            namespace["input_size"] = 0
-        return namespace
+    def _own(self, namespace: Namespace, code: Code) -> Namespace:
+        """Return a copy for one code; all code but `execute` may only change its own `entity`."""
+        own = namespace.copy()
+        if self.dialect.input_size_by_text and "input_size" not in code.text:
+            own["input_size"] = 0
+        if code.form is ExpressionKind.EXECUTE or not _MAY_SEE_ENTITY(code.text):
+            return own
+        shared = own.get("entity")
+        if isinstance(shared, Entity):
+            own["entity"] = shared.private()
+            own["self"] = own["entity"] if own.get("self") is shared else shared
+        return own
 
     def text(self, text: str) -> Code:
         """Return the code of a text with expressions in braces."""
         return compile_text(text, as_tpv=self.dialect.text_as_tpv)
-
-
-def _with_own_entity(namespace: Namespace) -> Namespace:
-    """Return the namespace with a copy of `entity`, for code other than `execute`."""
-    entity = namespace.get("entity")
-    if not isinstance(entity, Entity):
-        return namespace
-    own = entity.private()
-    return {**namespace, "entity": own, "self": own if namespace.get("self") is entity else entity}
 
 
 class AmountStep(NamedTuple):

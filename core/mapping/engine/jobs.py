@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.expressions import compile_block
+from rowtui.core.mapping.code.expressions import compile_rank
 from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.engine.destinations import DestinationOffer, Scored, amount_text, suited
 from rowtui.core.mapping.engine.evaluate import (
@@ -79,7 +79,7 @@ class JobPlan:
         self.suited: tuple[Scored, ...] = suited(entity, offers, dialect)
         # Rank functions read the scores repeatedly.
         entity.scores = {each.offer.entity.id: each.score for each in self.suited}
-        self.rank: Code | None = compile_block(entity.rank) if entity.rank else None
+        self.rank: Code | None = compile_rank(entity.rank) if entity.rank else None
         self.for_destinations = _as_evaluated(entity) if dialect.early else entity
         self.destinations: dict[str, Any] = {}
 

@@ -1,17 +1,16 @@
-"""The mapper: one job request in, one placement out, with cached results.
+"""The mapper: one job request in, one placement out.
 
 `Mapper.place` returns the placement; `explain.py` calls the same mapper with a watcher to collect
-the reasons. Requests that are equal for a configuration (the same entities, and equal values of
-everything that any of its expressions reads) are answered from a cache. If any expression is not
-plain (`analysis`), nothing is cached. A test verifies that the cache never
-changes a result. Source: TPV's documentation, "Job Dispatch Process".
+the reasons. Equal requests are placed once, unless their code may answer differently each time
+(`_MAY_DIFFER`). Source: TPV's documentation, "Job Dispatch Process".
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Protocol, TypeVar
 
 from rowtui.core.clusters.model import Cluster, PartitionLoad
 from rowtui.core.mapping.code.model import Code
@@ -22,7 +21,6 @@ from rowtui.core.mapping.engine.destinations import DestinationOffer, offers_of
 from rowtui.core.mapping.engine.evaluate import (
     Evaluator,
     Namespace,
-    NotPlainError,
     StopMapping,
     TryNextError,
 )
@@ -35,12 +33,11 @@ from rowtui.core.mapping.engine.jobs import (
     refuse_over_budget,
 )
 from rowtui.core.mapping.engine.lookup import EntityLookup
-from rowtui.core.mapping.engine.namespace import INPUTS, Getter, Names, deciders
+from rowtui.core.mapping.engine.namespace import INPUTS, Names
 from rowtui.core.mapping.galaxy.modules import (
     ShownMapper,
     expression_builtins,
     log,
-    read_only,
     tpv_names,
 )
 from rowtui.core.mapping.model.configuration import Configuration
@@ -48,7 +45,12 @@ from rowtui.core.mapping.model.decision import MappingOutcome, Matched, Placemen
 from rowtui.core.mapping.model.entities import Destination, Entity
 from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, ClusterFacts, MappingRequest
 
-_MOST_REMEMBERED = 100_000  # cached placements of one set of entities
+T = TypeVar("T")
+
+_MOST_REMEMBERED = 100_000  # placements
+_MAY_DIFFER = ("import", "open(", "eval(", "exec(", "weighted_")
+"""Words of code that may give equal requests different answers: by chance, time or files."""
+_UNHASHABLE = ("params", "previous_params", "preferences", "values")  # fields of a request
 _OF_LOADS = ("load", "expected_wait", "free_cores", "soonest")
 
 
@@ -65,35 +67,20 @@ class MappingWatcher(JobWatcher, ChoiceWatcher, Protocol):
         """Receive the job with its amounts."""
 
 
-class _CodeFacts(NamedTuple):
-    """Facts about several codes.
-
-    `names`: the names that they read; `plain`: whether these names decide all their values, and no
-    code needs the time limit.
-    """
-
-    names: frozenset[str]
-    plain: bool
-
-    @classmethod
-    def of(cls, codes: Iterable[Code]) -> _CodeFacts:
-        names = frozenset[str]().union(*(code.names for code in codes))
-        return cls(names, all(code.plain for code in codes))
-
-
 class _Plan:
     """The data that jobs of one action, user and roles share."""
 
-    __slots__ = ("deciders", "lanes", "matched", "memory", "needs_limit", "reads", "stop")
+    __slots__ = ("lanes", "matched", "reads", "runs_code", "stop", "sure")
 
-    def __init__(self) -> None:
-        self.lanes: Lanes | None = None
+    def __init__(self, codes: Iterable[Code], matched: tuple[Matched, ...]) -> None:
+        """`codes`: all code that such a job may run."""
+        codes = tuple(codes)
+        self.matched = matched
         self.stop: StopMapping | None = None
-        self.matched: tuple[Matched, ...] = ()
-        self.needs_limit = False  # whether a job has run code that is not plain
-        self.reads: frozenset[str] = frozenset()
-        self.memory: dict[Any, Placement] | None = None
-        self.deciders: tuple[Getter, ...] = ()
+        self.lanes: Lanes | None = None
+        self.reads = frozenset[str]().union(*(code.names for code in codes))
+        self.runs_code = bool(codes)
+        self.sure = not any(word in code.text for code in codes for word in _MAY_DIFFER)
 
 
 class Mapper:
@@ -114,7 +101,7 @@ class Mapper:
         chance: random.Random | None = None,
         remember: bool = True,
     ) -> None:
-        """`seconds`: the time limit of one expression."""
+        """`seconds`: the CPU time that the code of one job may use. `remember`: see `place`."""
         self.configuration = configuration
         self.dialect = dialect = configuration.dialect
         self.evaluator = Evaluator(dialect, TimeLimit(seconds))
@@ -136,13 +123,11 @@ class Mapper:
         """By id; also for expressions, as `mapper.destinations`."""
         self.chooser = Chooser(self.offers, self.evaluator)
         self._has_pools = bool(configuration.of_kind("pools"))
-        # Every job depends on all code of all destinations, so this code is analysed once and not
-        # per plan.
-        of_destinations = self._code_of([offer.entity for offer in self.offers.values()])
-        self._of_destinations = _CodeFacts.of(of_destinations)
+        self._of_destinations = self._code_of(offer.entity for offer in self.offers.values())
         self.reads_loads = False
-        self._names = self._make_names(chance or random.Random(), of_destinations)
+        self._names = self._make_names(chance or random.Random())
         self._plans: dict[tuple[Any, ...], _Plan] = {}
+        self._placed: dict[tuple[Any, ...], Placement] = {}
         self._shown_loads: Mapping[tuple[str, str], PartitionLoad] = NOTHING_KNOWN.loads
 
     def _why_not(self, destination: Destination) -> StopMapping | None:
@@ -153,9 +138,9 @@ class Mapper:
         found = {piece.code for entity in entities for piece in pieces(entity, text_as_tpv=as_tpv)}
         return {code for code in found if not code.constant}
 
-    def _make_names(self, chance: random.Random, of_destinations: set[Code]) -> Names:
+    def _make_names(self, chance: random.Random) -> Names:
         configuration = self.configuration
-        everything = of_destinations | self._code_of(
+        everything = self._of_destinations | self._code_of(
             entity
             for kind in ("tools", "roles", "users")
             for entity in configuration.of_kind(kind).values()
@@ -173,12 +158,12 @@ class Mapper:
             "__builtins__": expression_builtins(),
             "helpers": Helpers(as_tpv=self.dialect.sampling_repeats, random=chance),
             "mapper": ShownMapper(
-                self.destinations, configuration.default_inherits, read_only(context)
+                self.destinations, configuration.default_inherits, deepcopy(context)
             ),
             "log": log,
         }
-        facts = _CodeFacts.of(everything)
-        return Names(facts.names, all_tpv=not facts.plain, context=context, fixed=fixed)
+        read = frozenset[str]().union(*(code.names for code in everything))
+        return Names(read, context=context, fixed=fixed)
 
     # Results
 
@@ -188,28 +173,21 @@ class Mapper:
         Never raises for the contents of files.
         """
         plan = self._plan(request)
-        memory = plan.memory
-        if memory is None or request.what_if is not None:
-            anew = self._place(plan, _wondered(request), facts, None)
-            return self._within_budget(anew, plan, request, facts)
-        key = (
-            facts.generation,
-            request.totals,
-            request.partition,
-            None if request.partition is None else request.cluster,
-            *[decide(request) for decide in plan.deciders],
-        )
-        placement = memory.get(key)
-        if placement is None:
-            if len(memory) >= _MOST_REMEMBERED:
-                memory.clear()
-            placement = memory[key] = self._place(plan, request, facts, None)
-        return self._within_budget(placement, plan, request, facts)
+        if request.what_if is not None or not self.remembers(request):
+            placement = self._place(plan, _wondered(request), facts, None)
+            return self._within_budget(placement, plan, request, facts)
+        key = (facts.generation, *_hashable(request))
+        known = self._placed.get(key)
+        if known is None:
+            if len(self._placed) >= _MOST_REMEMBERED:
+                self._placed.clear()
+            known = self._placed[key] = self._place(plan, request, facts, None)
+        return self._within_budget(known, plan, request, facts)
 
     def watch(
         self, request: MappingRequest, facts: ClusterFacts, watcher: MappingWatcher
     ) -> Placement:
-        """Return the result of `place`; a watcher receives every step, and no cache is used."""
+        """Return the result of `place`, mapped anew; a watcher receives every step."""
         request = _wondered(request)
         plan = self._plan(request)
         watcher.matched(plan.matched)
@@ -222,15 +200,15 @@ class Mapper:
         if plan.lanes is None:
             return Amounts(), ()
         try:
-            _, settled = self._settled(plan.lanes, request, NOTHING_KNOWN, None)
-        except (StopMapping, TryNextError):
+            settled = self._amounts_of(plan, request, NOTHING_KNOWN)
+        except (StopMapping, TryNextError, TimeLimitError):
             return Amounts(), ()
         pools = pools_of(self.configuration, settled.plan.entity)
         return settled.amounts, tuple(pool.id for pool in pools)
 
     def remembers(self, request: MappingRequest) -> bool:
-        """Whether the mapper caches the results of such jobs."""
-        return self._plan(request).memory is not None
+        """Whether equal requests have one placement."""
+        return self._remember and self._plan(request).sure
 
     def reads(self, request: MappingRequest) -> frozenset[str]:
         """Return the names that expressions for such a job read; the caller provides them."""
@@ -255,31 +233,24 @@ class Mapper:
     ) -> Placement:
         if plan.stop is not None:
             return _stopped(plan.stop)
-        lanes = plan.lanes
-        assert lanes is not None
         self._show_loads(facts)
 
         def chosen() -> Placement:
             if watcher is not None:
                 watcher.begin()
-            namespace, settled = self._settled(lanes, request, facts, watcher)
+            namespace, settled = self._settled(plan, request, facts, watcher)
             if watcher is not None:
                 watcher.settled(settled)
             return self.chooser.choose(settled, namespace, request, facts, watcher)
 
         try:
-            if not plan.needs_limit:
-                try:
-                    return self.evaluator.plain_job(chosen)
-                except NotPlainError:
-                    plan.needs_limit = True
-            return self.evaluator.job(chosen)
+            return self._run(plan, chosen)
         # raised by objects of classes that the code defines
         except (RecursionError, SystemExit, GeneratorExit) as error:
             name = type(error).__name__
             message = f"the mapping of this job ended in {name}, which an object of its code raised"
             return Placement(MappingOutcome.ERROR, message=message, cause=name)
-        except TimeLimitError as error:  # raised by code that is plain but slow
+        except TimeLimitError as error:
             return Placement(MappingOutcome.ERROR, message=error.message, cause="TimeLimitError")
         except StopMapping as stop:
             if stop.outcome is MappingOutcome.NOWHERE and self.sealed:
@@ -294,16 +265,27 @@ class Mapper:
                 MappingOutcome.ERROR, message=message, origin=error.origin, cause=cause
             )
 
+    def _run(self, plan: _Plan, call: Callable[[], T]) -> T:
+        """Run a part of a mapping under the time limit, if there is code in it."""
+        return self.evaluator.job(call) if plan.runs_code else call()
+
     def _settled(
         self,
-        lanes: Lanes,
+        plan: _Plan,
         request: MappingRequest,
         facts: ClusterFacts,
         watcher: MappingWatcher | None,
     ) -> tuple[Namespace, JobWithAmounts]:
         """Return a job's namespace and its amounts. Raises the same errors as `Lanes.settle`."""
-        namespace = self._names.build(request, facts, lanes.context)
-        return namespace, lanes.settle(namespace, request.what_if, watcher)
+        assert plan.lanes is not None
+        namespace = self._names.build(request, facts, plan.lanes.context)
+        return namespace, plan.lanes.settle(namespace, request.what_if, watcher)
+
+    def _amounts_of(
+        self, plan: _Plan, request: MappingRequest, facts: ClusterFacts
+    ) -> JobWithAmounts:
+        """Return a job's amounts alone. Raises: StopMapping, TryNextError, TimeLimitError."""
+        return self._run(plan, lambda: self._settled(plan, request, facts, None))[1]
 
     def _blame_sealed(self, stop: StopMapping) -> StopMapping:
         untrusted = [s for s in self.sealed.values() if s.outcome is MappingOutcome.UNTRUSTED]
@@ -315,12 +297,11 @@ class Mapper:
         if not self._has_pools or not placement.chosen:
             return placement
         try:
-            assert plan.lanes is not None
-            _, settled = self._settled(plan.lanes, request, facts, None)
+            settled = self._amounts_of(plan, request, facts)
             refuse_over_budget(self.configuration, settled, request, facts)
         except StopMapping as stop:
             return _stopped(stop)
-        except TryNextError:
+        except (TryNextError, TimeLimitError):
             pass
         return placement
 
@@ -340,30 +321,19 @@ class Mapper:
         return plan
 
     def _new_plan(self, request: MappingRequest) -> _Plan:
-        plan = _Plan()
-        entities, plan.matched, plan.stop = self.lookup.entities(request)
-        facts = self._facts_of(entities)
-        plan.reads = facts.names
-        if plan.stop is not None:
-            return plan
+        entities, matched, stop = self.lookup.entities(request)
+        plan = _Plan(self._code_of(entities) | self._of_destinations, matched)
         try:
+            if stop is not None:
+                raise stop
             plan.lanes = Lanes(entities, tuple(self.offers.values()), self.evaluator)
-        except StopMapping as stop:
-            plan.stop = stop
-            return plan
-        if self._remember and facts.plain:
-            plan.memory = {}
-            plan.deciders = deciders(facts.names)
+        except StopMapping as why:
+            plan.stop = why
         return plan
 
     def entities_of(self, request: MappingRequest) -> tuple[Entity, ...]:
         """Return the tool, role and user entities of a job, with all inherited values."""
         return tuple(self.lookup.entities(request)[0])
-
-    def _facts_of(self, entities: Iterable[Entity]) -> _CodeFacts:
-        """Return the facts about all code that a job of these entities may run."""
-        own, shared = _CodeFacts.of(self._code_of(entities)), self._of_destinations
-        return _CodeFacts(own.names | shared.names, own.plain and shared.plain)
 
     def _show_loads(self, facts: ClusterFacts) -> None:
         """Provide the load of each destination to expressions, as `d.load`."""
@@ -373,6 +343,11 @@ class Mapper:
         for offer in self.offers.values():
             entity = offer.entity
             entity.load = facts.loads.get((entity.runner or "", offer.partition_name))
+
+
+def _hashable(request: MappingRequest) -> MappingRequest:
+    shown: dict[str, Any] = {name: repr(getattr(request, name)) for name in _UNHASHABLE}
+    return request._replace(**shown)
 
 
 def _wondered(request: MappingRequest) -> MappingRequest:

@@ -20,7 +20,6 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.read_only import read_only
 from rowtui.core.mapping.engine.helper_functions import HELPERS, Helpers
 from rowtui.core.mapping.engine.routing import (
     FLOW_EXCEPTIONS,
@@ -65,7 +64,6 @@ __all__ = [
     "expression_builtins",
     "has_in_module",
     "log",
-    "read_only",
     "tpv_names",
 ]  # fmt: skip
 

@@ -1,4 +1,6 @@
-"""The objects for expressions: the action as a tool, its job, its user; all read-only.
+"""The objects for expressions: the action as a tool, its job, its user.
+
+Their attributes can only be read; their data are copies, which code may change without effect.
 
 Only the attributes that files of real sites use exist here; any other attribute of Galaxy raises an
 error that explains this.
@@ -8,11 +10,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.read_only import ReadOnlyDict, ReadOnlyError
+
+
+class ReadOnlyError(RowtuiError, TypeError):
+    """Code tried to change an attribute of a read-only object."""
 
 
 class NotInRowtui(RowtuiError, AttributeError):
@@ -50,7 +56,7 @@ class GalaxyObject:
 
 
 _put = object.__setattr__
-_NOTHING: Mapping[str, Any] = ReadOnlyDict()
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class GalaxyTool(GalaxyObject):

@@ -11,7 +11,6 @@ import builtins
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from rowtui.core.mapping.code.analysis import path_of
 from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.code.snippets import CodeSnippet, syntax_of
 from rowtui.core.mapping.engine.helper_functions import HELPERS
@@ -179,8 +178,6 @@ def attribute_findings(
 
 def stored_attributes(code: Code, *, as_tpv: bool) -> Iterator[str]:
     """Yield the attributes that a code sets on some object."""
-    if code.plain:
-        return
     for node in ast.walk(syntax_of(code, as_tpv=as_tpv)[0]):
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             yield node.attr
@@ -249,3 +246,12 @@ def _bound_names(tree: ast.Module) -> Iterator[str]:
             yield node.arg
         elif isinstance(node, ast.alias):
             yield (node.asname or node.name).partition(".")[0]
+
+
+def path_of(node: ast.expr) -> list[str] | None:
+    """Return ["a", "b", "c"] for a.b.c, and None for any other node."""
+    steps: list[str] = []
+    while isinstance(node, ast.Attribute):
+        steps.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(steps)] if isinstance(node, ast.Name) else None

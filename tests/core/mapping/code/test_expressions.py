@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rowtui.core.mapping.code.compiler import LONGEST_CODE
 from rowtui.core.mapping.code.expressions import (
-    LONGEST_CODE,
     ExpressionError,
     compile_block,
     compile_execute,
@@ -18,15 +18,12 @@ from rowtui.core.mapping.code.expressions import (
     evaluate,
 )
 from rowtui.core.mapping.code.model import Code, ExpressionKind
-from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.galaxy.modules import (
     FLOW_EXCEPTIONS,
     App,
     NotInRowtui,
     expression_builtins,
 )
-
-LIMIT = TimeLimit(5.0)
 
 
 def names(**more: Any) -> dict[str, Any]:
@@ -35,7 +32,7 @@ def names(**more: Any) -> dict[str, Any]:
 
 def failure(code: Code, **more: Any) -> ExpressionError:
     with pytest.raises(ExpressionError) as caught:
-        evaluate(code, names(**more), LIMIT)
+        evaluate(code, names(**more))
     return caught.value
 
 
@@ -87,7 +84,7 @@ def test_a_block_gives_the_value_of_its_last_expression() -> None:
         "import os\ntotal = 0\nfor n in (1, 2, size):\n  total += n\ntotal + len(os.sep)\n"
     )
 
-    assert evaluate(code, names(size=4), LIMIT) == 8
+    assert evaluate(code, names(size=4)) == 8
     assert code.form is ExpressionKind.BLOCK
 
 
@@ -96,57 +93,27 @@ def test_functions_and_comprehensions_see_the_names_of_their_block() -> None:
         "def twice(x):\n  return x * factor\nfactor = 2 + cores\n[twice(n) for n in (1, 2)]"
     )
 
-    assert evaluate(code, names(cores=1), LIMIT) == [3, 6]
+    assert evaluate(code, names(cores=1)) == [3, 6]
 
 
 def test_locals_and_globals_are_the_one_namespace() -> None:
     code = compile_block("locals() is globals() and 'gpus' in locals()")
 
-    assert evaluate(code, names(gpus=1), LIMIT) is True
-    assert evaluate(code, names(), LIMIT) is False
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x = 9\nx", "import os\n1", "(x := 5)", "for i in (1, 2): pass\ni", "def f(): pass\n1",
-        "class A: pass\n1", "globals()['x'] = 1\n2", "exec('x = 1')\n3", "'words'\n4",
-        "x: int = 5\nx",
-        "try:\n  1/0\nexcept Exception as e:\n  1\n5", "vars()['q'] = 1\n1",
-    ],
-)  # fmt: skip
-def test_what_code_binds_does_not_leak_out_of_it(text: str) -> None:
-    namespace = names(y=1)
-    before = dict(namespace)
-
-    evaluate(compile_block(text), namespace, LIMIT)
-    evaluate(compile_execute(text), namespace, LIMIT)
-
-    assert namespace == before
-
-
-def test_a_plain_expression_runs_on_the_namespace_itself() -> None:
-    class Namespace(dict[str, Any]):
-        def copy(self) -> dict[str, Any]:
-            raise AssertionError("copied")
-
-    code = compile_block("cores * 2")
-
-    assert code.plain
-    assert code.run(Namespace(names(cores=4))) == 8
+    assert evaluate(code, names(gpus=1)) is True
+    assert evaluate(code, names()) is False
 
 
 def test_execute_changes_what_it_is_given_and_its_value_is_ignored() -> None:
     params = {"a": 1}
     code = compile_execute("params['b'] = 2\nparams")
 
-    assert evaluate(code, names(params=params), LIMIT) is None
+    assert evaluate(code, names(params=params)) is None
     assert params == {"a": 1, "b": 2}
 
 
 def test_code_that_starts_a_future_or_has_a_coding_line_is_read_as_python_reads_it() -> None:
-    assert evaluate(compile_block("# -*- coding: latin-1 -*-\n'é'"), names(), LIMIT) == "é"
-    assert evaluate(compile_block("from __future__ import annotations\n3"), names(), LIMIT) == 3
+    assert evaluate(compile_block("# -*- coding: latin-1 -*-\n'é'"), names()) == "é"
+    assert evaluate(compile_block("from __future__ import annotations\n3"), names()) == 3
 
 
 # What cannot be run
@@ -199,7 +166,7 @@ def test_monstrous_code_is_a_syntax_error(text: str) -> None:
     for code in (compile_block(text), compile_execute(text)):
         assert code.syntax_error is not None
         with pytest.raises(ExpressionError):
-            evaluate(code, names(), LIMIT)
+            evaluate(code, names())
     assert compile_text("{" + text + "}", as_tpv=False).syntax_error is not None
 
 
@@ -220,8 +187,8 @@ def test_no_text_crashes_a_compiler(text: str) -> None:
 
 
 def test_odd_code_compiles_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
-    assert evaluate(compile_block("cores is 4 or True"), names(cores=1), LIMIT) is True
-    assert evaluate(compile_text(r"\d{cores}", as_tpv=True), names(cores=1), LIMIT) == r"\d1"
+    assert evaluate(compile_block("cores is 4 or True"), names(cores=1)) is True
+    assert evaluate(compile_text(r"\d{cores}", as_tpv=True), names(cores=1)) == r"\d1"
     assert not recwarn.list
 
 
@@ -230,7 +197,7 @@ def test_many_threads_can_compile_at_once() -> None:
 
     def compile_some(start: int) -> None:
         found.extend(
-            evaluate(compile_block(f"n + {i} * 1"), names(n=1), LIMIT) - i
+            evaluate(compile_block(f"n + {i} * 1"), names(n=1)) - i
             for i in range(start, start + 30)
         )
 
@@ -261,7 +228,7 @@ def test_many_threads_can_compile_at_once() -> None:
 def test_a_text_is_an_f_string(as_tpv: bool, text: str, value: str) -> None:
     if as_tpv and text.endswith("'"):
         return
-    assert evaluate(compile_text(text, as_tpv=as_tpv), names(cores=4, mem=8), LIMIT) == value
+    assert evaluate(compile_text(text, as_tpv=as_tpv), names(cores=4, mem=8)) == value
 
 
 @pytest.mark.parametrize("text", ["plain", "it's", "a\nb", "{{x}}", r"\t", 'say "so"'])
@@ -281,13 +248,13 @@ def test_a_text_without_expressions_is_a_constant(text: str) -> None:
     ],
 )  # fmt: skip
 def test_quotes_have_no_meaning_outside_braces_but_for_tpv(text: str, value: str) -> None:
-    assert evaluate(compile_text(text, as_tpv=False), names(cores=4), LIMIT) == value
+    assert evaluate(compile_text(text, as_tpv=False), names(cores=4)) == value
 
     by_python = _as_tpv(text, names(cores=4))
     if by_python is SyntaxError:
         assert compile_text(text, as_tpv=True).syntax_error is not None
     else:
-        assert evaluate(compile_text(text, as_tpv=True), names(cores=4), LIMIT) == by_python
+        assert evaluate(compile_text(text, as_tpv=True), names(cores=4)) == by_python
 
 
 def _as_tpv(text: str, namespace: dict[str, Any]) -> Any:
@@ -436,17 +403,12 @@ def test_what_says_where_a_job_goes_passes_as_it_is(kind: type[Exception], long:
         text = "raise kind('why')\n1"
 
     with pytest.raises(kind, match="why"):
-        evaluate(compile_block(text), names(kind=kind), LIMIT)
+        evaluate(compile_block(text), names(kind=kind))
 
 
 def test_a_keyboard_interrupt_passes() -> None:
     with pytest.raises(KeyboardInterrupt):
-        evaluate(compile_block("raise KeyboardInterrupt\n1"), names(), LIMIT)
-
-
-def test_code_that_loops_for_ever_ends_at_the_limit() -> None:
-    with pytest.raises(TimeLimitError):
-        evaluate(compile_execute("while True: pass"), names(), TimeLimit(0.05))
+        evaluate(compile_block("raise KeyboardInterrupt\n1"), names())
 
 
 def test_a_text_is_compiled_once() -> None:
@@ -461,7 +423,6 @@ def test_a_text_is_compiled_once() -> None:
         "def __str__(self): raise SystemExit(3)",
         "def __str__(self): raise KeyError",
         "def __str__(self): return 5",
-        "def __str__(self):\n    while True: pass",
         "hint = property(lambda self: 1 / 0)",
         "hint = 5",
     ],

@@ -158,14 +158,6 @@ def test_a_worker_is_used_again() -> None:
     assert first is not threading.current_thread()
 
 
-def test_a_call_within_a_call_runs_directly() -> None:
-    def outer() -> bool:
-        me = threading.current_thread()
-        return LONG.run(threading.current_thread) is me
-
-    assert LONG.run(outer)
-
-
 def test_context_variables_are_those_of_the_caller_and_stay_so() -> None:
     variable = contextvars.ContextVar("variable", default="none")
     variable.set("mine")

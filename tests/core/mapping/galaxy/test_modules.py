@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.mapping.code.expressions import ExpressionError, compile_block, evaluate
-from rowtui.core.mapping.code.read_only import ReadOnlyError
-from rowtui.core.mapping.code.time_limit import TimeLimit
 from rowtui.core.mapping.galaxy import modules as stand_ins
 from rowtui.core.mapping.galaxy.modules import (
     App,
@@ -25,13 +23,12 @@ from rowtui.core.mapping.galaxy.modules import (
     expression_builtins,
     tpv_names,
 )
+from rowtui.core.mapping.galaxy.objects import ReadOnlyError
 from rowtui.core.mapping.model import tags
 
 
 def value(text: str, **names: Any) -> Any:
-    return evaluate(
-        compile_block(text), {"__builtins__": expression_builtins(), **names}, TimeLimit(20)
-    )
+    return evaluate(compile_block(text), {"__builtins__": expression_builtins(), **names})
 
 
 def error(text: str, **names: Any) -> ExpressionError:
@@ -130,7 +127,7 @@ def test_what_is_shown_can_only_be_read(shown: object) -> None:
             setattr(shown, name, 1)
     with pytest.raises(ReadOnlyError):
         del shown.id  # type: ignore[attr-defined]
-    with pytest.raises((ReadOnlyError, AttributeError)):
+    with pytest.raises(TypeError):
         GalaxyJob().params["a"] = 1  # type: ignore[index]
 
 
