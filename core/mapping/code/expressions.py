@@ -8,6 +8,7 @@ limit (`time_limit`).
 from __future__ import annotations
 
 import functools
+import math
 import re
 from typing import Any
 
@@ -55,6 +56,19 @@ def _literal(text: str) -> Any:
     if _QUOTED(stripped):
         return stripped[1:-1]
     return _NOT_LITERAL
+
+
+def number(value: Any) -> float | None:
+    """Return a constant amount as a number; None for expressions and for anything else."""
+    if isinstance(value, str):
+        code = compile_block(value)
+        value = code.value if code.constant else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # a whole number beyond all floats
+        return None
 
 
 @functools.lru_cache(_CACHED)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rowtui.core.base.text import visible
 
 CODE_FILE = "<mapping expression>"  # file name by which tracebacks identify expressions
+
+_LOOKS = re.compile(r"\b(globals|locals|vars|dir|eval|exec)\s*\(")
 
 Run = Callable[[dict[str, Any]], Any]
 
@@ -62,6 +65,11 @@ class Code:
         self.constant = constant
         self.value = value
         self.names = names
+
+    def looks_at_its_names(self) -> str:
+        """Return the function by which the code reads its own names; "" if there is none."""
+        match = _LOOKS.search(self.text)
+        return match[1] if match and match[1] in self.names else ""
 
     def __repr__(self) -> str:
         """Return the form and the start of the text."""

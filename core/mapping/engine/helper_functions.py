@@ -17,7 +17,7 @@ from rowtui.core.mapping.engine.routing import (
     TryNextDestinationOrFail,
     TryNextDestinationOrWait,
 )
-from rowtui.core.mapping.engine.tool_versions import version_key
+from rowtui.core.mapping.galaxy.tool_versions import version_key
 
 if TYPE_CHECKING:
     import random as random_module

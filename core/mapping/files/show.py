@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rowtui.core.mapping.code.static_values import StaticLookup, number
+from rowtui.core.mapping.code.expressions import number
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.engine.jobs import combined
 from rowtui.core.mapping.engine.lookup import EntityLookup, LookupResult
@@ -76,7 +76,7 @@ def effective(
     found = lookup.of_request(MappingRequest(tool_id, user))
     untrusted = _untrusted(found)
     if untrusted:
-        lookup = StaticLookup(lookup.configuration)
+        lookup = EntityLookup(lookup.configuration, to_run=False)
         found = lookup.of_request(MappingRequest(tool_id, user))
     hint = "" if found[0].matched else did_you_mean(tool_id, lookup.configuration.of_kind("tools"))
     matched = tuple(each for one in found for each in one.matched)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.snippets import CodeSnippet, syntax_of, unique_pieces
-from rowtui.core.mapping.code.static_values import looks_at_its_names
 from rowtui.core.mapping.engine.namespace import KNOWN_NAMES
 from rowtui.core.mapping.galaxy.modules import has_in_module, tpv_names
 from rowtui.core.mapping.lint.attributes import (
@@ -67,7 +66,7 @@ def code_findings(configuration: Configuration) -> Iterator[LintFinding]:
         for piece in unique_pieces(configuration.of_kind(kind).values(), text_as_tpv=as_tpv)
     ]
     codes = [piece.code for _, piece in everything]
-    in_code = any(".context" in code.text or looks_at_its_names(code) for code in codes)
+    in_code = any(".context" in code.text or code.looks_at_its_names() for code in codes)
     context = Variables(variables_of(configuration), in_code)
     known = _known(configuration, context)
     hidden = frozenset(context.said)
@@ -101,7 +100,7 @@ def _names(
 ) -> Iterator[LintFinding]:
     code = piece.code
     doubtful = code.names - known
-    if not doubtful or looks_at_its_names(code):
+    if not doubtful or code.looks_at_its_names():
         return
     missing = doubtful - _there(kind, piece)
     if not missing:

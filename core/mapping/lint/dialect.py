@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from rowtui.core.mapping.code.expressions import number
 from rowtui.core.mapping.code.snippets import CodeSnippet, unique_pieces
-from rowtui.core.mapping.code.static_values import looks_at_its_names, number, overridden
 from rowtui.core.mapping.lint.findings import LintFinding, shortened, title, whose
 from rowtui.core.mapping.model.configuration import Configuration, MappingFile
+from rowtui.core.mapping.model.context import overridden
 from rowtui.core.mapping.model.dialect import WORDS_OF_TPV3
 from rowtui.core.mapping.model.entities import Destination, Entity, Rule
 from rowtui.core.mapping.model.fields import AMOUNTS, FilePosition, Said
@@ -153,7 +154,7 @@ def _rule(rule: Rule, *, of_destination: bool) -> Iterator[LintFinding]:
 def _code(piece: CodeSnippet) -> Iterator[LintFinding]:
     code = piece.code
     place = piece.origin.place
-    looked = looks_at_its_names(code)
+    looked = code.looks_at_its_names()
     if looked:
         message = f"`{looked}` in {piece.field} of {whose(piece.origin)} sees leftovers: "
         message += "TPV runs expressions twice in one namespace"

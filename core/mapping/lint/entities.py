@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from rowtui.core.mapping.code.static_values import flag, number
+from rowtui.core.mapping.code.expressions import compile_block, number
 from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.lint.findings import LintFinding, shortened, title, whose
 from rowtui.core.mapping.lint.patterns import shape_of
@@ -303,3 +304,11 @@ def _unused(configuration: Configuration) -> Iterator[LintFinding]:
                 f"Remove it, or write `inherits: {shortened(entity.id)[1:-1]}` where it is meant",
                 "note",
             )
+
+
+def flag(condition: Any) -> bool | None:
+    """Return the constant value of a condition; None if it is not constant."""
+    if isinstance(condition, bool):
+        return condition
+    code = compile_block(str(condition))
+    return bool(code.value) if code.constant else None

@@ -14,9 +14,9 @@ from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.patterns import PatternError, compile_pattern
 from rowtui.core.mapping.code.snippets import CodeSnippet, own_pieces, rule_pieces
-from rowtui.core.mapping.code.static_values import check_variable
 from rowtui.core.mapping.engine.lookup import plain_id
 from rowtui.core.mapping.model.configuration import Configuration
+from rowtui.core.mapping.model.context import check_variable
 from rowtui.core.mapping.model.entities import Destination, Entity, Rule
 from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, FilePosition, Said
 from rowtui.core.workflow.toml_file import did_you_mean

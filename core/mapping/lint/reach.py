@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
-from rowtui.core.mapping.code.static_values import StaticLookup, constant_amount
+from rowtui.core.mapping.code.expressions import number
 from rowtui.core.mapping.engine.destinations import (
     DestinationOffer,
     amount_text,
@@ -19,6 +19,7 @@ from rowtui.core.mapping.engine.destinations import (
     offers_of,
     partition_name,
 )
+from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.lint.findings import LintFinding, shortened, title
 from rowtui.core.mapping.lint.patterns import sample_of
 from rowtui.core.mapping.lint.tags import Sides
@@ -36,7 +37,7 @@ def reach_findings(
     configuration: Configuration, clusters: Mapping[str, Cluster] | None, sides: Sides
 ) -> Iterator[LintFinding]:
     """Yield M405 and M407 to M409."""
-    lookup = StaticLookup(without_broken(configuration))
+    lookup = EntityLookup(without_broken(configuration), to_run=False)
     destinations = [each for each in lookup.destinations() if not each.abstract]
     if clusters is not None:
         for destination in destinations:
@@ -111,7 +112,7 @@ _MOST_FAILURES = 10  # that a hint names
 
 def _coverage(
     configuration: Configuration,
-    lookup: StaticLookup,
+    lookup: EntityLookup,
     destinations: Sequence[Destination],
     sides: Sides,
 ) -> Iterator[LintFinding]:
@@ -144,6 +145,23 @@ def _coverage(
         if any("_accepted_" in each.constraint for each in failed):
             hint += ". Only a role or a user with lower amounts could change that"
         yield LintFinding("M405", tool.place, message, hint)
+
+
+def constant_amount(entity: Entity, name: str) -> float | None:
+    """Return an amount within its bounds, if it depends on no expression and no rule."""
+    for rule in entity.rules.values():
+        if rule.execute or any(
+            getattr(rule, field) is not None for field in (name, f"min_{name}", f"max_{name}")
+        ):
+            return None
+    value = number(getattr(entity, name))
+    for field, choose in ((f"min_{name}", max), (f"max_{name}", min)):
+        bound = getattr(entity, field)
+        if bound is None or value is None:
+            continue
+        limit = number(bound)
+        value = None if limit is None else choose(value, limit)
+    return value
 
 
 class _Asked:
@@ -214,7 +232,7 @@ def _words(check: ConstraintCheck) -> str:
     return f"{prefix}{check.asked}, {check.offered}"
 
 
-def _whole(lookup: StaticLookup, request: MappingRequest, tool: Entity) -> Entity | None:
+def _whole(lookup: EntityLookup, request: MappingRequest, tool: Entity) -> Entity | None:
     """Return the tool with all entities that its name matches; None if its jobs are stopped."""
     found = lookup.tool(request)
     if found.entity is None or all(each.origin != tool.origin for each in found.matched):

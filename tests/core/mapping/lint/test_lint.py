@@ -769,7 +769,7 @@ def test_the_counted_distance_is_that_of_the_checks_that_fail() -> None:
     )  # fmt: skip
     configuration = merge_files([parse_mapping((tools + places).encode(), "a.yml")])
     sides = lint_tags.sides_of(configuration)
-    lookup = lint_reach.StaticLookup(configuration)
+    lookup = lint_reach.EntityLookup(configuration)
     offers = lint_reach.offers_of(lookup.destinations(), None)
     counted = lint_reach._Places(offers, sides)
     for tool in configuration.of_kind("tools").values():
