@@ -20,7 +20,7 @@ from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.decision import Placement
 from rowtui.core.mapping.model.request import MappingRequest, Person
-from rowtui.core.mapping.yaml.parser import plain
+from rowtui.core.mapping.yaml.nodes import plain
 from rowtui.core.mapping.yaml.text import read_yaml
 
 Json = dict[str, Any]

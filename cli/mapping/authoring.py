@@ -27,19 +27,20 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.identify import identify_cluster
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.case_reader import read_cases
 from rowtui.core.mapping.files.cases import CaseResult, run_cases
 from rowtui.core.mapping.files.load import load_mapping
+from rowtui.core.mapping.files.places import FoundSources
 from rowtui.core.mapping.files.schema import mapping_schema
-from rowtui.core.mapping.files.trust import LARGEST_SOURCE, FoundSources
+from rowtui.core.mapping.files.trust import LARGEST_SOURCE
 from rowtui.core.mapping.lint.lint import CODES, LintFinding
 from rowtui.core.mapping.lint.lint import lint as lint_configuration
-from rowtui.core.mapping.model.decision import outcome_sentence, reasons
+from rowtui.core.mapping.model.cluster_destinations import destinations_of
 from rowtui.core.mapping.model.decision_json import decision_data, placement_data
 from rowtui.core.mapping.model.entities import Destination
-from rowtui.core.mapping.model.fields import FilePosition
+from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.model.sentences import outcome_sentence, reasons
 from rowtui.core.mapping.yaml.format import format_mapping
 
 STDIN = "-"

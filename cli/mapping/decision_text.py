@@ -13,16 +13,9 @@ from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.core.base.text import memory, plural, visible
 from rowtui.core.clusters.model import PartitionLoad
 from rowtui.core.mapping.engine.destinations import DestinationOffer, amount_text
-from rowtui.core.mapping.model.decision import (
-    Candidate,
-    ConstraintCheck,
-    Decision,
-    Refusal,
-    check_sentence,
-    outcome_sentence,
-    what_to_do,
-)
-from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.mapping.model.decision import Candidate, ConstraintCheck, Decision, Refusal
+from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.sentences import check_sentence, outcome_sentence, what_to_do
 from rowtui.core.workflow.duration import format_duration
 
 Loads = Mapping[tuple[str, str], PartitionLoad]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import NoProjectError
 from rowtui.core.base.text import plural
+from rowtui.core.mapping.files.places import Fetching, FoundSources, user_places
 from rowtui.core.mapping.files.sources import find_sources, sources_from
-from rowtui.core.mapping.files.trust import Fetching, FoundSources, user_places
 from rowtui.core.workflow.find import find_project
 
 if TYPE_CHECKING:

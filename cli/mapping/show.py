@@ -15,8 +15,8 @@ from rowtui.core.base.json import problem_data
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.files.load import load_mapping
+from rowtui.core.mapping.files.places import MappingSource
 from rowtui.core.mapping.files.show import EffectiveEntity, Value, configuration_text, effective
-from rowtui.core.mapping.files.trust import MappingSource
 from rowtui.core.mapping.model.configuration import Configuration, MappingFile
 from rowtui.core.mapping.model.decision_json import origin_data, plain
 from rowtui.core.mapping.model.request import Person

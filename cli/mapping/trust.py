@@ -27,19 +27,19 @@ from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.files.places import MappingSource, user_places
 from rowtui.core.mapping.files.trust import (
     LARGEST_SOURCE,
-    MappingSource,
     TrustRecord,
     TrustStore,
     day,
     difference,
     digest_of,
-    user_places,
 )
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Entity
-from rowtui.core.mapping.model.fields import Origin, env_key
+from rowtui.core.mapping.model.fields import env_key
+from rowtui.core.mapping.model.origin import Origin
 
 MOST_DIFFERENCE = 1_000_000  # lines: the content that the user agrees to is never cut
 _CUT = "more character"  # the mark that `difference` puts on a line it does not show in full

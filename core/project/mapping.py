@@ -19,15 +19,15 @@ from rowtui.core.clusters.model import Cluster, ClusterLoad
 from rowtui.core.clusters.partition import job_totals
 from rowtui.core.clusters.schedulers.local.machine import machine_capacity
 from rowtui.core.groups.model import JobRequest
-from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import load_mapping
+from rowtui.core.mapping.files.places import FoundSources, user_places
 from rowtui.core.mapping.files.sources import find_sources
-from rowtui.core.mapping.files.trust import FoundSources, user_places
+from rowtui.core.mapping.model.cluster_destinations import destinations_of
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import Decision, Placement
-from rowtui.core.mapping.model.fields import FilePosition
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,
     Amounts,

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, Status
-from rowtui.core.mapping.files.trust import TrustStore, user_places
+from rowtui.core.mapping.files.places import user_places
+from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.mapping.model.decision import Decision, MappingOutcome
 from rowtui.core.mapping.model.request import Person
 from rowtui.core.project.project import Project

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 from rowtui.core.mapping.files.load import load_mapping
-from rowtui.core.mapping.files.trust import MappingSource, digest_of
+from rowtui.core.mapping.files.places import MappingSource
+from rowtui.core.mapping.files.trust import digest_of
 from rowtui.core.mapping.lint.lint import CODES
 
 from tests.cli.in_process import Here, prepared

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.mapping.files.trust import TrustStore, user_places
+from rowtui.core.mapping.files.places import user_places
+from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.project.project import Project
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind

@@ -7,15 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from rowtui.core.mapping.code.compiler import without_warnings
-from rowtui.core.mapping.code.expressions import (
-    compile_block,
-    compile_execute,
-    compile_text,
-)
+from rowtui.core.mapping.code.expressions import compile_block, compile_execute, compile_text
 from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.text_source import TextSource, text_source
 from rowtui.core.mapping.model.entities import Destination, Entity, Rule
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, FilePosition, Origin, env_key
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, env_key
+from rowtui.core.mapping.model.origin import FilePosition, Origin
 
 
 class CodeSnippet(NamedTuple):

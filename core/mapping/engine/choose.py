@@ -28,7 +28,7 @@ from rowtui.core.mapping.engine.namespace import update
 from rowtui.core.mapping.engine.rules import RuleState, RuleWatcher, run_rules
 from rowtui.core.mapping.model.decision import MappingOutcome, Placement
 from rowtui.core.mapping.model.entities import Destination, Entity, combine
-from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest
 from rowtui.core.mapping.model.tags import IncompatibleTagsError
 

@@ -13,43 +13,13 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, JobTotals, Partition
 from rowtui.core.clusters.partition import fewer_directories, partition_checks
 from rowtui.core.mapping.engine.evaluate import StopMapping
+from rowtui.core.mapping.model.cluster_destinations import CLUSTER
 from rowtui.core.mapping.model.decision import ConstraintCheck, MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import Destination, Entity
-from rowtui.core.mapping.model.fields import AMOUNTS, FilePosition, Origin
+from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest, WhatIf
 from rowtui.core.mapping.model.tags import score, tag_clashes
-
-# Partitions as destinations, so that projects without a mapping file are mapped too.
-#
-# The input is a cluster from clusters.toml; the output is destinations in the order of its
-# partitions, so that equally good partitions are tried in Row's order. Their limits are checked as
-# limits of the partitions (`destinations.py`). Source: docs/mapping.md, "Destinations".
-
-
-CLUSTER = "cluster"  # the kind of origin of such destinations
-
-
-def destinations_of(cluster: Cluster) -> tuple[Destination, ...]:
-    """Return a destination for each partition, or one for a cluster without partitions.
-
-    Ids are `cluster/partition`, or the cluster's name.
-    """
-    place = FilePosition("" if cluster.source == "built-in" else cluster.source)
-    if not cluster.has_partitions:
-        return (_destination(cluster.name, cluster.name, "", place),)
-    return tuple(
-        _destination(f"{cluster.name}/{each.name}", cluster.name, each.name, place)
-        for each in cluster.partitions
-    )
-
-
-def _destination(name: str, runner: str, partition: str, place: FilePosition) -> Destination:
-    destination = Destination(name, Origin(CLUSTER, name, place))
-    destination.runner = runner
-    if partition:
-        destination.params = {"partition": partition}
-    return destination
 
 
 class DestinationOffer(NamedTuple):
@@ -97,7 +67,7 @@ def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> Destinat
 
 
 def partition_name(entity: Destination) -> str:
-    """Return the partition of a destination: its parameter, or its id after `cluster/`."""
+    """Return the partition of a destination: its parameter, or the end of its id."""
     named = entity.params.get("partition")
     if isinstance(named, str) and "{" not in named:
         return named
@@ -187,7 +157,7 @@ def _of_partition(
         offer.partition,
         totals_with(request.totals, amounts),
         cluster=offer.cluster.name,
-        by_name=offer.entity.origin.kind != "cluster" or request.partition == offer.partition.name,
+        by_name=offer.entity.origin.kind != CLUSTER or request.partition == offer.partition.name,
     )
 
 

@@ -21,7 +21,7 @@ from rowtui.core.mapping.code.expressions import (
 )
 from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
-from rowtui.core.mapping.galaxy.modules import (
+from rowtui.core.mapping.engine.routing import (
     JobMappingException,
     JobNotReadyException,
     TryNextDestinationOrFail,
@@ -30,7 +30,8 @@ from rowtui.core.mapping.galaxy.modules import (
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import Entity
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, Origin
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts
 
 Namespace = dict[str, Any]

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
-from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.expressions import compile_rank
 from rowtui.core.mapping.code.model import Code
-from rowtui.core.mapping.engine.destinations import DestinationOffer, Scored, amount_text, suited
+from rowtui.core.mapping.engine.destinations import DestinationOffer, Scored, suited
 from rowtui.core.mapping.engine.evaluate import (
     EVALUATED,
     Evaluator,
@@ -30,12 +29,12 @@ from rowtui.core.mapping.engine.evaluate import (
 )
 from rowtui.core.mapping.engine.namespace import update
 from rowtui.core.mapping.engine.rules import RuleState, RuleWatcher, run_rules
-from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
-from rowtui.core.mapping.model.entities import Entity, Pool, combine
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, Origin
-from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest, WhatIf
+from rowtui.core.mapping.model.entities import Entity, combine
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
+from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.mapping.model.tags import IncompatibleTagsError
 
 _WHAT_IF = Origin("what-if", "")
@@ -221,80 +220,3 @@ def _changed(entities: Sequence[Entity], what_if: WhatIf) -> list[Entity]:
         changed[0].tpv_tags.put(strength, tag)
         changed[0].note(f"tags.{tag}", strength, _WHAT_IF)
     return changed
-
-
-# Pools: how much one user may hold at once, over all jobs that a pool's tags select.
-#
-# The input is a job with a destination, with its amounts before the destination's own rules, and
-# the amounts that the user holds in each pool. Jobs that can never fit are refused, and jobs that
-# do not fit now wait. Source: TPV 3.3's resource pools.
-
-
-def pools_of(configuration: Configuration, entity: Entity) -> list[Pool]:
-    """Return the pools of a job, by name: pools whose required tags it has and no rejected tag."""
-    tags = {*entity.tpv_tags.require, *entity.tpv_tags.prefer, *entity.tpv_tags.accept}
-    return [
-        pool
-        for _, pool in sorted(configuration.of_kind("pools").items())
-        if not pool.abstract
-        and tags.issuperset(pool.tpv_dest_tags.require)
-        and tags.isdisjoint(pool.tpv_dest_tags.reject)
-    ]
-
-
-def budget_of(pool: Pool, entity: Entity) -> Amounts:
-    """Return the budget in a pool: that of tool, role or user, else the pool's. None: no limit."""
-    return Amounts(*(_budget(pool, entity, f"max_concurrent_{what}") for what in AMOUNTS))
-
-
-def _budget(pool: Pool, entity: Entity, field: str) -> Any:
-    said = getattr(entity, field)
-    return getattr(pool, field) if said is None else said
-
-
-def refuse_over_budget(
-    configuration: Configuration,
-    settled: JobWithAmounts,
-    request: MappingRequest,
-    facts: ClusterFacts,
-) -> None:
-    """Raises: StopMapping if the job does not fit its pools, ever or now."""
-    if request.user is None:
-        return
-    asked = Amounts(*map(_asked, AMOUNTS, settled.amounts))
-    for pool in pools_of(configuration, settled.plan.entity):
-        budget = budget_of(pool, settled.plan.entity)
-        over = _over(asked, budget)
-        name = visible(pool.id)
-        if over:
-            ceiling = Amounts(*(pool.oversize.get(f"hard_max_{what}") for what in AMOUNTS))
-            if not pool.oversize.get("max_concurrent") or _over(asked, ceiling):
-                message = f"the job asks for {over}, more than pool {name} ever lets one user have"
-                raise StopMapping(
-                    MappingOutcome.FAILED, message, pool.origin, "JobMappingException"
-                )
-            continue  # the scheduler limits how many of these jobs run at once
-        held = facts.in_use.get(pool.id, Amounts())
-        total = Amounts(*(have + (now or 0) for have, now in zip(asked, held, strict=True)))
-        over = _over(total, budget)
-        if over:
-            message = f"pool {name} has no room for it now: that would make {over}"
-            raise StopMapping(MappingOutcome.WAITS, message, pool.origin, "JobNotReadyException")
-
-
-def _asked(what: str, amount: Any) -> float:
-    """Return an amount as a number. Raises: StopMapping (dialect tpv3 does not check earlier)."""
-    try:
-        return float(amount or 0)
-    except (TypeError, ValueError, OverflowError) as error:
-        message = f"{what} is {visible(repr(amount)[:60])}, which is not a number"
-        raise StopMapping(MappingOutcome.ERROR, message, None, type(error).__name__) from error
-
-
-def _over(asked: Amounts, budget: Amounts) -> str:
-    """Return the amounts that exceed a budget, in words; "" if there are none."""
-    return ", ".join(
-        f"{what} {amount_text(have)} of {amount_text(most)}"
-        for what, have, most in zip(AMOUNTS, asked, budget, strict=True)
-        if most is not None and have > most
-    )

@@ -19,7 +19,8 @@ from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.model.configuration import Configuration, one_line
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched
 from rowtui.core.mapping.model.entities import KINDS, Destination, Entity, Tool, inherit
-from rowtui.core.mapping.model.fields import AMOUNTS, Origin
+from rowtui.core.mapping.model.fields import AMOUNTS
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest
 
 UNKNOWN_TOOL = "unknown_tool_id"

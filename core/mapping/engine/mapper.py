@@ -18,28 +18,14 @@ from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.engine.choose import ChoiceWatcher, Chooser
 from rowtui.core.mapping.engine.destinations import DestinationOffer, offers_of
-from rowtui.core.mapping.engine.evaluate import (
-    Evaluator,
-    Namespace,
-    StopMapping,
-    TryNextError,
-)
+from rowtui.core.mapping.engine.evaluate import Evaluator, Namespace, StopMapping, TryNextError
 from rowtui.core.mapping.engine.helper_functions import Helpers
-from rowtui.core.mapping.engine.jobs import (
-    JobWatcher,
-    JobWithAmounts,
-    Lanes,
-    pools_of,
-    refuse_over_budget,
-)
+from rowtui.core.mapping.engine.jobs import JobWatcher, JobWithAmounts, Lanes
 from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.engine.namespace import INPUTS, Names
-from rowtui.core.mapping.galaxy.modules import (
-    ShownMapper,
-    expression_builtins,
-    log,
-    tpv_names,
-)
+from rowtui.core.mapping.engine.pools import pools_of, refuse_over_budget
+from rowtui.core.mapping.galaxy.modules import expression_builtins, log, tpv_names
+from rowtui.core.mapping.galaxy.objects import ShownMapper
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched, Placement
 from rowtui.core.mapping.model.entities import Destination, Entity

@@ -12,13 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from rowtui.core.mapping.engine.evaluate import Namespace
-from rowtui.core.mapping.galaxy.modules import (
-    App,
-    GalaxyJob,
-    GalaxyTool,
-    GalaxyUser,
-    JobWrapper,
-)
+from rowtui.core.mapping.galaxy.objects import App, GalaxyJob, GalaxyTool, GalaxyUser, JobWrapper
 from rowtui.core.mapping.model.request import ClusterFacts, MappingRequest
 
 

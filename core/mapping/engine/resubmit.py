@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.workflow.toml_file import did_you_mean
 
 # Destinations by which a handler has a job mapped again, with its parameters as `previous_params`.

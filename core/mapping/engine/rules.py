@@ -15,7 +15,7 @@ from rowtui.core.mapping.engine.evaluate import Evaluator, Namespace, StopMappin
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import Entity, Rule, inherit
-from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.tags import SchedulingTags
 
 

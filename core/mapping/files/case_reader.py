@@ -11,20 +11,15 @@ from typing import Any
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.mapping.code.patterns import PatternError, compile_pattern
-from rowtui.core.mapping.files.cases import (
-    CASE_KEYS,
-    EXPECT_KEYS,
-    OUTCOMES,
-    Case,
-    Cases,
-    ExpectedDecision,
-    either,
-)
-from rowtui.core.mapping.files.scalar_shapes import as_number, kind_of_node, quoted
+from rowtui.core.mapping.files.case_differences import ExpectedDecision, either
+from rowtui.core.mapping.files.cases import CASE_KEYS, EXPECT_KEYS, OUTCOMES, Case, Cases
+from rowtui.core.mapping.files.scalar_shapes import as_number
+from rowtui.core.mapping.files.subject import kind_of_node, quoted
 from rowtui.core.mapping.model.decision import MappingOutcome
-from rowtui.core.mapping.model.fields import AMOUNTS, FilePosition
+from rowtui.core.mapping.model.fields import AMOUNTS
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person
-from rowtui.core.mapping.yaml.parser import Items, Node, Scalar, YamlTable, plain
+from rowtui.core.mapping.yaml.nodes import Items, Node, Scalar, YamlTable, plain
 from rowtui.core.mapping.yaml.text import read_yaml
 from rowtui.core.workflow.toml_file import did_you_mean
 

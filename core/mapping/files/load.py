@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.files.trust import MappingSource
+from rowtui.core.mapping.files.places import MappingSource
 from rowtui.core.mapping.lint.merged import check_configuration
 from rowtui.core.mapping.model.configuration import KIND_NAMES, Configuration, MappingFile, one_line
 from rowtui.core.mapping.model.context import check_variable
 from rowtui.core.mapping.model.dialect import DIALECTS, SEED, Dialect
 from rowtui.core.mapping.model.entities import Entity, inherit
-from rowtui.core.mapping.model.fields import FilePosition, Said
+from rowtui.core.mapping.model.origin import FilePosition, Said
 from rowtui.core.workflow.toml_file import did_you_mean
 
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.scalar_shapes import Reader, Subject, kind_of_node, quoted
+from rowtui.core.mapping.files.scalar_shapes import Reader
 from rowtui.core.mapping.files.shapes import READ, variables
+from rowtui.core.mapping.files.subject import Subject, kind_of_node, quoted
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.dialect import DIALECTS
 from rowtui.core.mapping.model.entities import KINDS, Entity, Rule
@@ -25,11 +26,9 @@ from rowtui.core.mapping.model.fields import (
     SINGULAR,
     TOP_LEVEL,
     EntityField,
-    FilePosition,
-    Origin,
-    Said,
 )
-from rowtui.core.mapping.yaml.parser import Items, Node, Scalar, YamlTable
+from rowtui.core.mapping.model.origin import FilePosition, Origin, Said
+from rowtui.core.mapping.yaml.nodes import Items, Node, Scalar, YamlTable
 from rowtui.core.mapping.yaml.text import read_yaml
 from rowtui.core.workflow.toml_file import did_you_mean
 

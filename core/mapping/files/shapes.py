@@ -17,21 +17,19 @@ from rowtui.core.mapping.files.scalar_shapes import (
     SCALAR_READERS,
     TRUTH_HINT,
     Reader,
-    Subject,
     as_boolean,
     as_number,
     as_whole_number,
     in_quotes,
-    kind_of_node,
-    quoted,
     quotes_missing,
     set_value,
-    value_place,
 )
+from rowtui.core.mapping.files.subject import Subject, kind_of_node, quoted, value_place
 from rowtui.core.mapping.model.entities import Destination, Pool
-from rowtui.core.mapping.model.fields import ENV_FORMS, OVERSIZE, EntityField, FilePosition, env_key
+from rowtui.core.mapping.model.fields import ENV_FORMS, OVERSIZE, EntityField, env_key
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.model.tags import STRENGTHS, SchedulingTags
-from rowtui.core.mapping.yaml.parser import Items, Node, Scalar, YamlTable, plain
+from rowtui.core.mapping.yaml.nodes import Items, Node, Scalar, YamlTable, plain
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

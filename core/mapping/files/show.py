@@ -17,7 +17,8 @@ from rowtui.core.mapping.engine.lookup import EntityLookup, LookupResult
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched
 from rowtui.core.mapping.model.entities import Entity, Rule
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, BUDGETS, Origin, env_key
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, BUDGETS, env_key
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import MappingRequest, Person
 from rowtui.core.mapping.yaml.dump import configuration_text
 from rowtui.core.workflow.toml_file import did_you_mean

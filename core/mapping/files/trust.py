@@ -1,4 +1,4 @@
-"""Mapping files as read, and whether their code may run: by the owner, or by the user's trust.
+"""Whether the code of a mapping file may run: by its owner, or by the user's trust.
 
 Mapping files contain Python. The code of a file may run if the file is the user's own configuration
 (no other user can have written it), or if the user trusted exactly this content. The store keeps
@@ -13,90 +13,13 @@ import itertools
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.base.errors import Problem, RowtuiError
-from rowtui.core.base.files import (
-    own_config_folder,
-    read_bounded,
-    sync_folder,
-    temporary_sibling,
-    write_synced,
-)
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded, sync_folder, temporary_sibling, write_synced
 from rowtui.core.base.text import plural, visible
-
-# A mapping file as read, the folders of the user, and how URLs are fetched.
-
-
-class MappingSource(NamedTuple):
-    """One mapping file as read.
-
-    `name`: for the user, a path below the project or with ~, or the URL. `trusted`: whether its
-    expressions may run, with the reason `trusted_because`. `notice`: an unusual condition, for
-    example that a URL did not respond and an older copy is used. `place`: the absolute path or the
-    URL, the name under which `TrustStore` stores its contents.
-    """
-
-    name: str
-    data: bytes
-    digest: str
-    trusted: bool
-    trusted_because: str
-    notice: str = ""
-    place: str = ""
-
-
-class FoundSources(NamedTuple):
-    """The sources in the order in which they are merged, and the problems of reading them."""
-
-    sources: tuple[MappingSource, ...]
-    problems: tuple[Problem, ...] = ()
-
-
-class UserFolders(NamedTuple):
-    """The user's folders. `configuration` and `home` are None if there is no home."""
-
-    configuration: Path | None
-    trust: Path
-    cache: Path
-    home: Path | None = None
-
-
-class Fetching(NamedTuple):
-    """How URLs are fetched. `seconds` for each, `total_seconds` for all of them together.
-
-    `for_untrusted`: also fetch the includes of untrusted files. With this option, opening the
-    project of another person makes this machine send requests to any address in its mapping file.
-    """
-
-    allowed: bool = True
-    seconds: float = 10.0
-    total_seconds: float = 30.0
-    fresh_seconds: float = 600.0
-    for_untrusted: bool = False
-
-
-def user_places(environ: Mapping[str, str]) -> UserFolders:
-    """Return the folders of this user's configuration, trust and copies, by the XDG rules."""
-    own = own_config_folder(environ)
-    home = environ.get("HOME")
-    return UserFolders(
-        None if own is None else own / "mapping",
-        _xdg(environ, "XDG_DATA_HOME", ".local/share") / "rowtui/trust",
-        _xdg(environ, "XDG_CACHE_HOME", ".cache") / "rowtui/mapping",
-        Path(home) if home else None,
-    )
-
-
-def _xdg(environ: Mapping[str, str], name: str, usual: str) -> Path:
-    """Return a folder by the XDG rules, which ignore relative paths."""
-    folder = environ.get(name, "")
-    if folder.startswith("/"):
-        return Path(folder)
-    return Path(environ.get("HOME") or Path.home()) / usual
-
 
 LARGEST_SOURCE = 10_000_000  # bytes of one mapping file; the largest known files have 1 MB
 _LARGEST_RECORD = 1 << 20  # bytes of the JSON beside a trusted text

@@ -21,57 +21,13 @@ from typing import Any, NoReturn, TypeVar, cast
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.engine.helper_functions import HELPERS, Helpers
-from rowtui.core.mapping.engine.routing import (
-    FLOW_EXCEPTIONS,
-    IncompatibleTagsException,
-    JobMappingException,
-    JobNotReadyException,
-    TryNextDestinationOrFail,
-    TryNextDestinationOrWait,
-)
-from rowtui.core.mapping.galaxy.objects import (
-    App,
-    GalaxyHistory,
-    GalaxyJob,
-    GalaxyObject,
-    GalaxyRole,
-    GalaxyTool,
-    GalaxyUser,
-    HistoryTag,
-    JobWrapper,
-    NotInRowtui,
-    ShownMapper,
-)
+from rowtui.core.mapping.engine.routing import FLOW_EXCEPTIONS, IncompatibleTagsException
+from rowtui.core.mapping.galaxy.objects import GalaxyObject
 from rowtui.core.mapping.model import entities, tags
-
-__all__ = [
-    "FLOW_EXCEPTIONS",
-    "App",
-    "GalaxyHistory",
-    "GalaxyJob",
-    "GalaxyRole",
-    "GalaxyTool",
-    "GalaxyUser",
-    "HistoryTag",
-    "IncompatibleTagsException",
-    "JobMappingException",
-    "JobNotReadyException",
-    "JobWrapper",
-    "NotInRowtui",
-    "ShownMapper",
-    "TryNextDestinationOrFail",
-    "TryNextDestinationOrWait",
-    "expression_builtins",
-    "has_in_module",
-    "log",
-    "tpv_names",
-]  # fmt: skip
 
 log = logging.getLogger("rowtui.mapping")
 # Without any handler, Python would write warnings on the screen.
 log.addHandler(logging.NullHandler())
-
-# Builtins and imports
 
 _NEED_A_TERMINAL = ("input", "breakpoint", "exit", "quit", "help")
 

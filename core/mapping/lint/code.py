@@ -1,60 +1,47 @@
-"""Check that the names in expressions of mapping files exist when the expressions run.
+"""Check the names in expressions of mapping files: they exist, and variables hide none of them.
 
 The input is compiled code with the names that it reads; nothing is run. The known names are the
 names of the namespace, the context variables, amounts that are already computed, and the names that
-the code itself binds.
+the code itself binds. Variables that no code reads are found too.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import functools
-import importlib.util
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.snippets import CodeSnippet, syntax_of, unique_pieces
-from rowtui.core.mapping.engine.namespace import KNOWN_NAMES
-from rowtui.core.mapping.galaxy.modules import has_in_module, tpv_names
-from rowtui.core.mapping.lint.attributes import (
-    Variables,
-    attribute_findings,
-    hiding_findings,
-    stored_attributes,
-    unread_findings,
-    variables_of,
-)
+from rowtui.core.mapping.engine.namespace import INPUTS, KNOWN_NAMES, NEVER_HIDDEN
+from rowtui.core.mapping.galaxy.modules import tpv_names
+from rowtui.core.mapping.lint.attributes import attribute_findings, stored_attributes
 from rowtui.core.mapping.lint.findings import LintFinding, Severity, shortened, whose
+from rowtui.core.mapping.lint.imports import import_findings
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.dialect import Dialect
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, FilePosition
+from rowtui.core.mapping.model.entities import Entity
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
+from rowtui.core.mapping.model.origin import FilePosition, Said
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _BUILTINS = frozenset(dir(builtins))
 _OF_AMOUNTS = (*BOUNDS, *AMOUNTS)  # in the order of evaluation
 _CANDIDATES = "candidate_destinations"
-_NETWORK = frozenset(
-    (
-        *("aiohttp", "ftplib", "http", "httpx", "requests", "urllib", "urllib3"),
-        *("influxdb", "influxdb_client", "psycopg", "psycopg2", "pymysql", "redis", "sqlalchemy"),
-        *("ldap", "ldap3", "paramiko", "smtplib", "socket", "ssl", "subprocess"),
-    )
-)
-_OF_TPV = frozenset({"galaxy", "tpv"})
-# Packages whose name differs from the name of their module.
-_PACKAGES = {
-    "dateutil": "python-dateutil",
-    "influxdb_client": "influxdb-client",
-    "ldap": "python-ldap",
-    "psycopg2": "psycopg2-binary",
-    "sklearn": "scikit-learn",
-    "yaml": "PyYAML",
-}
 # Fields that are filled in late, in this order; each may read the fields before it.
 _FILLED = ("env", "params", "resubmit", "destination_name_override", "tags")
+_LATER = frozenset({*AMOUNTS, *BOUNDS, "candidate_destinations", "env", "params"})
+_ANOTHER = "Choose another name"
+
+
+class Variables(NamedTuple):
+    """All variables of a configuration: name -> where each is first defined.
+
+    `in_code`: some code sets or reads variables in other ways than by their names.
+    """
+
+    said: Mapping[str, Said]
+    in_code: bool
 
 
 def code_findings(configuration: Configuration) -> Iterator[LintFinding]:
@@ -76,7 +63,7 @@ def code_findings(configuration: Configuration) -> Iterator[LintFinding]:
         if piece.code.constant or piece.code.syntax_error is not None:
             continue
         yield from _names(kind, piece, known, context, configuration.dialect)
-        yield from _imported(piece)
+        yield from import_findings(piece)
         yield from attribute_findings(piece, hidden, stored, as_tpv=as_tpv)
     read = frozenset().union(*(code.names for code in codes))
     yield from hiding_findings(context.said)
@@ -90,9 +77,6 @@ def _known(configuration: Configuration, context: Variables) -> frozenset[str]:
     if configuration.dialect.input_size_by_text:
         known |= frozenset(tpv_names())
     return known
-
-
-# Names
 
 
 def _names(
@@ -205,75 +189,45 @@ def _read_names(
     return places, frozenset(places.keys() - elsewhere)
 
 
-# Imports
+def variables_of(configuration: Configuration) -> dict[str, Said]:
+    """Return every variable of files, entities and rules, with its first definition."""
+    found = {name: said for file in configuration.files for name, said in file.context.items()}
+    for kind in ("tools", "roles", "users", "destinations"):
+        for entity in configuration.of_kind(kind).values():
+            for holder in (entity, *entity.rules.values()):
+                for name in holder.context:
+                    found.setdefault(name, _said(holder, name))
+    return found
 
 
-class _Import(NamedTuple):
-    """A module that code imports, with one name of it or "", and its place."""
-
-    module: str
-    name: str
-    at: tuple[int, int]
+def _said(holder: Entity, name: str) -> Said:
+    """Return the first definition of a variable, which is that of the lowest entity."""
+    chain = holder.said.get(f"context.{name}", ())
+    return chain[-1] if chain else Said(holder.context[name], holder.origin)
 
 
-def _imported(piece: CodeSnippet) -> Iterator[LintFinding]:
-    """Yield M505 and M508."""
-    code = piece.code
-    if code.form is ExpressionKind.TEXT or ("import" not in code.text and "sleep" not in code.text):
-        return
-    imports, sleeps = _imports(code)
-    waiting: set[str] = set()
-    where = f"`{piece.field}` of {whose(piece.origin)}"
-    severity: Severity = "warning" if "except" in code.text else "error"
-    for each in imports:
-        root = each.module.partition(".")[0]
-        missing = f"{each.module}.{each.name}" if each.name else each.module
-        if root in _OF_TPV:
-            if not has_in_module(each.module, each.name):
-                message = f"{where} imports {shortened(missing)}, which rowtui does not have"
-                hint = "docs/mapping.md lists the possible imports from TPV and Galaxy"
-                yield LintFinding("M508", piece.place_of(each.at), message, hint, severity)
-        elif not _is_installed(root):
-            message = f"{where} imports {shortened(root)}, which is not installed"
-            package = _PACKAGES.get(root, root)
-            hint = f"Install {package} beside rowtui: {sys.executable} -m pip install {package}"
-            yield LintFinding("M508", piece.place_of(each.at), message, hint, severity)
-        elif root in _NETWORK:
-            waiting.add(root)
-    if not waiting and not sleeps:
-        return
-    does = f"uses {', '.join(sorted(waiting))}" if waiting else "calls time.sleep"
-    yield LintFinding(
-        "M505",
-        piece.origin.place,
-        f"{where} {does}: it runs under a time limit",
-        "While it waits, nothing else is mapped; rank by `load` and `expected_wait` instead, or "
-        "give its requests a short time-out",
-        "note",
-    )
+def hiding_findings(variables: Mapping[str, Said]) -> Iterator[LintFinding]:
+    """Yield M503."""
+    for name, said in variables.items():
+        of_all = said.origin.kind == "global"
+        shown = shortened(name)
+        message = ""
+        if name in NEVER_HIDDEN or (of_all and name in KNOWN_NAMES):
+            message = f"the variable {shown} is never seen: expressions have that name already"
+        elif name in KNOWN_NAMES or name in _LATER:
+            message = f"the variable {shown} hides the name that expressions use"
+        elif name in _BUILTINS:
+            message = f"the variable {shown} hides Python's own {name}"
+        if message:
+            yield LintFinding("M503", said.origin.place, message, _ANOTHER)
 
 
-def _imports(code: Code) -> tuple[list[_Import], bool]:
-    imports: list[_Import] = []
-    sleeps = False
-    tree, source = syntax_of(code, as_tpv=False)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            at = source.position_of_node(node.lineno, node.col_offset + 1)
-            imports += [_Import(alias.name, "", at) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            at = source.position_of_node(node.lineno, node.col_offset + 1)
-            imports += [_Import(node.module or "", alias.name, at) for alias in node.names]
-            sleeps = sleeps or any(alias.name == "sleep" for alias in node.names)
-        elif isinstance(node, ast.Attribute) and node.attr == "sleep":
-            sleeps = True
-    return imports, sleeps
-
-
-@functools.lru_cache
-def _is_installed(module: str) -> bool:
-    """Whether Python finds a module. Nothing is imported."""
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return module in sys.modules
+def unread_findings(
+    variables: Mapping[str, Said], read: frozenset[str], unknown: frozenset[str]
+) -> Iterator[LintFinding]:
+    """Yield M504. `unknown`: unknown names that code reads, which may be misspelt variables."""
+    for name, said in variables.items():
+        if name not in read and name not in KNOWN_NAMES and name != INPUTS:
+            message = f"nothing reads the variable {shortened(name)}"
+            hint = did_you_mean(name, sorted(unknown))
+            yield LintFinding("M504", said.origin.place, message, hint, "note")

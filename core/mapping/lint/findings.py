@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.entities import Entity
-from rowtui.core.mapping.model.fields import FilePosition, Origin
+from rowtui.core.mapping.model.origin import FilePosition, Origin
 
 Severity = Literal["error", "warning", "note"]
 

@@ -13,16 +13,19 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.clusters.model import Cluster
+from rowtui.core.mapping.lint.clusters import cluster_findings
 from rowtui.core.mapping.lint.code import code_findings
 from rowtui.core.mapping.lint.dialect import dialect_findings
-from rowtui.core.mapping.lint.entities import entity_findings, rule_findings
+from rowtui.core.mapping.lint.entities import entity_findings
 from rowtui.core.mapping.lint.findings import CODES, LintFinding, Severity
 from rowtui.core.mapping.lint.merged import NO_DEFAULT
 from rowtui.core.mapping.lint.patterns import pattern_findings
 from rowtui.core.mapping.lint.reach import reach_findings
+from rowtui.core.mapping.lint.rules import rule_findings
 from rowtui.core.mapping.lint.tags import sides_of, tag_findings
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.fields import UNKNOWN_KEY, FilePosition
+from rowtui.core.mapping.model.fields import UNKNOWN_KEY
+from rowtui.core.mapping.model.origin import FilePosition
 
 __all__ = ["CODES", "READING", "LintFinding", "lint"]
 
@@ -63,7 +66,9 @@ def _checked(
     yield from code_findings(configuration)
     sides = sides_of(configuration)
     yield from tag_findings(configuration, sides)
-    yield from reach_findings(configuration, clusters, sides)
+    yield from reach_findings(configuration, sides)
+    if clusters is not None:
+        yield from cluster_findings(configuration, clusters)
 
 
 def _of_problem(problem: Problem) -> LintFinding:

@@ -18,7 +18,8 @@ from rowtui.core.mapping.engine.lookup import plain_id
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.context import check_variable
 from rowtui.core.mapping.model.entities import Destination, Entity, Rule
-from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, FilePosition, Said
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
+from rowtui.core.mapping.model.origin import FilePosition, Said
 from rowtui.core.workflow.toml_file import did_you_mean
 
 NO_DEFAULT = "M208"  # the code of this finding in lint

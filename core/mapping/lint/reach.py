@@ -1,26 +1,19 @@
-"""Find tools that no destination takes, and destinations that do not match their cluster.
+"""Find tools that no destination takes.
 
-The coverage check compares every tool, including its inherited values, with every destination, as
+The check compares every tool, including its inherited values, with every destination, as
 far as amounts are constants and no rule changes them. Roles and users may lower the amounts of a
 tool; the finding mentions this possibility.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.mapping.code.expressions import number
-from rowtui.core.mapping.engine.destinations import (
-    DestinationOffer,
-    amount_text,
-    checks,
-    offers_of,
-    partition_name,
-)
+from rowtui.core.mapping.engine.destinations import DestinationOffer, checks, offers_of
 from rowtui.core.mapping.engine.lookup import EntityLookup
-from rowtui.core.mapping.lint.findings import LintFinding, shortened, title
+from rowtui.core.mapping.lint.findings import LintFinding, title
 from rowtui.core.mapping.lint.patterns import sample_of
 from rowtui.core.mapping.lint.tags import Sides
 from rowtui.core.mapping.model.configuration import Configuration
@@ -28,20 +21,15 @@ from rowtui.core.mapping.model.decision import ConstraintCheck
 from rowtui.core.mapping.model.entities import Destination, Entity
 from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, MappingRequest
-from rowtui.core.workflow.toml_file import did_you_mean
 
-_LIMITS = (("cores", "maximum_cpus_per_job"), ("gpus", "maximum_gpus_per_job"))
+_MOST_COMPARED = 200_000  # tags and limits that are compared for the nearest destinations: 0.2 s
+_MOST_FAILURES = 10  # that a hint names
 
 
-def reach_findings(
-    configuration: Configuration, clusters: Mapping[str, Cluster] | None, sides: Sides
-) -> Iterator[LintFinding]:
-    """Yield M405 and M407 to M409."""
+def reach_findings(configuration: Configuration, sides: Sides) -> Iterator[LintFinding]:
+    """Yield M405."""
     lookup = EntityLookup(without_broken(configuration), to_run=False)
     destinations = [each for each in lookup.destinations() if not each.abstract]
-    if clusters is not None:
-        for destination in destinations:
-            yield from _on_cluster(destination, clusters)
     if destinations:
         yield from _coverage(configuration, lookup, destinations, sides)
 
@@ -54,60 +42,6 @@ def without_broken(configuration: Configuration) -> Configuration:
         if ("destinations", name) not in configuration.broken
     }
     return configuration._replace(entities={**configuration.entities, "destinations": kept})
-
-
-# Clusters
-
-
-def _on_cluster(destination: Destination, clusters: Mapping[str, Cluster]) -> Iterator[LintFinding]:
-    runner = destination.runner
-    if not runner:
-        return
-    cluster = clusters.get(runner)
-    if cluster is None:
-        known = ", ".join(map(visible, sorted(clusters))) or "there are none"
-        yield LintFinding(
-            "M407",
-            destination.whence("runner").place,
-            f"the runner {shortened(runner)} of {title(destination)} is no known cluster",
-            did_you_mean(runner, clusters) or f"known clusters: {known}",
-        )
-        return
-    offer = offers_of([destination], dict(clusters))[0]
-    if offer.partition is not None:
-        yield from _over_limit(destination, offer.partition)
-        return
-    name = partition_name(destination)
-    if name and cluster.has_partitions and cluster.partitions:
-        names = [partition.name for partition in cluster.partitions]
-        yield LintFinding(
-            "M408",
-            destination.whence("params.partition").place,
-            f"{title(destination)} is partition {shortened(name)} of cluster {shortened(runner)}, "
-            "which has no such partition",
-            did_you_mean(name, names) or f"it has {', '.join(map(visible, names))}",
-        )
-
-
-def _over_limit(destination: Destination, partition: Partition) -> Iterator[LintFinding]:
-    for what, limit in _LIMITS:
-        accepted = getattr(destination, f"max_accepted_{what}")
-        most = getattr(partition, limit)
-        if accepted is not None and most is not None and accepted > most:
-            yield LintFinding(
-                "M409",
-                destination.whence(f"max_accepted_{what}").place,
-                f"{title(destination)} accepts {what} {amount_text(accepted)}, but partition "
-                f"{shortened(partition.name)} takes {most} at most",
-                "Larger jobs are refused by the partition; write its limit here",
-                "note",
-            )
-
-
-# Coverage
-
-_MOST_COMPARED = 200_000  # tags and limits that are compared for the nearest destinations: 0.2 s
-_MOST_FAILURES = 10  # that a hint names
 
 
 def _coverage(

@@ -17,7 +17,7 @@ from rowtui.core.mapping.code.snippets import syntax_of
 from rowtui.core.mapping.lint.findings import LintFinding, shortened, whose
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.entities import Destination, Entity
-from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.tags import STRENGTHS
 
 _ALIKE = 0.84  # ratio of difflib; `high-mem` and `highmem` have 0.93, `online` and `offline` 0.77

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rowtui.core.base.errors import Problem
 from rowtui.core.mapping.model.dialect import SEED, Dialect
 from rowtui.core.mapping.model.entities import Entity
-from rowtui.core.mapping.model.fields import FilePosition, Said
+from rowtui.core.mapping.model.origin import FilePosition, Said
 
 KIND_NAMES = ("tools", "roles", "users", "destinations", "pools")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.dialect import Dialect
-from rowtui.core.mapping.model.fields import Said
+from rowtui.core.mapping.model.origin import Said
 
 
 def check_variable(

@@ -21,12 +21,10 @@ from rowtui.core.mapping.model.decision import (
     MappingOutcome,
     Placement,
     Refusal,
-    outcome_sentence,
-    reasons,
-    what_to_do,
 )
-from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
+from rowtui.core.mapping.model.sentences import outcome_sentence, reasons, what_to_do
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.directories import AmountsJson, PlaceJson

@@ -16,18 +16,8 @@ from typing import Any, ClassVar, Self
 
 from rowtui.core.mapping.engine.routing import IncompatibleTagsException
 from rowtui.core.mapping.model.dialect import SEED, Dialect
-from rowtui.core.mapping.model.fields import (
-    ACCEPTED,
-    AMOUNTS,
-    BOUNDS,
-    BUDGETS,
-    FilePosition,
-    Origin,
-    Said,
-    chain,
-    env_key,
-    merge_env,
-)
+from rowtui.core.mapping.model.fields import ACCEPTED, AMOUNTS, BOUNDS, BUDGETS, env_key, merge_env
+from rowtui.core.mapping.model.origin import FilePosition, Origin, Said, chain
 from rowtui.core.mapping.model.tags import IncompatibleTagsError, SchedulingTags, score
 
 _SCALARS = (*AMOUNTS, *BOUNDS, *BUDGETS, "rank", "inherits")

@@ -28,7 +28,7 @@ from rowtui.core.mapping.yaml.layout import (
     outline,
     piece_names,
 )
-from rowtui.core.mapping.yaml.parser import Items, Node, Scalar, YamlTable
+from rowtui.core.mapping.yaml.nodes import Items, Node, Scalar, YamlTable
 from rowtui.core.mapping.yaml.text import read_yaml
 
 _MOST_ROUNDS = 4  # rounds until the form no longer changes; one more than was ever needed

@@ -14,17 +14,16 @@ from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.model.fields import FilePosition
-from rowtui.core.mapping.yaml.parser import (
+from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.yaml.decode import decoded, event_parser
+from rowtui.core.mapping.yaml.faults import explain_fault
+from rowtui.core.mapping.yaml.nodes import (
     MOST_DIGITS,
     NOT_TEXT,
     Items,
     Node,
     Scalar,
     YamlTable,
-    decoded,
-    event_parser,
-    explain_fault,
     typed,
 )
 

@@ -18,7 +18,8 @@ from rowtui.core.clusters.schedulers.local.machine import machine_capacity
 from rowtui.core.groups.form import cut_groups, job_requests
 from rowtui.core.groups.model import ActionStatus, Group, JobRequest
 from rowtui.core.groups.status import chosen_from
-from rowtui.core.mapping.model.decision import MappingOutcome, outcome_sentence, what_to_do
+from rowtui.core.mapping.model.decision import MappingOutcome
+from rowtui.core.mapping.model.sentences import outcome_sentence, what_to_do
 from rowtui.core.project.planning.plan_submission import maps
 from rowtui.core.submission.plan.apply_placement import placed
 from rowtui.core.submission.plan.planner import applied_limit, job_memory_mb

@@ -15,15 +15,10 @@ from rowtui.core.base.text import visible
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.mapping.engine.mapper import Mapper
-from rowtui.core.mapping.model.decision import (
-    Decision,
-    Placement,
-    outcome_sentence,
-    reasons,
-    what_to_do,
-)
-from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.mapping.model.decision import Decision, Placement
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
+from rowtui.core.mapping.model.sentences import outcome_sentence, reasons, what_to_do
 from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
 from rowtui.core.submission.plan.model import PlacementBasis, RefusedAt, RefusedWork
 

@@ -58,7 +58,7 @@ def mapping_paths(project: Project) -> tuple[Path, ...]:
     if own is not None:
         paths.append(own / "mapping")
     if has_mapping_files(root, environment):
-        from rowtui.core.mapping.files.trust import user_places
+        from rowtui.core.mapping.files.places import user_places
 
         paths.append(user_places(environment).trust)
         if own is not None:

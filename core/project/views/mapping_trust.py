@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.mapping.files.places import Fetching, user_places
 from rowtui.core.mapping.files.sources import find_sources
-from rowtui.core.mapping.files.trust import Fetching, TrustStore, difference, user_places
+from rowtui.core.mapping.files.trust import TrustStore, difference
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.files.trust import MappingSource, UserFolders
+    from rowtui.core.mapping.files.places import MappingSource, UserFolders
     from rowtui.core.project.project import Project
 
 

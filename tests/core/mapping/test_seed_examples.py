@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition, PartitionLoad
-from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.case_reader import read_cases
 from rowtui.core.mapping.files.cases import run_cases
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.model.cluster_destinations import destinations_of
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import Decision, MappingOutcome, Placement
 from rowtui.core.mapping.model.request import NOTHING_KNOWN, ClusterFacts, MappingRequest, Person

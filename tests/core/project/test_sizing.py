@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
-from rowtui.core.mapping.files.trust import TrustStore, user_places
+from rowtui.core.mapping.files.places import user_places
+from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.project import Project

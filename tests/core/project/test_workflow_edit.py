@@ -11,7 +11,8 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.groups.model import Status
-from rowtui.core.mapping.files.trust import TrustStore, user_places
+from rowtui.core.mapping.files.places import user_places
+from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.project import Project
 from rowtui.core.project.views.views import Edit, EditRequest, WhatIfRequest

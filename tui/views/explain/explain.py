@@ -16,8 +16,8 @@ from rowtui.core.mapping.model.decision import (
     Decision,
     MappingOutcome,
     Refusal,
-    check_in_words,
 )
+from rowtui.core.mapping.model.sentences import check_in_words
 from rowtui.tui.widgets.cells import Cell, FirstThatFits, line
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.short_text import Mark

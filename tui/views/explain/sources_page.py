@@ -20,7 +20,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.model.fields import FilePosition
+    from rowtui.core.mapping.model.origin import FilePosition
     from rowtui.tui.shell.app import RowtuiApp
 
 

@@ -18,12 +18,9 @@ from rowtui.core.mapping.code.expressions import (
     evaluate,
 )
 from rowtui.core.mapping.code.model import Code, ExpressionKind
-from rowtui.core.mapping.galaxy.modules import (
-    FLOW_EXCEPTIONS,
-    App,
-    NotInRowtui,
-    expression_builtins,
-)
+from rowtui.core.mapping.engine.routing import FLOW_EXCEPTIONS
+from rowtui.core.mapping.galaxy.modules import expression_builtins
+from rowtui.core.mapping.galaxy.objects import App, NotInRowtui
 
 
 def names(**more: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rowtui.core.mapping.engine.evaluate import Evaluator, StopMapping
 from rowtui.core.mapping.galaxy.modules import expression_builtins
 from rowtui.core.mapping.model.dialect import DIALECTS
 from rowtui.core.mapping.model.entities import Tool
-from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.mapping.model.origin import Origin
 
 ORIGIN = Origin("tool", "t")
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.clusters.partition import choose_partition, job_totals
-from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.model.cluster_destinations import destinations_of
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest
 from rowtui.core.workflow.model import Processes, Resources, Walltime

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.files.schema import mapping_schema
 from rowtui.core.mapping.model.fields import FIELDS_OF, GLOBALS, HOLDERS, SINGULAR, TOP_LEVEL
-from rowtui.core.mapping.yaml.parser import plain
+from rowtui.core.mapping.yaml.nodes import plain
 from rowtui.core.mapping.yaml.text import read_yaml
 
 EXAMPLES = Path(__file__).parents[4] / "examples"

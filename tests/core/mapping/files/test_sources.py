@@ -11,16 +11,10 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import Problem
-from rowtui.core.mapping.files.sources import find_sources, read_includes, sources_from
-from rowtui.core.mapping.files.trust import (
-    Fetching,
-    FoundSources,
-    TrustStore,
-    UserFolders,
-    day,
-    digest_of,
-    user_places,
-)
+from rowtui.core.mapping.files.includes import read_includes
+from rowtui.core.mapping.files.places import Fetching, FoundSources, UserFolders, user_places
+from rowtui.core.mapping.files.sources import find_sources, sources_from
+from rowtui.core.mapping.files.trust import TrustStore, day, digest_of
 
 from tests.core.mapping.https_server import Authority, Server
 
@@ -480,7 +474,7 @@ def test_finding_nothing_loads_nothing_heavy(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path\n"
         "from rowtui.core.mapping.files.sources import find_sources\n"
-        "from rowtui.core.mapping.files.trust import UserFolders\n"
+        "from rowtui.core.mapping.files.places import UserFolders\n"
         "folder = Path(sys.argv[1])\n"
         "find_sources(folder, places=UserFolders(folder, folder, folder), now=0.0)\n"
         "print(*{'ssl', 'urllib.request', 'http', 'socket', 'yaml', 'hashlib', 'difflib', 'json'}"

@@ -8,22 +8,23 @@ from typing import Any
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.mapping.code.expressions import ExpressionError, compile_block, evaluate
+from rowtui.core.mapping.engine.routing import (
+    JobMappingException,
+    JobNotReadyException,
+    TryNextDestinationOrWait,
+)
 from rowtui.core.mapping.galaxy import modules as stand_ins
-from rowtui.core.mapping.galaxy.modules import (
+from rowtui.core.mapping.galaxy.modules import expression_builtins, tpv_names
+from rowtui.core.mapping.galaxy.objects import (
     App,
     GalaxyJob,
     GalaxyRole,
     GalaxyTool,
     GalaxyUser,
-    JobMappingException,
-    JobNotReadyException,
     JobWrapper,
     NotInRowtui,
-    TryNextDestinationOrWait,
-    expression_builtins,
-    tpv_names,
+    ReadOnlyError,
 )
-from rowtui.core.mapping.galaxy.objects import ReadOnlyError
 from rowtui.core.mapping.model import tags
 
 

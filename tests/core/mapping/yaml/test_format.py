@@ -11,7 +11,7 @@ from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Entity
 from rowtui.core.mapping.yaml.format import format_mapping
-from rowtui.core.mapping.yaml.parser import Items, YamlTable
+from rowtui.core.mapping.yaml.nodes import Items, YamlTable
 from rowtui.core.mapping.yaml.text import read_yaml
 
 ORDER = [

@@ -11,18 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import InvalidFileError, Problem
-from rowtui.core.mapping.model.fields import FilePosition
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.yaml import text as yaml_text
-from rowtui.core.mapping.yaml.parser import (
-    LONGEST_FILE,
-    Items,
-    Node,
-    Scalar,
-    YamlTable,
-    plain,
-    slow_parser,
-    typed,
-)
+from rowtui.core.mapping.yaml.decode import LONGEST_FILE, slow_parser
+from rowtui.core.mapping.yaml.nodes import Items, Node, Scalar, YamlTable, plain, typed
 from rowtui.core.mapping.yaml.text import DEEPEST, LONGEST_SCALAR, MOST_NODES, read_yaml
 
 

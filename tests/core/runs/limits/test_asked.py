@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.text import Cost
-from rowtui.core.mapping.files.trust import TrustStore, user_places
+from rowtui.core.mapping.files.places import user_places
+from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.planning.statuses import project_status

@@ -20,7 +20,7 @@ from rowtui.core.mapping.model.decision import (
     Refusal,
     RuleOutcome,
 )
-from rowtui.core.mapping.model.fields import FilePosition, Origin
+from rowtui.core.mapping.model.origin import FilePosition, Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person, WhatIf
 from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.tui.views.explain.destination import destination_lines

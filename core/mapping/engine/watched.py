@@ -1,0 +1,211 @@
+"""Run a mapping with a watcher, and collect the reasons of its result.
+
+The input is a mapper and a request; the output is a `Decision`: which entities matched, the values
+that each contributed, every rule, every destination with every check, and the order of trying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rowtui.core.base.text import visible
+from rowtui.core.mapping.engine.destinations import checks
+from rowtui.core.mapping.engine.jobs import JobWithAmounts
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.model.decision import (
+    Candidate,
+    ConstraintCheck,
+    Contribution,
+    Decision,
+    Matched,
+    Placement,
+    Refusal,
+    RuleOutcome,
+)
+from rowtui.core.mapping.model.entities import Entity, Rule
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, env_key
+from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.request import ClusterFacts, MappingRequest
+from rowtui.core.mapping.model.tags import score
+
+_Lanes = Sequence[tuple[Entity, Mapping[str, Any]]]
+"""Each entity of a job with the amounts and bounds that were computed for it."""
+LEFT_OUT = "left out by the rank function"
+
+
+class _Notes:
+    """Records the calls of the mapper. See `mapper.MappingWatcher`."""
+
+    def __init__(self) -> None:
+        self.entities: tuple[Matched, ...] = ()
+        self.begin()
+
+    def begin(self) -> None:
+        self.rules: list[RuleOutcome] = []
+        self.lanes: list[tuple[Entity, dict[str, Any]]] = []
+        self.job: JobWithAmounts | None = None
+        self.order: list[str] = []
+        self.by = "score"
+        self.turns: dict[str, str] = {}
+        self.final: Entity | None = None
+
+    def matched(self, matched: Sequence[Matched]) -> None:
+        self.entities = tuple(matched)
+
+    def rule(self, rule: Rule, matched: bool, before: Entity, after: Entity) -> None:
+        condition = str(rule.if_condition).strip()
+        effect = _effect(rule) if matched else ""
+        self.rules.append(RuleOutcome(rule.origin, condition, matched, effect))
+
+    def lane(self, entity: Entity, found: dict[str, Any]) -> None:
+        self.lanes.append((entity, dict(found)))
+
+    def settled(self, settled: JobWithAmounts) -> None:
+        self.job = settled
+
+    def ranked(self, destinations: Sequence[str], by: str) -> None:
+        self.order = list(dict.fromkeys(destinations))
+        self.by = by
+
+    def tried(self, destination: str, why_not: str) -> None:
+        self.turns[destination] = why_not
+
+    def laid(self, entity: Entity) -> None:
+        self.final = entity
+
+
+def watched(mapper: Mapper, request: MappingRequest, facts: ClusterFacts) -> Decision:
+    """Return the decision for a request, without the changes that would lift a refusal.
+
+    Never raises for the contents of files.
+    """
+    notes = _Notes()
+    placement = mapper.watch(request, facts, notes)
+    job = notes.job
+    if job is None:
+        return Decision(request, placement, notes.entities, tuple(notes.rules))
+    entity = job.plan.entity
+    candidates, refusals = _destinations(mapper, notes, request, facts)
+    return Decision(
+        request=request,
+        chosen=placement,
+        matched=notes.entities,
+        rules=tuple(notes.rules),
+        job=job.amounts,
+        tags=tuple(
+            (strength, tag, entity.whence(f"tags.{tag}"))
+            for tag, strength in entity.tpv_tags.strengths().items()
+        ),
+        contributions=tuple(_contributions(job, notes.lanes, notes.final, placement)),
+        candidates=candidates,
+        refusals=refusals,
+        ranked_by=notes.by,
+        entity_id=entity.id,
+    )
+
+
+def _effect(rule: Rule) -> str:
+    """Return the effect of a rule in few words."""
+    parts = ["runs code"] if rule.execute else []
+    parts += ["fails the job"] if rule.fail else []
+    for field in rule.said:
+        name, _, key = field.partition(".")
+        if name not in {"if_condition", "execute", "fail"}:
+            value = rule.said[field][0].value
+            parts.append(f"{value}s {key}" if name == "tags" else f"{field} = {value}")
+    return visible(", ".join(parts))
+
+
+def _destinations(
+    mapper: Mapper, notes: _Notes, request: MappingRequest, facts: ClusterFacts
+) -> tuple[tuple[Candidate, ...], tuple[Refusal, ...]]:
+    assert notes.job is not None
+    entity, amounts = notes.job.plan.entity, notes.job.amounts
+    candidates, refusals = [], []
+    for name, offer in mapper.all_offers.items():
+        if offer.entity.abstract:
+            continue
+        found = checks(offer, entity, amounts, request, facts)
+        sealed = mapper.sealed.get(name)
+        if sealed is not None:
+            found = (ConstraintCheck("trust", "trusted code", sealed.message, False), *found)
+        failed = tuple(check for check in found if not check.passed)
+        where = (name, offer.entity.runner or "", offer.partition_name)
+        # a rank function may name destinations that do not fit
+        if failed and name not in notes.order:
+            refusals.append(Refusal(*where, failed, found, offer.entity.origin))
+            continue
+        by_tag = score(offer.entity.tpv_dest_tags, entity.tpv_tags, mapper.dialect)
+        rank = notes.order.index(name) + 1 if name in notes.order else 0
+        candidates.append(
+            Candidate(
+                *where,
+                rank=rank,
+                score=sum(points for _, points in by_tag),
+                by_tag=by_tag,
+                checks=found,
+                origin=offer.entity.origin,
+                chosen=notes.turns.get(name) == "",
+                tried=notes.turns.get(name, "") if rank else LEFT_OUT,
+            )
+        )
+    candidates.sort(key=lambda each: (each.rank == 0, each.rank))
+    return tuple(candidates), tuple(refusals)
+
+
+def _contributions(
+    job: JobWithAmounts, lanes: _Lanes, final: Entity | None, placement: Placement
+) -> Iterator[Contribution]:
+    """Yield every value of a job. `final`: the destination laid over the job, if one was tried."""
+    for name in AMOUNTS:
+        yield from _of_amount(lanes, name, getattr(job.amounts, name))
+    for name in BOUNDS:
+        for entity, found in lanes:
+            if name in found:
+                yield _said(entity, name, found[name])
+    entity = final or job.plan.entity
+    if final is not None and placement.chosen:
+        for name in AMOUNTS:
+            value = getattr(placement.amounts, name)
+            if value != getattr(job.amounts, name):
+                yield _said(entity, name, value)._replace(field=f"{name} there")
+    params = placement.params if placement.chosen else entity.params
+    for key, value in params.items():
+        yield _said(entity, f"params.{key}", value)
+    for entry in placement.env if placement.chosen else entity.env:
+        yield _said(entity, f"env.{env_key(entry)}", entry.get("value", dict(entry)))
+    for key, value in entity.context.items():
+        yield _said(entity, f"context.{key}", value)
+    if entity.rank:
+        yield _said(entity, "rank", entity.rank)
+
+
+def _of_amount(lanes: _Lanes, name: str, value: Any) -> Iterator[Contribution]:
+    """Yield an amount with its origin: the entity whose value is used; the others were replaced."""
+    having = [(entity, found[name]) for entity, found in lanes if name in found]
+    if not having:
+        return
+    chosen = next((lane for lane in reversed(having) if lane[1] == value), having[-1])
+    contribution = _said(chosen[0], name, value)
+    others = tuple(
+        (found, entity.whence(name)) for entity, found in having if entity is not chosen[0]
+    )
+    yield contribution._replace(replaced=others + contribution.replaced)
+
+
+def _said(entity: Entity, field: str, value: Any) -> Contribution:
+    chain = _chain(entity, field)
+    if not chain:
+        return Contribution(field, value, value, entity.origin)
+    (written, origin), *others = chain
+    return Contribution(field, value, written, origin, tuple(others))
+
+
+def _chain(entity: Entity, field: str) -> list[tuple[Any, Origin]]:
+    """Return the origins of a value, nearest first, each once."""
+    found: list[tuple[Any, Origin]] = []
+    for said in entity.said.get(field, ()):
+        if all(origin != said.origin for _, origin in found):
+            found.append((said.value, said.origin))
+    return found
