@@ -284,7 +284,7 @@ def test_list_says_what_is_left_out_and_what_failed(here: Here) -> None:
     done = without_a_key_ring(here)("secrets", "list", "-v")
     assert done.returncode == 1
     assert "secrets from keyring are left out" in done.stderr
-    assert "line 1: this should be machine" in done.stderr
+    assert "cannot be read at line 1 or the one before" in done.stderr
     assert "No password is stored." in done.stderr
 
 
