@@ -74,10 +74,14 @@ EVALUATED = _Evaluated()
 
 
 class Evaluator:
-    """Runs code for one mapper, and leaves out for a while the code that took too long."""
+    """Runs code for one mapper, and leaves out for a while the code that took too long.
+
+    `was_late`: whether any code took too long, so that answers may be other ones later.
+    """
 
     def __init__(self, dialect: Dialect, limit: TimeLimit) -> None:
         self.dialect = dialect
+        self.was_late = False
         self._limit = limit
         self._stopped: dict[Code, tuple[float, str]] = {}  # when, and why
         self._running: Code | None = None  # the code that runs, or ran last
@@ -93,6 +97,7 @@ class Evaluator:
             try:
                 return self._limit.run(call)
             except TimeLimitError as error:
+                self.was_late = True
                 slow, self._running = self._running, None
                 if slow is None or self._why_not(slow):
                     raise

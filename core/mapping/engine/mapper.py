@@ -164,11 +164,12 @@ class Mapper:
             return self._within_budget(placement, plan, request, facts)
         key = (facts.generation, *_hashable(request))
         known = self._placed.get(key)
-        if known is None:
+        placement = known or self._place(plan, request, facts, None)
+        if known is None and not self.evaluator.was_late:
             if len(self._placed) >= _MOST_REMEMBERED:
                 self._placed.clear()
-            known = self._placed[key] = self._place(plan, request, facts, None)
-        return self._within_budget(known, plan, request, facts)
+            self._placed[key] = placement
+        return self._within_budget(placement, plan, request, facts)
 
     def watch(
         self, request: MappingRequest, facts: ClusterFacts, watcher: MappingWatcher

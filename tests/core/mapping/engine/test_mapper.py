@@ -111,6 +111,28 @@ def test_code_that_took_too_long_once_is_run_again_but_not_for_each_job(
     assert asked.place(T).amounts.cores == 2
 
 
+def test_an_answer_without_the_code_that_took_too_long_is_not_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = mapper(
+        """
+global: {context: {turns: []}}
+tools:
+  t:
+    cores: |
+      turns.append(1)
+      while len(turns) == 1:
+        pass
+      len(turns)
+destinations: {d: {runner: r}}
+"""
+    )
+    assert asked.remembers(T)
+    assert asked.place(T).cause == asked.place(T).cause == "TimeLimitError"
+    monkeypatch.setattr(evaluate, "REST", 0.0)
+    assert asked.place(T).amounts.cores == 2
+
+
 @DIALECTS
 def test_expressions_cannot_change_a_job_for_the_next_one(tpv3: bool) -> None:
     asked = mapper(
