@@ -145,10 +145,9 @@ class Evaluator:
             own["input_size"] = 0
         if code.form is ExpressionKind.EXECUTE or not _MAY_SEE_ENTITY(code.text):
             return own
-        shared = own.get("entity")
-        if isinstance(shared, Entity):
-            own["entity"] = shared.private()
-            own["self"] = own["entity"] if own.get("self") is shared else shared
+        shared = {name: own[name] for name in ("entity", "self") if name in own}
+        copies = {id(each): each.private() for each in shared.values() if isinstance(each, Entity)}
+        own.update((name, copies.get(id(each), each)) for name, each in shared.items())
         return own
 
     def text(self, text: str) -> Code:

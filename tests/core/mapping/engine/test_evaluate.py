@@ -62,6 +62,18 @@ def test_only_execute_changes_the_entity(text: str) -> None:
     assert (entity.params, entity.cores) != ({}, None)
 
 
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+def test_code_sees_copies_of_entity_and_of_self(dialect: str) -> None:
+    namespace = names(entity=Tool("destination"), self=Tool("job"))
+    code = compile_block("self.params.update(x=1)\n(entity.id, self.id, len(self.params))")
+
+    for _ in range(2):
+        value = evaluator(dialect).value(code, namespace, ORIGIN)
+        assert value == ("destination", "job", 1)
+
+    assert namespace["self"].params == {}
+
+
 @pytest.mark.parametrize(
     "text",
     [
