@@ -14,7 +14,7 @@ from rowtui.core.mapping.model.decision import (
     Decision,
     Refusal,
 )
-from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.tui.views.explain.explain import CANDIDATE, DestinationRow, in_short, signed
 from rowtui.tui.widgets.cells import Line, line, wrapped
 

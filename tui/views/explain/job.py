@@ -6,9 +6,8 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.model.decision import (
     Decision,
     Placement,
-    outcome_sentence,
-    what_to_do,
 )
+from rowtui.core.mapping.model.sentences import outcome_sentence, what_to_do
 from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.tui.views.explain.explain import NOWHERE, OUTCOMES
 from rowtui.tui.views.explain.what_if import amount_text, walltime_of

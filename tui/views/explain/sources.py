@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision, Refusal
-from rowtui.core.mapping.model.fields import Origin
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.tui.views.explain.destination import origin_text
 from rowtui.tui.views.explain.explain import DestinationRow
 from rowtui.tui.views.explain.match_trace import value_text
