@@ -15,10 +15,10 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.identify import cluster_not_found
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
-from rowtui.core.groups.form import matches
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
 from rowtui.core.submission.plan.record import JobRecord
+from rowtui.core.workflow.find import matches
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import jobs as to

@@ -156,7 +156,7 @@ def chosen_actions(
 
     `required`: there must be one, if the workflow has any. Raises: RowtuiError.
     """
-    from rowtui.core.groups.form import matching_actions
+    from rowtui.core.workflow.find import matching_actions
 
     actions = matching_actions(project.workflow, args.action)
     if not actions:

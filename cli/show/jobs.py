@@ -16,10 +16,10 @@ from rowtui.cli.output.watch import reported_jobs, watch
 from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices
 from rowtui.core.base.text import count, plural
 from rowtui.core.engine.api.json.jobs import elapsed_of, jobs_of, walltime_of
-from rowtui.core.groups.form import matches
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.needs import unable_to_start
 from rowtui.core.submission.plan.record import JobRecord
+from rowtui.core.workflow.find import matches
 
 _NAMED = 10  # jobs of one reason that are named below the table
 

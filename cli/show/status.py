@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import chosen_positions, open_project, say_configuration_problems
 from rowtui.core.base.text import count, plural
-from rowtui.core.groups.form import matches
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.groups.status import StatusCounts, status_counts
 from rowtui.core.project.planning.statuses import keep_texts, project_status
 from rowtui.core.project.project import Project
+from rowtui.core.workflow.find import matches
 
 if TYPE_CHECKING:
     import argparse

@@ -1,8 +1,13 @@
-"""Groups of an action's directories, their job requests, and the choice of actions and directories.
+"""Groups of an action's directories, and the job request of each group with its cost.
 
 A new group begins wherever the sort key changes (if the action requests this), and then after every
 `maximum_size` directories. Groups are only formed when they are read: showing a page of a million
 directories costs only the page.
+
+The cost is the most that a job can use: the resources of its action times the size of its group.
+Sums are kept in whole CPU- and GPU-seconds and divided once, so that ten tenths are one. Zero GPUs
+(which Row 1.1 refuses in workflow.toml, and which earlier versions counted as no cost at all) mean
+that the job uses no GPUs and costs CPU time.
 """
 
 from __future__ import annotations
@@ -12,16 +17,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import compress, islice, pairwise
 from operator import ne
-from typing import Any, NamedTuple
+from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, visible
 from rowtui.core.base.values import MISSING, compact, resolve
 from rowtui.core.groups import order as ordering
 from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.groups.order import ActionOrder, Members, in_order, size_of
 from rowtui.core.state.model import Directories
-from rowtui.core.workflow.model import Action, Resources, Workflow
+from rowtui.core.workflow.model import Action, Resources
 
 
 class GroupCut:
@@ -186,16 +191,6 @@ def sort_key(action: Action, directories: Directories, position: int) -> str:
     return compact([None if element is MISSING else element for element in found])
 
 
-# Convert groups to job requests with the total resources of each job.
-
-
-# The upper limit of the cost of jobs: the resources of an action times the sizes of its groups.
-#
-# Sums are kept in whole CPU- and GPU-seconds and divided once, so that ten tenths are one. Zero
-# GPUs (which Row 1.1 refuses in workflow.toml, and which earlier versions counted as no cost at
-# all) mean that the job uses no GPUs and costs CPU time.
-
-
 _HOUR = 3600
 
 
@@ -245,118 +240,28 @@ def _job_request(group: Group) -> JobRequest:
     )
 
 
-# Select actions by a pattern, and find directories that would be submitted twice.
-#
-# In a pattern, `*` matches any run of characters and `?` one character; all other characters match
-# themselves, case-sensitively, and the whole name must match.
+class FirstRequests(Sequence[JobRequest]):
+    """The requests of the first `count` groups of a cut; each is made on access."""
 
+    def __init__(self, cut: GroupCut, count: int) -> None:
+        self.cut = cut
+        self._count = min(count, len(cut))
 
-# submit_whole: only complete groups may be submitted.
-#
-# A group of eligible directories is whole if it equals, directory by directory, one of the groups
-# that all included directories form. If a group is not whole, Row fails entirely; this module skips
-# the group and reports it.
+    def __len__(self) -> int:
+        return self._count
 
+    def __getitem__(self, number: int) -> JobRequest:  # type: ignore[override]
+        return _job_request(self.cut[range(self._count)[number]])
 
-class NotWhole(NamedTuple):
-    """A group that is skipped. `sentence` is `reason` with the group's name, for a list."""
+    def sizes(self) -> list[int]:
+        """Return the number of directories of each request."""
+        return [end - begin for begin, end in pairwise(self.cut.begins[: self._count + 1])]
 
-    group: Group
-    reason: str
-    sentence: str
+    def positions(self, number: int) -> Any:
+        """Return the positions of directories, in order: array('I') or a numpy array."""
+        begins = self.cut.begins
+        return self.cut.positions[begins[number] : begins[number + 1]]
 
-
-def whole_groups(
-    eligible: Sequence[Group], whole: Sequence[Group], directories: Directories
-) -> tuple[tuple[Group, ...], tuple[NotWhole, ...]]:
-    """Return the eligible groups that are whole, and the other eligible groups.
-
-    `whole`: the groups of all directories that the action includes, regardless of their status;
-    groups without a directory of the eligible groups may be left out.
-    """
-    complete = {group.indices for group in whole}
-    kept = tuple(group for group in eligible if group.indices in complete)
-    if len(kept) == len(eligible):
-        return kept, ()
-    home = {position: group for group in whole for position in group.indices}
-    skipped = tuple(
-        _not_whole(group, home, directories) for group in eligible if group.indices not in complete
-    )
-    return kept, skipped
-
-
-def _not_whole(group: Group, home: dict[int, Group], directories: Directories) -> NotWhole:
-    first = visible(directories.name(group.indices[0]))
-    more = len(group.indices) - 1
-    what = f"action '{visible(group.action.name)}' on directory '{first}'"
-    if more:
-        what += f" and {more:,} more"
-    homes = {id(home[p]): home[p] for p in group.indices if p in home}
-    absent = {p for other in homes.values() for p in other.indices}.difference(group.indices)
-    if len(homes) > 1:
-        why = f"its directories belong to {len(homes):,} different whole groups"
-    elif absent:
-        name = visible(directories.name(min(absent)))
-        why = f"{plural(len(absent), 'directory', 'directories')} of the whole group"
-        why += f" {'is' if len(absent) == 1 else 'are'} not eligible or not chosen ('{name}'"
-        why += ", ...)" if len(absent) > 1 else ")"
-    else:
-        why = "the whole group has these directories in another order or number"
-    sentence = f"{what} is skipped, because submit_whole is set and {why}"
-    return NotWhole(group, f"it is not whole: {why}", sentence)
-
-
-def matches(pattern: str, name: str) -> bool:
-    """Whether the pattern matches the whole name. Linear except for the last `*`, no recursion."""
-    at = position = 0
-    star, resume = -1, 0
-    while position < len(name):
-        if at < len(pattern) and pattern[at] == "*":
-            star, resume = at, position
-            at += 1
-        elif at < len(pattern) and pattern[at] in {"?", name[position]}:
-            at += 1
-            position += 1
-        elif star >= 0:  # the last star matches one more character
-            resume += 1
-            at, position = star + 1, resume
-        else:
-            return False
-    return all(char == "*" for char in pattern[at:])
-
-
-def matching_actions(workflow: Workflow, pattern: str | None) -> tuple[Action, ...]:
-    """Return the action elements whose name matches, in file order; all without a pattern."""
-    if pattern is None:
-        return workflow.actions
-    return tuple(action for action in workflow.actions if matches(pattern, action.name))
-
-
-class Duplicate(NamedTuple):
-    """A directory that would be submitted several times for one action name."""
-
-    action: str
-    position: int
-    times: int
-
-    def sentence(self, directories: Directories) -> str:
-        """Describe the problem in words."""
-        return (
-            f"directory '{visible(directories.name(self.position))}' would be submitted multiple"
-            f" times ({self.times}) for action '{visible(self.action)}'"
-        )
-
-
-def duplicates(groups: Iterable[Group]) -> tuple[Duplicate, ...]:
-    """Return each (action name, directory) that occurs more than once in all these groups."""
-    times: dict[str, dict[int, int]] = {}
-    for group in groups:
-        counts = times.setdefault(group.action.name, {})
-        for position in group.indices:
-            counts[position] = counts.get(position, 0) + 1
-    return tuple(
-        Duplicate(name, position, count)
-        for name, counts in times.items()
-        for position, count in sorted(counts.items())
-        if count > 1
-    )
+    def of_size(self, size: int) -> JobRequest:
+        """Return a request of this size, without regard to its directories."""
+        return _job_request(Group(self.cut.action, (0,) * size))

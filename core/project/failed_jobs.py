@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.groups.form import cut_groups, duplicates, whole_groups
+from rowtui.core.groups.choice import duplicates, whole_groups
+from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.mapping.engine.resubmit import JobEnd
 from rowtui.core.state.model import LastEnd, LastOutcome, bit_set, positions

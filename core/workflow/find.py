@@ -1,14 +1,24 @@
-"""Find the project, the nearest folder upwards that holds workflow.toml, and its network.toml."""
+"""Find what a command is about: the project, its network.toml, and the actions of a pattern.
+
+The project is the nearest folder upwards that holds workflow.toml. Every command may use this
+module, so that it loads no parser. In a pattern, `*` matches any run of characters and `?` one
+character; all other characters match themselves, case-sensitively, and the whole name must match.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import NoProjectError, RowtuiError
 from rowtui.core.base.text import visible
 
+if TYPE_CHECKING:
+    from rowtui.core.workflow.model import Action, Workflow
+
 WORKFLOW_FILE = "workflow.toml"
+NETWORK_FILE = "network.toml"
 
 
 def find_project(start: Path) -> Path:
@@ -41,17 +51,35 @@ def _canonical(start: Path) -> Path:
         raise RowtuiError(f"cannot open {visible(str(start))}: {reason}") from None
 
 
-# The path of a project's network, and whether it exists.
-#
-# This module is separate from the parser, because every command may use it.
-
-
-NETWORK_FILE = "network.toml"
-
-
 def has_network(root: Path) -> bool:
     """Whether the project at `root` has a network.toml, valid or not."""
     try:
         return (root / NETWORK_FILE).exists()
     except OSError:  # a folder without permission to search
         return False
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether the pattern matches the whole name. Linear except for the last `*`, no recursion."""
+    at = position = 0
+    star, resume = -1, 0
+    while position < len(name):
+        if at < len(pattern) and pattern[at] == "*":
+            star, resume = at, position
+            at += 1
+        elif at < len(pattern) and pattern[at] in {"?", name[position]}:
+            at += 1
+            position += 1
+        elif star >= 0:  # the last star matches one more character
+            resume += 1
+            at, position = star + 1, resume
+        else:
+            return False
+    return all(char == "*" for char in pattern[at:])
+
+
+def matching_actions(workflow: Workflow, pattern: str | None) -> tuple[Action, ...]:
+    """Return the action elements whose name matches, in file order; all without a pattern."""
+    if pattern is None:
+        return workflow.actions
+    return tuple(action for action in workflow.actions if matches(pattern, action.name))

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.partition import choose_partition
 from rowtui.core.engine.api.groups import GroupSummary
-from rowtui.core.groups.form import job_cost, job_requests, whole_groups
+from rowtui.core.groups.choice import whole_groups
+from rowtui.core.groups.form import job_cost, job_requests
 from rowtui.core.project.planning.plan_submission import counted_on
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.state.model import LastEnd

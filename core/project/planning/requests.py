@@ -12,7 +12,8 @@ from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.groups.form import duplicates, job_requests, whole_groups
+from rowtui.core.groups.choice import duplicates, whole_groups
+from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.state.model import DirectorySet
 from rowtui.core.submission.plan.model import RefusedAt, RefusedWork

@@ -21,7 +21,6 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.clusters.transports.login import PASSING, LoginError
-from rowtui.core.groups.form import matching_actions
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.retry_policy import RetryPolicy
@@ -77,6 +76,7 @@ from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.submission.sending.send import SilentClusterError
+from rowtui.core.workflow.find import matching_actions
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -12,12 +12,7 @@ from rowtui.core.base.lean_numpy import np
 from rowtui.core.base.values import compare, resolve
 from rowtui.core.groups import order as ordering
 from rowtui.core.groups import wide
-from rowtui.core.groups.form import (
-    cut_groups,
-    group_sizes,
-    groups_page,
-    sort_key,
-)
+from rowtui.core.groups.form import cut_groups, group_sizes, groups_page, sort_key
 from rowtui.core.groups.order import (
     action_order,
     in_order,

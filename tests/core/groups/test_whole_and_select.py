@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.groups import form as whole_module
-from rowtui.core.groups.form import Duplicate, duplicates, matches, matching_actions
+from rowtui.core.groups import choice as whole_module
+from rowtui.core.groups.choice import Duplicate, duplicates
 from rowtui.core.groups.model import Group
+from rowtui.core.workflow.find import matches, matching_actions
 from rowtui.core.workflow.model import Action, Workflow
 
 from tests.core.groups.memory import MemoryDirectories, action, form_groups, numbered
