@@ -23,7 +23,7 @@ MOST_MODULES = 16  # of a folder
 MOST_LINES = 153_700
 MOST_MODULES_IN_ALL = 715
 LONG, MOST_LONG = 400, 7  # lines of a long module, and how many there may be
-SMALL, MOST_SMALL = 100, 29  # lines of a small module, and how many may have a single importer
+SMALL, MOST_SMALL = 100, 30  # lines of a small module, and how many may have a single importer
 MOST_INNER_IMPORTS = 326  # imports inside functions
 
 

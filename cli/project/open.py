@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import at_end, cluster_name, io_threads, run
@@ -12,7 +12,7 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar, busy_with, fetching_bars
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.files import configuration_files
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.project import Project
 from rowtui.core.state.model import Directories
@@ -276,3 +276,21 @@ def answer_to(prompt: str, hint: str = "") -> str:
 def action_not_found(name: str) -> RowtuiError:
     """Return the error that no action has this name."""
     return RowtuiError(f"Action '{visible(name)}' not found in the workflow.")
+
+
+NOTHING = "There are no eligible jobs to submit."
+
+
+def say_left_out(sentences: Sequence[str], out: Output) -> None:
+    """Report requested work that no job does, as errors, because the command then ends with 1."""
+    for sentence in dict.fromkeys(sentences):
+        out.error(sentence)
+
+
+def say_totals(
+    clusters: Collection[str], totals: Mapping[str, tuple[int, Cost]], out: Output
+) -> None:
+    """With -v, print a line for each action, with its jobs and their cost."""
+    out.info(f"Jobs on {', '.join(map(visible, clusters))} for these actions:")
+    for name, (jobs, cost) in totals.items():
+        out.info(f" - {name}: {plural(jobs, 'job')} that may cost up to {cost}.")

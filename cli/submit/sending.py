@@ -23,15 +23,17 @@ from rowtui.cli.output.transfers import (
 )
 from rowtui.cli.project.open import (
     ADD_YES,
+    NOTHING,
     ask,
     chosen_actions,
     chosen_positions,
     open_project,
     planned,
+    say_left_out,
     say_notices,
+    say_totals,
     send_messages,
 )
-from rowtui.cli.submit.dry_run import NOTHING, say_left_out, say_totals
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, count, full_cost, plural, visible
 from rowtui.core.engine.api.json.plans import plan_of, sent_of

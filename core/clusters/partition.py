@@ -235,3 +235,19 @@ def _nearest(number: int, of: int, noun: str) -> str:
     if below == 0:
         return f"ask for {of} {noun}"
     return f"ask for {below} or {below + of} {noun}"
+
+
+def choice_reasons(cluster: Cluster, choice: PartitionChoice, named: str | None) -> tuple[str, ...]:
+    """Return why a job goes to this partition and not to earlier ones.
+
+    `named`: the partition in workflow.toml.
+    """
+    refusals = tuple(f"not {refusal}" for refusal in choice.refusals)
+    if only := cluster.kind.only_choice:
+        return (only,)
+    if choice.partition is None:
+        return refusals
+    name = visible(choice.partition.name)
+    if named is not None:
+        return (f"{name}: named in submit_options.{visible(cluster.name)}.partition", *refusals)
+    return (f"{name}: the first partition that takes the job", *refusals)

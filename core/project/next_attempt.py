@@ -17,7 +17,6 @@ from rowtui.core.clusters.model import Cluster
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.project.failed_jobs import FailedGroup
 from rowtui.core.submission.plan.apply_placement import PlacedRequest
-from rowtui.core.submission.plan.make_plan import job_memory_mb
 from rowtui.core.submission.plan.outcome import (
     CANCELLED,
     LOST,
@@ -27,6 +26,7 @@ from rowtui.core.submission.plan.outcome import (
     TIME_LIMIT,
     WITHOUT_A_WORD,
 )
+from rowtui.core.submission.plan.planner import job_memory_mb
 from rowtui.core.submission.scripts.parts import options_for
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
 from rowtui.core.workflow.model import Resources

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, PartitionChoice
-from rowtui.core.clusters.partition import choose_partition
+from rowtui.core.clusters.partition import choice_reasons, choose_partition
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.mapping.engine.resubmit import Resubmission, next_attempt
@@ -38,11 +38,11 @@ from rowtui.core.project.planning.plan_submission import (
     Formed,
     UsableActions,
     decode_names,
+    draft_formed,
     maps,
-    plan_formed,
+    without_broken,
 )
 from rowtui.core.submission.plan.apply_placement import PlacedRequest
-from rowtui.core.submission.plan.make_plan import choice_reasons
 from rowtui.core.submission.plan.model import (
     PlacementBasis,
     Plan,
@@ -51,7 +51,6 @@ from rowtui.core.submission.plan.model import (
     UserRequest,
     read_basis,
 )
-from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.submission.scripts.parts import options_for
 from rowtui.core.workflow.model import Resources, Walltime
 
@@ -90,20 +89,19 @@ def plan_again(
 
     Raises: PlanError if none of the actions can be submitted; RowtuiError.
     """
-    usable = UsableActions(project, choice.actions)
-    while True:
-        try:
-            found = failed_work(project, choice._replace(actions=tuple(usable.actions)))
-            resubmitter = _Resubmitter(project, change)
-            tried = resubmitter.tried(found.groups, limit)
-            decode_names(project, [each.place.request for each in tried])
-            places = [each.place for each in tried]
-            refused = resubmitter.all_refused()
-            requests = [place.request for place in places]
-            formed = Formed(requests, places, found.skipped, again=True, refused=refused)
-            return Again(plan_formed(project, usable, formed), _causes(tried))
-        except PlanError as error:
-            usable.leave_out(error)
+
+    def again(usable: UsableActions) -> Again:
+        found = failed_work(project, choice._replace(actions=tuple(usable.actions)))
+        resubmitter = _Resubmitter(project, change)
+        tried = resubmitter.tried(found.groups, limit)
+        places = [each.place for each in tried]
+        requests = [place.request for place in places]
+        decode_names(project, requests)
+        refused = resubmitter.all_refused()
+        formed = Formed([requests], places, found.skipped, again=True, refused=refused)
+        return Again(draft_formed(project, usable, formed).plan(), _causes(tried))
+
+    return without_broken(project, choice.actions, again)
 
 
 def mapping_rule(project: Project, failed: FailedGroup) -> Resubmission | None:

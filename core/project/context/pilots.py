@@ -89,7 +89,7 @@ def start_pilot(
 
 
 def into_pilot(project: Project, view: PilotView) -> IntoPilot:
-    """Return the `packing` for `plan_formed` that turns jobs into requests of this pilot."""
+    """Return the `packing` for `draft_formed` that turns jobs into requests of this pilot."""
     numbers = partial(take_numbers, project.root, view.token)
     return IntoPilot(view.job, numbers, view.seconds_left)
 

@@ -49,8 +49,7 @@ from rowtui.core.project.planning.pack_terms import (
 from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination, PackedPlan
 from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
 from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
-from rowtui.core.submission.plan.make_plan import PackedJobs
-from rowtui.core.submission.plan.model import PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.model import PackedJobs, PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.workflow.toml_file import did_you_mean
 

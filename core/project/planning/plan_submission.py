@@ -10,17 +10,18 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.check import check_workflow
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.groups.model import Status
 from rowtui.core.project.planning.pack_views import PackedPlan
-from rowtui.core.project.planning.requests import form_requests
+from rowtui.core.project.planning.requests import choose_requests
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.submission.plan.arrays import MOST_TASKS
-from rowtui.core.submission.plan.make_plan import make_plan
+from rowtui.core.submission.plan.draft import Draft, draft_jobs
 from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
 from rowtui.core.submission.plan.planner import PlanError, Setting
 from rowtui.core.submission.scripts.parts import bash_complaint
@@ -33,23 +34,23 @@ if TYPE_CHECKING:
     from rowtui.core.packing.model import GoOn
     from rowtui.core.project.planning.pack_views import PackChoice
     from rowtui.core.project.planning.packing import PlanPacking
-    from rowtui.core.project.planning.placing import Mapped
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.apply_placement import PlacedRequest
-    from rowtui.core.submission.plan.model import Plan, PlannedJob
-    from rowtui.core.submission.plan.planner import PackedJobs
+    from rowtui.core.submission.plan.model import PackedJobs, Plan, PlannedJob
     from rowtui.core.workflow.model import Action
 
     Pack = Callable[[tuple[PlannedJob, ...]], PackedJobs]
 
-# If at least one in this many directories is needed, all names are decoded at once.
 ALL_NAMES_FROM = 8
+"""If at least one in this many directories is needed, all names are decoded at once."""
+
+T = TypeVar("T")
 
 
 class Formed(NamedTuple):
-    """The input of `make_plan`. `again`: every job retries failed work."""
+    """The input of `draft_jobs`. `again`: every job retries failed work."""
 
-    requests: Sequence[JobRequest]
+    parts: Sequence[Sequence[JobRequest]]
     places: Sequence[PlacedRequest] | None = None
     skipped: Sequence[str] = ()
     again: bool = False
@@ -65,20 +66,67 @@ def plan_submission(
     limit: int | None = None,
     packing: PlanPacking | None = None,
 ) -> Plan:
-    """Return the plan for the eligible directories of these actions. See `form_requests`.
+    """Return the plan for the eligible directories of these actions. See `choose_requests`.
 
     `packing` puts the plan's jobs into bundles (None: as the project is configured). Raises:
     PlanError if none of the actions can be submitted; RowtuiError.
     """
+
+    def plan(usable: UsableActions) -> Plan:
+        draft = _draft(project, usable, among, only=only, limit=limit, packing=packing)
+        _decode(project, sum(len(job.request.group.indices) for job in draft.jobs))
+        return draft.plan()
+
+    return without_broken(project, actions, plan)
+
+
+def draft_submission(
+    project: Project,
+    actions: Sequence[Action],
+    among: Sequence[int] | None = None,
+    limit: int | None = None,
+) -> Draft:
+    """Return what `plan_submission` plans, before its names are read and its scripts written.
+
+    Raises: PlanError if none of the actions can be submitted; RowtuiError.
+    """
+    return without_broken(
+        project, actions, lambda usable: _draft(project, usable, among, limit=limit)
+    )
+
+
+def without_broken(
+    project: Project, actions: Sequence[Action], make: Callable[[UsableActions], T]
+) -> T:
+    """Return what `make` makes of the actions that can be submitted.
+
+    An action that stops a plan is left out, and gives all back: its share of a limit, its numbers,
+    what its jobs hold. Raises: PlanError if no action is left; RowtuiError.
+    """
     usable = UsableActions(project, actions)
     while True:
         try:
-            found = form_requests(project, usable.actions, among, only=only, limit=limit)
-            formed = formed_requests(project, counted_on(project, found.requests), found.problems)
-            formed = formed._replace(refused=(*found.refused, *formed.refused))
-            return plan_formed(project, usable, formed, packing, among)
+            return make(usable)
         except PlanError as error:
             usable.leave_out(error)
+
+
+def _draft(
+    project: Project,
+    usable: UsableActions,
+    among: Sequence[int] | None,
+    *,
+    only: Mapping[int, Collection[int]] | None = None,
+    limit: int | None = None,
+    packing: PlanPacking | None = None,
+) -> Draft:
+    found = choose_requests(project, usable.actions, among, only=only, limit=limit)
+    formed = Formed(found.parts, None, found.problems)
+    if maps(project) or has_network(project.root):
+        requests = tuple(chain.from_iterable(found.parts))
+        formed = formed_requests(project, counted_on(project, requests), found.problems)
+    formed = formed._replace(refused=(*found.refused, *formed.refused))
+    return draft_formed(project, usable, formed, packing, among)
 
 
 def pack_submission(
@@ -126,10 +174,12 @@ def formed_requests(
     `skipped`: sentences about work that was left out before.
     """
     decode_names(project, requests)
-    mapped = _placed(project, requests)
-    if mapped is None:
-        return Formed(requests, None, skipped)
-    return Formed(mapped.requests, mapped.places, skipped, refused=mapped.refused)
+    if not maps(project):
+        return Formed([requests], None, skipped)
+    from rowtui.core.project.planning.placing import place_requests
+
+    mapped = place_requests(project, requests)
+    return Formed([mapped.requests], mapped.places, skipped, refused=mapped.refused)
 
 
 class UsableActions:
@@ -164,22 +214,22 @@ class UsableActions:
         return bool(broken)
 
 
-def plan_formed(
+def draft_formed(
     project: Project,
     usable: UsableActions,
     formed: Formed,
     packing: Pack | None = None,
     among: Sequence[int] | None = None,
-) -> Plan:
-    """Return the plan of requests for the usable actions.
+) -> Draft:
+    """Return the draft of requests for the usable actions.
 
     `among`: the positions of the chosen directories, None for all. Raises: PlanError with the
     actions that stop the plan, which the caller leaves out; RowtuiError.
     """
     refused, without = refused_actions(project, usable.left_out, among)
-    return make_plan(
+    return draft_jobs(
         project.workflow,
-        formed.requests,
+        formed.parts,
         project.state.directories,
         plan_setting(project, packing or project_packing(project), user_name()),
         ends=None if formed.again else project.state.ends,
@@ -220,18 +270,12 @@ def refused_actions(
 
 def decode_names(project: Project, requests: Sequence[JobRequest]) -> None:
     """Decode all names at once if many of them will be needed."""
-    named = sum(len(request.group.indices) for request in requests)
-    if named * ALL_NAMES_FROM > len(project.state.directories):
+    _decode(project, sum(len(request.group.indices) for request in requests))
+
+
+def _decode(project: Project, count: int) -> None:
+    if count * ALL_NAMES_FROM > len(project.state.directories):
         project.state.directories.names()  # caches the names
-
-
-def _placed(project: Project, requests: Sequence[JobRequest]) -> Mapped | None:
-    """Return the places that mapping files give these jobs; None without mapping files."""
-    if not maps(project):
-        return None
-    from rowtui.core.project.planning.placing import place_requests
-
-    return place_requests(project, requests)
 
 
 def maps(project: Project) -> bool:

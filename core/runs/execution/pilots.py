@@ -29,8 +29,13 @@ from rowtui.core.runs.execution.execution import PILOT, Execution, ExecutionErro
 from rowtui.core.runs.execution.rounds import Round
 from rowtui.core.submission.bundles.pilot import IntoPilot
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot, is_pilot
-from rowtui.core.submission.plan.make_plan import PackedJobs
-from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.model import (
+    JobStep,
+    PackedJobs,
+    Plan,
+    PlannedDestination,
+    PlannedJob,
+)
 from rowtui.core.submission.scripts.parts import options_for
 
 if TYPE_CHECKING:

@@ -25,16 +25,15 @@ from rowtui.core.project.failed_jobs import with_attempts
 from rowtui.core.project.planning.pack_terms import cluster_named
 from rowtui.core.project.planning.plan_submission import (
     UsableActions,
+    draft_formed,
     formed_requests,
-    plan_formed,
     project_packing,
+    without_broken,
 )
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.limits.run_times import run_times
 from rowtui.core.submission.plan.dependencies import can_depend, cannot_share, shared_options
-from rowtui.core.submission.plan.make_plan import PackedJobs
-from rowtui.core.submission.plan.model import Plan, PlannedJob
-from rowtui.core.submission.plan.planner import PlanError
+from rowtui.core.submission.plan.model import PackedJobs, Plan, PlannedJob
 
 if TYPE_CHECKING:
     from rowtui.core.project.planning.plan_submission import Pack
@@ -284,18 +283,15 @@ def plan_parts(
     actions = list({part.group.action.index: part.group.action for part in chosen}.values())
     requests = with_attempts(project, [part.request for part in chosen])
 
-    usable = UsableActions(project, actions)
-    while True:
+    def round_of(usable: UsableActions) -> Plan:
         kept = {action.index for action in usable.actions}
         wanted = [request for request in requests if request.action.index in kept]
-        try:
-            with parts.in_planned_directories():
-                formed = formed_requests(project, wanted, parts.blocked)
-                plan = plan_formed(project, usable, formed, pack)
-        except PlanError as error:
-            usable.leave_out(error)
-        else:
-            return Round(plan, parts.blocked) if plan.jobs else Round(None, plan.skipped)
+        with parts.in_planned_directories():
+            formed = formed_requests(project, wanted, parts.blocked)
+            return draft_formed(project, usable, formed, pack).plan()
+
+    plan = without_broken(project, actions, round_of)
+    return Round(plan, parts.blocked) if plan.jobs else Round(None, plan.skipped)
 
 
 class Tied(NamedTuple):

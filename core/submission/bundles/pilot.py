@@ -39,8 +39,13 @@ from rowtui.core.submission.bundles.pilot_script import (
 )
 from rowtui.core.submission.plan.dependencies import cannot_share, with_new_tokens
 from rowtui.core.submission.plan.json import plan_id
-from rowtui.core.submission.plan.make_plan import PackedJobs
-from rowtui.core.submission.plan.model import InBundle, Plan, PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.model import (
+    InBundle,
+    PackedJobs,
+    Plan,
+    PlannedDestination,
+    PlannedJob,
+)
 from rowtui.core.submission.sending.site import Access
 from rowtui.core.workflow.model import SubmitOptions
 

@@ -16,6 +16,7 @@ from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.kind import SchedulerKind
     from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 
 _HOUR = 3600
@@ -88,8 +89,9 @@ def charges_of(plan: Plan, money: Mapping[str, Money] | None = None) -> Iterator
         job = jobs[at]
         end = at + 1
         if job.bundle is None:
-            free = job.cpus if job.gpus and not is_pilot(job.token) else 0
-            cost = _held(job.cpus - free, job.gpus, job.walltime_seconds)
+            cost = job.cost
+            if is_pilot(job.token):
+                cost = _held(job.cpus, job.gpus, job.walltime_seconds)
             yield Charge((job,), cost, money.get(job.token))
         elif is_in_pilot(job.token):
             yield Charge((job,), Cost(), paid=True)
@@ -140,3 +142,9 @@ def _with_gpus(jobs: Sequence[PlannedJob]) -> int:
 def _held(cpus: int, gpus: int, seconds: int) -> Cost:
     hours = seconds / _HOUR
     return Cost(cpus * hours, gpus * hours)
+
+
+def applied_limit(kind: SchedulerKind, seconds: int, cost: Cost) -> tuple[int, Cost]:
+    """Return the time limit that the scheduler applies to a job, and the job's cost with it."""
+    limit = kind.limit(seconds)
+    return limit, cost if limit == seconds else cost.times(limit / seconds)

@@ -110,6 +110,14 @@ class RefusedAt(enum.Enum):
     BUDGET = "budget"
 
 
+class PlanRefusal(NamedTuple):
+    """Why a job of some size cannot run at its destination."""
+
+    stage: RefusedAt
+    reason: str
+    hint: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class RefusedWork:
     """Jobs of one action that a plan leaves out for one reason.
@@ -169,6 +177,14 @@ class Plan:
     skipped: tuple[str, ...] = ()  # what was left out, a sentence each
     packed: tuple[Packed, ...] = ()
     refused: tuple[RefusedWork, ...] = ()  # not part of a plan's file, nor of its id
+
+
+class PackedJobs(NamedTuple):
+    """The jobs of a plan in bundles, the packing results, and warnings for the user."""
+
+    jobs: tuple[PlannedJob, ...]
+    packed: tuple[Packed, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class JobCounts(NamedTuple):

@@ -2,8 +2,6 @@
 
 The input is the workflow, the destination and the user. The planner returns the command, the
 partition and the script of a job, and collects problems that stop jobs and warnings for the user.
-Plans and dry runs both use the planner. It uses no clock or random numbers. Row reports these
-errors in the middle of a submission.
 """
 
 from __future__ import annotations
@@ -22,11 +20,16 @@ from rowtui.core.clusters.model import (
     launcher_prefix,
     starts_processes,
 )
-from rowtui.core.clusters.partition import choose_partition, partition_memory_mb
+from rowtui.core.clusters.partition import choice_reasons, choose_partition, partition_memory_mb
 from rowtui.core.clusters.schedulers.local.machine import Capacity, machine_capacity
-from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
+from rowtui.core.submission.plan.model import (
+    PlannedDestination,
+    PlanRefusal,
+    RefusedAt,
+    RefusedWork,
+)
 from rowtui.core.submission.plan.record import job_label
-from rowtui.core.submission.scripts.parts import is_one_command, options_for
+from rowtui.core.submission.scripts.parts import is_one_command, log_path, options_for
 from rowtui.core.submission.scripts.script import (
     Recipe,
     ScriptFrame,
@@ -37,12 +40,10 @@ from rowtui.core.submission.scripts.script import (
 from rowtui.core.workflow.template import CommandTemplate, parse_command
 
 if TYPE_CHECKING:
-    from rowtui.core.base.text import Cost
-    from rowtui.core.clusters.schedulers.kind import SchedulerKind
     from rowtui.core.groups.model import JobRequest
     from rowtui.core.state.model import LastEnd
     from rowtui.core.submission.plan.apply_placement import PlacedRequest
-    from rowtui.core.submission.plan.model import Packed, PlannedJob
+    from rowtui.core.submission.plan.model import PackedJobs, PlannedJob
     from rowtui.core.workflow.model import Action, Workflow
 
 _SHOWN = 3  # directories named in one problem or warning
@@ -70,14 +71,6 @@ class Named(Protocol):
         ...
 
 
-class PackedJobs(NamedTuple):
-    """The jobs of a plan in bundles, the packing results, and warnings for the user."""
-
-    jobs: tuple[PlannedJob, ...]
-    packed: tuple[Packed, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
 class Setting(NamedTuple):
     """Where, for whom and when jobs are planned. `created`: ISO 8601, UTC; `nonce`: new each time.
 
@@ -100,20 +93,20 @@ class Setting(NamedTuple):
 
 
 class LaunchMethod(NamedTuple):
-    """How a job is run and where it goes. `partition` is None where the cluster has none."""
+    """How a job is run and where it goes. `partition` is None where the cluster has none.
+
+    The last fields are those of the planned job.
+    """
 
     recipe: Recipe
     cluster: Cluster
     partition: Partition | None
     choice: PartitionChoice
-
-
-class PlanRefusal(NamedTuple):
-    """Why a job of some size cannot run at its destination."""
-
-    stage: RefusedAt
-    reason: str
-    hint: str = ""
+    destination: PlannedDestination
+    log_path: str
+    memory_mb: int | None
+    reasons: tuple[str, ...]
+    starts_steps: bool
 
 
 class _OfAction:
@@ -123,7 +116,8 @@ class _OfAction:
         self.action = action
         self.command: CommandTemplate | None = None
         self.recipes: dict[tuple[str, bool], Recipe] = {}
-        self.ways: dict[int, LaunchMethod | PlanRefusal | None] = {}  # by the size of the group
+        # by the size of the group, CPUs and GPUs
+        self.ways: dict[tuple[int, int, int], LaunchMethod | PlanRefusal | None] = {}
         self.planned = 0
         self.refused: dict[PlanRefusal, list[tuple[int, ...]]] = {}  # directories of each job
         self.checked = False
@@ -133,7 +127,7 @@ class _OfAction:
 
 
 class Planner:
-    """Plans the jobs of one plan in sequence. See `make_plan` for the parameters."""
+    """Plans the jobs of one plan in sequence. See `draft_jobs` for the parameters."""
 
     def __init__(
         self,
@@ -163,20 +157,45 @@ class Planner:
             choice = PartitionChoice(place.partition, place.warnings)
             if recipe is None:
                 return None
-            way = _way(recipe, place.cluster, choice)
+            way = self._way(request, recipe, place.cluster, choice, place.reasons)
             return self._too_large(request, way) or way
-        if size not in known.ways:
+        key = size, request.cpus, request.gpus
+        if key not in known.ways:
             cluster = self.setting.cluster
             recipe = self._recipe(known, action, cluster, size)
             found = self._choice(action, size)
             if recipe is None:
-                known.ways[size] = None
+                known.ways[key] = None
             elif isinstance(found, PlanRefusal):
-                known.ways[size] = found
+                known.ways[key] = found
             else:
-                way = _way(recipe, cluster, found)
-                known.ways[size] = self._too_large(request, way) or way
-        return known.ways[size]
+                named = options_for(action, cluster.name).partition
+                reasons = choice_reasons(cluster, found, named)
+                way = self._way(request, recipe, cluster, found, reasons)
+                known.ways[key] = self._too_large(request, way) or way
+        return known.ways[key]
+
+    def _way(
+        self,
+        request: JobRequest,
+        recipe: Recipe,
+        cluster: Cluster,
+        choice: PartitionChoice,
+        reasons: tuple[str, ...],
+    ) -> LaunchMethod:
+        action = request.action
+        partition = choice.partition if cluster.has_partitions else None
+        return LaunchMethod(
+            recipe,
+            cluster,
+            partition,
+            choice,
+            PlannedDestination(cluster.name, partition.name if partition else ""),
+            "" if cluster.kind.immediate else log_path(action, cluster.name),
+            job_memory_mb(request, partition),
+            reasons,
+            starts_processes(action, self.setting.launchers, cluster.name),
+        )
 
     def _too_large(self, request: JobRequest, way: LaunchMethod) -> PlanRefusal | None:
         """Return why this machine's own queue would refuse a job at submission."""
@@ -184,8 +203,7 @@ class Planner:
             return None
         if self._machine is None:
             self._machine = self.setting.machine()
-        memory_mb = job_memory_mb(request, way.partition)
-        reason = self._machine.refusal(request.cpus, memory_mb, request.gpus)
+        reason = self._machine.refusal(request.cpus, way.memory_mb, request.gpus)
         if not reason:
             return None
         return PlanRefusal(RefusedAt.MACHINE, f"{visible(way.cluster.name)}: {reason}")
@@ -367,12 +385,6 @@ class Planner:
         return tuple(found)
 
 
-def applied_limit(kind: SchedulerKind, seconds: int, cost: Cost) -> tuple[int, Cost]:
-    """Return the time limit that the scheduler applies to a job, and the job's cost with it."""
-    limit = kind.limit(seconds)
-    return limit, cost if limit == seconds else cost.times(limit / seconds)
-
-
 def job_memory_mb(request: JobRequest, partition: Partition | None) -> int | None:
     """Return the memory of the whole job in MB, None if it is not stated."""
     resources, gpus = request.action.resources, bool(request.gpus)
@@ -380,12 +392,6 @@ def job_memory_mb(request: JobRequest, partition: Partition | None) -> int | Non
     if each is None and partition is not None:
         each = partition_memory_mb(partition, gpus)
     return None if each is None else each * (request.gpus if gpus else request.cpus)
-
-
-def _way(recipe: Recipe, cluster: Cluster, choice: PartitionChoice) -> LaunchMethod:
-    return LaunchMethod(
-        recipe, cluster, choice.partition if cluster.has_partitions else None, choice
-    )
 
 
 def _some(names: Sequence[str]) -> str:

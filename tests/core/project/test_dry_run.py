@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.groups import order
-from rowtui.core.project import dry_run as module
-from rowtui.core.project.dry_run import DryRun, dry_run
-from rowtui.core.project.planning.plan_submission import plan_submission
+from rowtui.core.project.planning.plan_submission import draft_submission, plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.state.model import LastEnd
+from rowtui.core.submission.plan import draft as module
+from rowtui.core.submission.plan.draft import Draft
 from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.submission.scripts.parts import NameLines
 
@@ -54,21 +54,21 @@ def made(tmp_path: Path, names: list[str], workflow: str = WORKFLOW) -> Project:
     return Project.open(tmp_path, cluster="none", environment={"HOME": str(tmp_path)})
 
 
-def told(project: Project, limit: int | None = None) -> DryRun:
-    found = dry_run(project, project.workflow.actions, None, limit)
-    assert found is not None
-    return found
+def told(project: Project, limit: int | None = None) -> Draft:
+    return draft_submission(project, project.workflow.actions, None, limit)
 
 
-def agrees(project: Project, limit: int | None = None) -> DryRun:
+def agrees(project: Project, limit: int | None = None) -> Draft:
     """The dry run, which was seen to say what the plan says."""
     plan = plan_submission(project, project.workflow.actions, None, limit=limit)
     found = told(project, limit)
-    assert list(map(without_token, found.scripts)) == [without_token(it.script) for it in plan.jobs]
-    assert (found.jobs, found.cluster) == (len(plan.jobs), plan.cluster)
+    assert list(map(without_token, found.scripts())) == [
+        without_token(it.script) for it in plan.jobs
+    ]
+    assert (len(found.jobs), found.cluster.name) == (len(plan.jobs), plan.cluster)
     assert (found.warnings, found.skipped) == (plan.warnings, plan.skipped)
-    assert sum(jobs for jobs, _ in found.totals.values()) == len(plan.jobs)
-    assert sum(cost.cpu_hours for _, cost in found.totals.values()) == plan.cost.cpu_hours
+    assert sum(jobs for jobs, _ in found.totals().values()) == len(plan.jobs)
+    assert sum(cost.cpu_hours for _, cost in found.totals().values()) == plan.cost.cpu_hours
     return found
 
 
@@ -113,7 +113,7 @@ def test_what_stops_a_job_is_found_before_the_first_script(tmp_path: Path) -> No
     assert found.skipped == plan.skipped != ()
     assert "has no /missing" in found.skipped[0]
     with pytest.raises(PlanError):
-        dry_run(project, project.workflow.actions[1:2])
+        draft_submission(project, project.workflow.actions[1:2])
 
 
 def test_a_script_is_made_when_it_is_asked_for(
@@ -121,9 +121,9 @@ def test_a_script_is_made_when_it_is_asked_for(
 ) -> None:
     project = made(tmp_path, [f"d{number}" for number in range(9)], WORKFLOW + "maximum_size = 2\n")
     asked: list[int] = []
-    names = module._names
-    monkeypatch.setattr(module, "_names", lambda *given: asked.append(1) or names(*given))
-    scripts = told(project).scripts
+    names = module._names_of
+    monkeypatch.setattr(module, "_names_of", lambda *given: asked.append(1) or names(*given))
+    scripts = told(project).scripts()
     asked.clear()  # bash was shown the first script of each action
     next(scripts)
     assert len(asked) == 1

@@ -20,8 +20,8 @@ from rowtui.core.project.scan import look_again
 from rowtui.core.state.model import Submitted
 from rowtui.core.state.row.postcard import decode_completed, decode_submitted
 from rowtui.core.state.store.stored import Stored
-from rowtui.core.submission.plan.make_plan import PlanError
 from rowtui.core.submission.plan.model import JobStep
+from rowtui.core.submission.plan.planner import PlanError
 
 from tests.eventually import eventually_async
 

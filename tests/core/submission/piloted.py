@@ -19,8 +19,9 @@ from rowtui.core.submission.bundles.pilot import (
     take_numbers,
 )
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
-from rowtui.core.submission.plan.make_plan import Setting, make_plan
+from rowtui.core.submission.plan.draft import draft_jobs
 from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
+from rowtui.core.submission.plan.planner import Setting
 from rowtui.core.submission.sending.job_records import job_records
 from rowtui.core.submission.sending.site import Access, LocalSite, Site
 from rowtui.core.workflow.model import Resources, Walltime, Workflow
@@ -85,7 +86,7 @@ class Piloted(RealProject):
             pack=IntoPilot(self.pilot, partial(take_numbers, self.root, self.pilot.token)),
         )
         workflow = Workflow(self.root, actions=(action,))
-        return make_plan(workflow, job_requests(groups), state.directories, setting)
+        return draft_jobs(workflow, [job_requests(groups)], state.directories, setting).plan()
 
     async def hand(self, *names: str, cpus: int = 1) -> Plan:
         plan = self.for_pilot(*names, cpus=cpus)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
-from rowtui.core.project.planning.plan_submission import Formed, UsableActions, plan_formed
-from rowtui.core.project.planning.requests import form_requests
+from rowtui.core.project.planning.plan_submission import Formed, UsableActions, draft_formed
+from rowtui.core.project.planning.requests import choose_requests
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
@@ -65,8 +65,8 @@ def for_pilot(project: Project, view: PilotView, name: str) -> Plan:
     """Everything that is eligible for an action, handed to a pilot."""
     actions = [action for action in project.workflow.actions if action.name == name]
     usable = UsableActions(project, actions)
-    formed = Formed(form_requests(project, usable.actions).requests)
-    return plan_formed(project, usable, formed, into_pilot(project, view))
+    formed = Formed(choose_requests(project, usable.actions).parts)
+    return draft_formed(project, usable, formed, into_pilot(project, view)).plan()
 
 
 async def until(project: Project, holds: Callable[[], bool]) -> None:

@@ -26,9 +26,10 @@ from rowtui.core.submission.plan.dependencies import (
     after_of,
     can_depend,
 )
+from rowtui.core.submission.plan.draft import draft_jobs
 from rowtui.core.submission.plan.json import plan_id
-from rowtui.core.submission.plan.make_plan import PackedJobs, Setting, make_plan
-from rowtui.core.submission.plan.model import Plan, PlannedJob
+from rowtui.core.submission.plan.model import PackedJobs, Plan, PlannedJob
+from rowtui.core.submission.plan.planner import Setting
 from rowtui.core.submission.sending.job_records import job_records
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workspace.sync import synchronise
@@ -108,7 +109,7 @@ class Chain(RealProject):
             pack=packed if units else None,
         )
         workflow = Workflow(self.root, actions=(self.action, self.two))
-        return make_plan(workflow, requests, self.state.directories, setting)
+        return draft_jobs(workflow, [requests], self.state.directories, setting).plan()
 
     async def over(self, plan: Plan) -> None:
         """Until all of the plan's jobs are settled."""

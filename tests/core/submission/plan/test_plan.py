@@ -19,19 +19,13 @@ from rowtui.core.clusters.schedulers.local.machine import Capacity
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.state.model import LastEnd, LastOutcome
+from rowtui.core.submission.plan.draft import draft_jobs
 from rowtui.core.submission.plan.json import (
     load_plan,
     plan_from_json,
     plan_id,
     plan_to_json,
     save_plan,
-)
-from rowtui.core.submission.plan.make_plan import (
-    PlanError,
-    Setting,
-    bash_complaint,
-    is_one_command,
-    make_plan,
 )
 from rowtui.core.submission.plan.model import (
     InBundle,
@@ -40,8 +34,9 @@ from rowtui.core.submission.plan.model import (
     PlannedJob,
     RefusedAt,
 )
+from rowtui.core.submission.plan.planner import PlanError, Setting
 from rowtui.core.submission.scripts.fixed_part import PRELUDE
-from rowtui.core.submission.scripts.parts import split_script
+from rowtui.core.submission.scripts.parts import bash_complaint, is_one_command, split_script
 from rowtui.core.submission.scripts.script import write_recipe
 from rowtui.core.workflow.model import (
     Action,
@@ -114,7 +109,7 @@ def plan(
         Path("/p"), actions=tuple({r.action.index: r.action for r in wanted}.values())
     )
     where = setting(cluster, machine=lambda: machine)
-    return make_plan(workflow, wanted, directories or names(50), where, **rest)
+    return draft_jobs(workflow, [wanted], directories or names(50), where, **rest).plan()
 
 
 def test_a_plan_has_all_that_will_be_sent() -> None:
@@ -220,11 +215,11 @@ def test_shell_that_bash_cannot_read_is_found_once_for_an_action() -> None:
     workflow = Workflow(Path("/p"))
 
     with pytest.raises(PlanError, match="bash cannot read") as error:
-        make_plan(workflow, wanted, names(2), setting(check_shell=bash_complaint))
+        draft_jobs(workflow, [wanted], names(2), setting(check_shell=bash_complaint))
 
     assert len(error.value.problems) == 1
     fine = requests(action(command="cat <<E\n{directory}\nE"), 1)
-    assert make_plan(workflow, fine, names(2), setting(check_shell=bash_complaint)).jobs
+    assert draft_jobs(workflow, [fine], names(2), setting(check_shell=bash_complaint)).jobs
 
 
 def test_directories_whose_last_job_failed_are_warned_of() -> None:
