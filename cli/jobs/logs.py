@@ -17,11 +17,11 @@ from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.base import JobState, called
 from rowtui.core.engine.api.json.jobs import job_of
 from rowtui.core.project.project import Project
 from rowtui.core.project.views.logs import LocalLog, Log, LogPiece, last_lines, news
-from rowtui.core.submission.plan.record import JobRecord, called
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.fence import ended_path
 
 if TYPE_CHECKING:

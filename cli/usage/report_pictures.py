@@ -11,7 +11,7 @@ from html import escape
 
 from rowtui.cli.usage.report_text import when
 from rowtui.core.base.text import count, plural, visible
-from rowtui.core.submission.plan.record import NO_ID, job_label
+from rowtui.core.clusters.schedulers.base import NO_ID, job_label
 from rowtui.core.usage.report import Density, Interval, JobBar, UsageReport
 from rowtui.core.workflow.duration import format_duration as clock
 

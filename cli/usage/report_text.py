@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rowtui.cli.usage.usage import GPU_NOTE, has_gpus, money_used, row_headings, row_texts
 from rowtui.core.base.text import Cost, carbon, count, energy, full_cost, money, plural, visible
 from rowtui.core.clusters.model import EnergyFactors
-from rowtui.core.submission.plan.record import NO_ID, job_label
+from rowtui.core.clusters.schedulers.base import NO_ID, job_label
 from rowtui.core.usage.costs import CostRow
 from rowtui.core.usage.report import UsageReport
 from rowtui.core.usage.table import UsageRow

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
 from rowtui.core.base.text import memory, plural, visible
-from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.submission.plan.record import job_label
+from rowtui.core.clusters.schedulers.base import JobState, job_label
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from rowtui.cli.usage.running import (
 from rowtui.cli.usage.usage_json import ShownUsage, usage_json, write_csv
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import carbon, count, energy, hours, memory, money, plural, visible
+from rowtui.core.clusters.schedulers.base import NO_ID, job_label
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
 from rowtui.core.submission.plan.model import OPEN
 from rowtui.core.submission.plan.outcome import JobOutcome
-from rowtui.core.submission.plan.record import NO_ID, job_label
 from rowtui.core.usage.costs import (
     JobCosts,
     MoneySum,

@@ -13,8 +13,8 @@ from rowtui.cli.usage.running import running_json, steps_json
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.spreadsheet import in_csv
 from rowtui.core.base.text import visible
+from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
-from rowtui.core.submission.plan.record import job_label
 from rowtui.core.usage.costs import CostRow, JobCost, JobCosts, cost_table, total_costs
 from rowtui.core.usage.model import JobUsage
 from rowtui.core.usage.recommend import ActionSize

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
-from rowtui.core.clusters.schedulers.base import JobState, token_in_queue
+from rowtui.core.clusters.schedulers.base import JobState, job_label, token_in_queue
 from rowtui.core.messages.dispatch import Messages, SendingMeans
 from rowtui.core.messages.model import DAY, StudyEvent, StudyEventKind, study_event
 from rowtui.core.messages.settings import DASHBOARD_TERMINAL, load_messages
-from rowtui.core.submission.plan.record import job_label
 from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:

@@ -37,12 +37,13 @@ from rowtui.core.project.planning.placing import Retry, place_requests, refused_
 from rowtui.core.project.planning.plan_submission import (
     Formed,
     UsableActions,
-    decode_names,
     draft_formed,
     maps,
     without_broken,
 )
 from rowtui.core.submission.plan.apply_placement import PlacedRequest
+from rowtui.core.submission.plan.draft import decode_names
+from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import (
     PlacementBasis,
     Plan,
@@ -96,10 +97,10 @@ def plan_again(
         tried = resubmitter.tried(found.groups, limit)
         places = [each.place for each in tried]
         requests = [place.request for place in places]
-        decode_names(project, requests)
+        decode_names(project.state.directories, sum(len(it.group.indices) for it in requests))
         refused = resubmitter.all_refused()
         formed = Formed([requests], places, found.skipped, again=True, refused=refused)
-        return Again(draft_formed(project, usable, formed).plan(), _causes(tried))
+        return Again(make_plan(draft_formed(project, usable, formed)), _causes(tried))
 
     return without_broken(project, choice.actions, again)
 

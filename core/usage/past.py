@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rowtui.core.base.document import Moment, TextOrNull
-from rowtui.core.submission.plan.record import job_label
+from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.usage.past_nodes import NodeFailures, node_failures
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import (

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, si
-from rowtui.core.submission.plan.record import called
+from rowtui.core.clusters.schedulers.base import called
 from rowtui.tui.views.clusters.texts import cluster_mark
 from rowtui.tui.widgets.cells import Span, cut, line, width_of
 from rowtui.tui.widgets.short_text import (

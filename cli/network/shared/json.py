@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.document import utc
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost
+from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.engine.api.json.directories import failed_for
 from rowtui.core.engine.api.json.values import cost_of
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.submission.plan.record import job_label
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.directories import FailureJson

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from rowtui.core.clusters.schedulers.measured import Measured
 
@@ -123,6 +123,26 @@ def is_in_bundle(token: str) -> bool:
 def token_in_queue(token: str) -> str:
     """Return the token of a request in a scheduler: its own, or that of its bundle."""
     return token.partition("~")[0]
+
+
+NO_ID: Final = "–"
+"""The label of a job without an id."""
+
+
+def job_label(job_id: int, token: str) -> str | None:
+    """`12`, of an array `12_3`, of a bundle `12.3`; None without an id."""
+    if not job_id:
+        return None
+    bundle, _, member = token.partition("~")
+    if member:
+        return f"{job_id}.{member}"
+    task = bundle.partition(".")[2]
+    return f"{job_id}_{task}" if task.isdecimal() else str(job_id)
+
+
+def called(label: str) -> str:
+    """`job 12`, by the label of a job."""
+    return "job without an id" if label == NO_ID else f"job {label}"
 
 
 # Slurm stores errors of its own where the status of a process would be: what looks like a signal is

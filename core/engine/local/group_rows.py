@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.partition import choose_partition
+from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.engine.api.groups import GroupSummary
 from rowtui.core.groups.choice import whole_groups
 from rowtui.core.groups.form import job_cost, job_requests
@@ -19,7 +20,6 @@ from rowtui.core.project.planning.plan_submission import counted_on
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.state.model import LastEnd
 from rowtui.core.state.pointer_values import PointerTexts
-from rowtui.core.submission.plan.record import job_label
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.sentences import outcome_sentence, what_to_do
 from rowtui.core.project.planning.plan_submission import maps
 from rowtui.core.submission.plan.apply_placement import placed
-from rowtui.core.submission.plan.charges import applied_limit
-from rowtui.core.submission.plan.planner import job_memory_mb
+from rowtui.core.submission.plan.planner import applied_limit, job_memory_mb
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster

@@ -21,7 +21,7 @@ from rowtui.core.project.planning.pack_views import PackedPlan
 from rowtui.core.project.planning.requests import choose_requests
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.submission.plan.arrays import MOST_TASKS
-from rowtui.core.submission.plan.draft import Draft, draft_jobs
+from rowtui.core.submission.plan.draft import Draft, decode_names, draft_jobs
 from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
 from rowtui.core.submission.plan.planner import PlanError, Setting
 from rowtui.core.submission.scripts.parts import bash_complaint
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from rowtui.core.workflow.model import Action
 
     Pack = Callable[[tuple[PlannedJob, ...]], PackedJobs]
-
-ALL_NAMES_FROM = 8
-"""If at least one in this many directories is needed, all names are decoded at once."""
 
 T = TypeVar("T")
 
@@ -71,11 +68,12 @@ def plan_submission(
     `packing` puts the plan's jobs into bundles (None: as the project is configured). Raises:
     PlanError if none of the actions can be submitted; RowtuiError.
     """
+    from rowtui.core.submission.plan.make_plan import make_plan  # a dry run needs no plan
 
     def plan(usable: UsableActions) -> Plan:
         draft = _draft(project, usable, among, only=only, limit=limit, packing=packing)
-        _decode(project, sum(len(job.request.group.indices) for job in draft.jobs))
-        return draft.plan()
+        decode_names(project.state.directories, draft.directory_count)
+        return make_plan(draft)
 
     return without_broken(project, actions, plan)
 
@@ -173,7 +171,7 @@ def formed_requests(
 
     `skipped`: sentences about work that was left out before.
     """
-    decode_names(project, requests)
+    decode_names(project.state.directories, sum(len(it.group.indices) for it in requests))
     if not maps(project):
         return Formed([requests], None, skipped)
     from rowtui.core.project.planning.placing import place_requests
@@ -266,16 +264,6 @@ def refused_actions(
             RefusedWork(RefusedAt.ACTION, action.name, jobs, problem.message, problem.hint, text)
         )
     return found, others
-
-
-def decode_names(project: Project, requests: Sequence[JobRequest]) -> None:
-    """Decode all names at once if many of them will be needed."""
-    _decode(project, sum(len(request.group.indices) for request in requests))
-
-
-def _decode(project: Project, count: int) -> None:
-    if count * ALL_NAMES_FROM > len(project.state.directories):
-        project.state.directories.names()  # caches the names
 
 
 def maps(project: Project) -> bool:

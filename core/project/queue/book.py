@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural
-from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.base import NO_ID, Job, JobState
 from rowtui.core.project.queue.needs import QueueNeed, queue_needs
 from rowtui.core.project.queue.queue_list import QueueTable, fold_of, row_key
 from rowtui.core.project.queue.rows import (
@@ -35,7 +35,6 @@ from rowtui.core.project.queue.views import (
     QueueRequest,
 )
 from rowtui.core.project.views.views import ClusterView, FailedJob, JobsView
-from rowtui.core.submission.plan.record import NO_ID
 
 if TYPE_CHECKING:
     from rowtui.core.submission.plan.record import JobRecord

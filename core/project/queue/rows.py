@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.base import NO_ID, JobState
 from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
 from rowtui.core.project.views.views import ClusterView
-from rowtui.core.submission.plan.record import NO_ID, RANKS, JobRecord
+from rowtui.core.submission.plan.record import RANKS, JobRecord
 
 SHOWN_DIRECTORIES = 4
 """Number of a job's directories that a row contains."""

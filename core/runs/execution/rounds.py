@@ -33,6 +33,7 @@ from rowtui.core.project.planning.plan_submission import (
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.limits.run_times import run_times
 from rowtui.core.submission.plan.dependencies import can_depend, cannot_share, shared_options
+from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import PackedJobs, Plan, PlannedJob
 
 if TYPE_CHECKING:
@@ -288,7 +289,7 @@ def plan_parts(
         wanted = [request for request in requests if request.action.index in kept]
         with parts.in_planned_directories():
             formed = formed_requests(project, wanted, parts.blocked)
-            return draft_formed(project, usable, formed, pack).plan()
+            return make_plan(draft_formed(project, usable, formed, pack))
 
     plan = without_broken(project, actions, round_of)
     return Round(plan, parts.blocked) if plan.jobs else Round(None, plan.skipped)

@@ -16,7 +16,6 @@ from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.schedulers.kind import SchedulerKind
     from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 
 _HOUR = 3600
@@ -142,9 +141,3 @@ def _with_gpus(jobs: Sequence[PlannedJob]) -> int:
 def _held(cpus: int, gpus: int, seconds: int) -> Cost:
     hours = seconds / _HOUR
     return Cost(cpus * hours, gpus * hours)
-
-
-def applied_limit(kind: SchedulerKind, seconds: int, cost: Cost) -> tuple[int, Cost]:
-    """Return the time limit that the scheduler applies to a job, and the job's cost with it."""
-    limit = kind.limit(seconds)
-    return limit, cost if limit == seconds else cost.times(limit / seconds)

@@ -1,36 +1,41 @@
-"""The jobs of a plan before they are written, and the plan or the scripts made from them.
+"""The jobs of a plan before they are written, and their scripts.
 
 `draft_jobs` finds how each request runs and every reason that stops a job, before any job is sent:
 what depends only on the size of a group is found once for each size, and scripts that a name or a
 value may make invalid are written at once. Row reports these errors in the middle of a submission.
-`Draft.plan` writes all jobs; `Draft.scripts` yields scripts one after another, so that a million
-scripts need no million objects. The module uses no clock or random numbers.
+`Draft.scripts` yields scripts one after another, so that a million scripts need no million objects;
+`make_plan` writes all jobs. The module uses no clock or random numbers.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import Cost
 from rowtui.core.groups.form import FirstRequests
 from rowtui.core.state.directories import StoredDirectories
-from rowtui.core.submission.plan.arrays import with_arrays
-from rowtui.core.submission.plan.charges import applied_limit, charges_of
-from rowtui.core.submission.plan.json import plan_id
-from rowtui.core.submission.plan.model import PackedJobs, Plan, PlannedJob, PlanRefusal, RefusedWork
-from rowtui.core.submission.plan.planner import LaunchMethod, Named, PlanError, Planner, Setting
-from rowtui.core.submission.scripts.parts import NameLines, job_name
+from rowtui.core.submission.plan.model import LaunchMethod, PlanRefusal, RefusedWork
+from rowtui.core.submission.plan.planner import (
+    Named,
+    PlanError,
+    Planner,
+    Setting,
+    applied_limit,
+)
+from rowtui.core.submission.scripts.parts import NameLines
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
-    from rowtui.core.clusters.schedulers.kind import SchedulerKind
     from rowtui.core.groups.model import JobRequest
-    from rowtui.core.state.model import LastEnd
+    from rowtui.core.state.model import Directories, LastEnd
     from rowtui.core.submission.plan.apply_placement import PlacedRequest
     from rowtui.core.workflow.model import Workflow
+
+
+ALL_NAMES_FROM = 8
+"""If at least one in this many directories is needed, all names are decoded at once."""
 
 
 class JobDraft(NamedTuple):
@@ -154,23 +159,28 @@ class Draft:
         self.jobs = jobs
         self.refused = (*refused, *planner.refused())
         self.skipped = (*skipped, *(each.sentence for each in self.refused))
-        self._planner = planner
+        self.planner = planner
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Return the warnings of all jobs, each once for an action."""
-        return (*self._planner.setting.warnings, *self._planner.warnings())
+        return (*self.planner.setting.warnings, *self.planner.warnings())
 
     @property
     def cluster(self) -> Cluster:
         """Return the cluster for which jobs are planned that no mapping file places."""
-        return self._planner.setting.cluster
+        return self.planner.setting.cluster
 
     @property
     def sent_together(self) -> bool:
         """Whether jobs may become arrays or bundles, so that scripts need the whole plan."""
-        setting = self._planner.setting
-        return setting.pack is not None or any(map(setting.array_tasks, self._clusters().values()))
+        setting = self.planner.setting
+        return setting.pack is not None or any(map(setting.array_tasks, self.clusters.values()))
+
+    @property
+    def directory_count(self) -> int:
+        """Return the number of directories of all jobs."""
+        return sum(len(job.request.group.indices) for job in self.jobs)
 
     def totals(self) -> dict[str, tuple[int, Cost]]:
         """Return the number of jobs, and their cost, by the name of their action."""
@@ -184,7 +194,7 @@ class Draft:
 
     def scripts(self) -> Iterator[str]:
         """Yield the scripts of the jobs in order; each is made when it is asked for."""
-        planner = self._planner
+        planner = self.planner
         for job in self.jobs:
             script = job.script
             if script is None:
@@ -193,77 +203,12 @@ class Draft:
             assert script is not None  # checked before
             yield script
 
-    def plan(self) -> Plan:
-        """Return the plan. Raises: PlanError for a job that cannot be packed as it must be."""
-        setting = self._planner.setting
-        planned = tuple(map(self._planned, self.jobs))
-        packing = PackedJobs(planned) if setting.pack is None else setting.pack(planned)
-        clusters = self._clusters()
-        planned = tuple(_limited(it, clusters[it.destination.cluster].kind) for it in packing.jobs)
-        most = {name: setting.array_tasks(cluster) for name, cluster in clusters.items()}
-        if any(most.values()):
-            planned = with_arrays(planned, most)
-        plan = Plan(
-            id="",
-            created=setting.created,
-            user=setting.user,
-            cluster=setting.cluster.name,
-            scheduler=setting.cluster.scheduler,
-            jobs=planned,
-            cost=Cost(),
-            warnings=(*self.warnings, *packing.warnings),
-            skipped=self.skipped,
-            packed=packing.packed,
-            refused=self.refused,
-        )
-        plan = replace(plan, cost=Cost.total(it.cost for it in charges_of(plan)))
-        return replace(plan, id=plan_id(plan))
-
-    def _clusters(self) -> dict[str, Cluster]:
-        default = self._planner.setting.cluster
-        return {default.name: default} | {it.way.cluster.name: it.way.cluster for it in self.jobs}
-
-    def _planned(self, draft: JobDraft) -> PlannedJob:
-        planner, way, place, script = self._planner, draft.way, draft.place, draft.script
-        request = draft.requests[draft.number] if place is None else place.request
-        token, positions = planner.token(draft.at), request.group.indices
-        names = tuple(map(planner.directories.name, positions))
-        if script is None:
-            script = planner.script(request, way, token, names, positions)
-        assert script is not None  # checked before
-        return PlannedJob(
-            token=token,
-            name=job_name(request.action, names),
-            action=request.action.name,
-            action_index=request.action.index,
-            directories=names,
-            destination=way.destination,
-            script=script,
-            log_path=way.log_path,
-            processes=request.processes,
-            cpus=request.cpus,
-            gpus=request.gpus,
-            memory_mb=way.memory_mb,
-            walltime_seconds=request.walltime_seconds,
-            cost=request.cost,
-            attempt=request.attempt,
-            warnings=draft.warnings,
-            reasons=way.reasons,
-            depends_on=tuple(map(planner.token, request.depends_on)),
-            basis="" if place is None else place.basis.text,
-            starts_steps=way.starts_steps,
-            node_type="" if place is None else place.node_type,
-            requires=request.requires,
-        )
-
-
-def _limited(job: PlannedJob, kind: SchedulerKind) -> PlannedJob:
-    """Return the job, or its bundle, with the time limit that the scheduler applies."""
-    if (bundle := job.bundle) is not None:
-        return replace(job, bundle=replace(bundle, seconds=kind.limit(bundle.seconds)))
-    seconds, cost = applied_limit(kind, job.walltime_seconds, job.cost)
-    same = seconds == job.walltime_seconds
-    return job if same else replace(job, walltime_seconds=seconds, cost=cost)
+    @property
+    def clusters(self) -> dict[str, Cluster]:
+        """Return the clusters of the jobs by name, and the default one."""
+        default = self.planner.setting.cluster
+        others = (it.place.cluster for it in self.jobs if it.place is not None)
+        return {default.name: default} | {cluster.name: cluster for cluster in others}
 
 
 def _names_of(directories: Named, requests: Sequence[JobRequest], number: int) -> Sequence[str]:
@@ -285,4 +230,12 @@ def _names_of(directories: Named, requests: Sequence[JobRequest], number: int) -
         found = NameLines.of(lines.tobytes(), len(positions))
         if found is not None:
             return found
+    if isinstance(directories, StoredDirectories):
+        decode_names(directories, len(positions))
     return tuple(map(directories.name, positions))
+
+
+def decode_names(directories: Directories, count: int) -> None:
+    """Decode all names at once if so many of them will be needed."""
+    if count * ALL_NAMES_FROM > len(directories):
+        directories.names()  # caches the names

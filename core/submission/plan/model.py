@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.core.base.text import Cost
+    from rowtui.core.clusters.model import Cluster, Partition, PartitionChoice
+    from rowtui.core.submission.scripts.script import Recipe
 
 
 CPU_HOURS, GPU_HOURS = "CPU-hours", "GPU-hours"
@@ -108,6 +110,23 @@ class RefusedAt(enum.Enum):
     SCRIPT = "script"
     LIMIT = "limit"
     BUDGET = "budget"
+
+
+class LaunchMethod(NamedTuple):
+    """How a job is run and where it goes. `partition` is None where the cluster has none.
+
+    The last fields are those of the planned job.
+    """
+
+    recipe: Recipe
+    cluster: Cluster
+    partition: Partition | None
+    choice: PartitionChoice
+    destination: PlannedDestination
+    log_path: str
+    memory_mb: int | None
+    reasons: tuple[str, ...]
+    starts_steps: bool
 
 
 class PlanRefusal(NamedTuple):

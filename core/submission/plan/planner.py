@@ -21,14 +21,15 @@ from rowtui.core.clusters.model import (
     starts_processes,
 )
 from rowtui.core.clusters.partition import choice_reasons, choose_partition, partition_memory_mb
+from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.clusters.schedulers.local.machine import Capacity, machine_capacity
 from rowtui.core.submission.plan.model import (
+    LaunchMethod,
     PlannedDestination,
     PlanRefusal,
     RefusedAt,
     RefusedWork,
 )
-from rowtui.core.submission.plan.record import job_label
 from rowtui.core.submission.scripts.parts import is_one_command, log_path, options_for
 from rowtui.core.submission.scripts.script import (
     Recipe,
@@ -40,6 +41,8 @@ from rowtui.core.submission.scripts.script import (
 from rowtui.core.workflow.template import CommandTemplate, parse_command
 
 if TYPE_CHECKING:
+    from rowtui.core.base.text import Cost
+    from rowtui.core.clusters.schedulers.kind import SchedulerKind
     from rowtui.core.groups.model import JobRequest
     from rowtui.core.state.model import LastEnd
     from rowtui.core.submission.plan.apply_placement import PlacedRequest
@@ -90,23 +93,6 @@ class Setting(NamedTuple):
     machine: Callable[[], Capacity] = machine_capacity
     pack: Callable[[tuple[PlannedJob, ...]], PackedJobs] | None = None
     warnings: tuple[str, ...] = ()
-
-
-class LaunchMethod(NamedTuple):
-    """How a job is run and where it goes. `partition` is None where the cluster has none.
-
-    The last fields are those of the planned job.
-    """
-
-    recipe: Recipe
-    cluster: Cluster
-    partition: Partition | None
-    choice: PartitionChoice
-    destination: PlannedDestination
-    log_path: str
-    memory_mb: int | None
-    reasons: tuple[str, ...]
-    starts_steps: bool
 
 
 class _OfAction:
@@ -383,6 +369,12 @@ class Planner:
             if known.failed:
                 found.append(f"{name}: the last job of {_some(known.failed)} failed")
         return tuple(found)
+
+
+def applied_limit(kind: SchedulerKind, seconds: int, cost: Cost) -> tuple[int, Cost]:
+    """Return the time limit that the scheduler applies to a job, and the job's cost with it."""
+    limit = kind.limit(seconds)
+    return limit, cost if limit == seconds else cost.times(limit / seconds)
 
 
 def job_memory_mb(request: JobRequest, partition: Partition | None) -> int | None:

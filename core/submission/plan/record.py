@@ -7,9 +7,10 @@ the schedulers reported at the last poll. A job of another project or user has o
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import (
+    NO_ID,
     Job,
     JobKey,
     JobState,
@@ -19,30 +20,11 @@ from rowtui.core.clusters.schedulers.measured import Measured
 from rowtui.core.submission.plan.model import JobStep, PlannedJob
 from rowtui.core.submission.plan.outcome import SCHEDULER_ENDS, JobResult, scheduler_cause
 
-NO_ID: Final = "–"
-"""The label of a job without an id."""
-
 IN_LANE = "its bundle runs: it waits for its turn"
 SENT_SINCE = "sent since the queue was last asked"
 
 RANKS = {state: rank for rank, state in enumerate(JobState)}
 """The order of states in all lists: the most active first, and failures before good ends."""
-
-
-def job_label(job_id: int, token: str) -> str | None:
-    """`12`, of an array `12_3`, of a bundle `12.3`; None without an id."""
-    if not job_id:
-        return None
-    bundle, _, member = token.partition("~")
-    if member:
-        return f"{job_id}.{member}"
-    task = bundle.partition(".")[2]
-    return f"{job_id}_{task}" if task.isdecimal() else str(job_id)
-
-
-def called(label: str) -> str:
-    """`job 12`, by the label of a job."""
-    return "job without an id" if label == NO_ID else f"job {label}"
 
 
 def log_of(job: PlannedJob, key: JobKey) -> str:

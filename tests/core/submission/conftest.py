@@ -26,6 +26,7 @@ from rowtui.core.state.row.postcard import decode_completed
 from rowtui.core.state.row.staging import decode_names
 from rowtui.core.state.store.store import Store
 from rowtui.core.submission.plan.draft import draft_jobs
+from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.planner import Setting
 from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded
@@ -238,7 +239,7 @@ class RealProject:
         ]
         setting = Setting(self.cluster, Launchers({}), "2026-01-01T00:00:00Z", user_name(), nonce)
         workflow = Workflow(self.root, actions=(self.action,))
-        return draft_jobs(workflow, [job_requests(groups)], state.directories, setting).plan()
+        return make_plan(draft_jobs(workflow, [job_requests(groups)], state.directories, setting))
 
     def tools(self, **rest: Any) -> Tools:
         return Tools(

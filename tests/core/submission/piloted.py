@@ -20,6 +20,7 @@ from rowtui.core.submission.bundles.pilot import (
 )
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
 from rowtui.core.submission.plan.draft import draft_jobs
+from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.plan.planner import Setting
 from rowtui.core.submission.sending.job_records import job_records
@@ -86,7 +87,7 @@ class Piloted(RealProject):
             pack=IntoPilot(self.pilot, partial(take_numbers, self.root, self.pilot.token)),
         )
         workflow = Workflow(self.root, actions=(action,))
-        return draft_jobs(workflow, [job_requests(groups)], state.directories, setting).plan()
+        return make_plan(draft_jobs(workflow, [job_requests(groups)], state.directories, setting))
 
     async def hand(self, *names: str, cpus: int = 1) -> Plan:
         plan = self.for_pilot(*names, cpus=cpus)

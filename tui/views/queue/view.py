@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
+from rowtui.core.clusters.schedulers.base import NO_ID, called
 from rowtui.core.project.queue.rows import QueueRow, RowKey
 from rowtui.core.project.queue.views import (
     EVERYBODY,
@@ -23,7 +24,6 @@ from rowtui.core.project.queue.views import (
     QueueRequest,
 )
 from rowtui.core.project.views.views import ListRequest
-from rowtui.core.submission.plan.record import NO_ID, called
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.recall import Place, StartState
 from rowtui.tui.shell.work import start

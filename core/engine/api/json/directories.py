@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.json import VERSION, problem_data
+from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.engine.api.json.values import cost_of
 from rowtui.core.groups.model import ENDED, Status
 from rowtui.core.project.planning.asked import as_asked
 from rowtui.core.submission.plan.outcome import read_old_end
-from rowtui.core.submission.plan.record import job_label
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.directories import DirectoryJson, FailureJson, GroupJson

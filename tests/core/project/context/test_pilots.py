@@ -15,6 +15,7 @@ from rowtui.core.project.planning.requests import choose_requests
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
+from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.reconcile.clean import remove_traces
 
@@ -66,7 +67,7 @@ def for_pilot(project: Project, view: PilotView, name: str) -> Plan:
     actions = [action for action in project.workflow.actions if action.name == name]
     usable = UsableActions(project, actions)
     formed = Formed(choose_requests(project, usable.actions).parts)
-    return draft_formed(project, usable, formed, into_pilot(project, view)).plan()
+    return make_plan(draft_formed(project, usable, formed, into_pilot(project, view)))
 
 
 async def until(project: Project, holds: Callable[[], bool]) -> None:

@@ -28,6 +28,7 @@ from rowtui.core.submission.plan.dependencies import (
 )
 from rowtui.core.submission.plan.draft import draft_jobs
 from rowtui.core.submission.plan.json import plan_id
+from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import PackedJobs, Plan, PlannedJob
 from rowtui.core.submission.plan.planner import Setting
 from rowtui.core.submission.sending.job_records import job_records
@@ -109,7 +110,7 @@ class Chain(RealProject):
             pack=packed if units else None,
         )
         workflow = Workflow(self.root, actions=(self.action, self.two))
-        return draft_jobs(workflow, [requests], self.state.directories, setting).plan()
+        return make_plan(draft_jobs(workflow, [requests], self.state.directories, setting))
 
     async def over(self, plan: Plan) -> None:
         """Until all of the plan's jobs are settled."""

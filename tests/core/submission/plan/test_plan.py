@@ -27,6 +27,7 @@ from rowtui.core.submission.plan.json import (
     plan_to_json,
     save_plan,
 )
+from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import (
     InBundle,
     Plan,
@@ -109,7 +110,7 @@ def plan(
         Path("/p"), actions=tuple({r.action.index: r.action for r in wanted}.values())
     )
     where = setting(cluster, machine=lambda: machine)
-    return draft_jobs(workflow, [wanted], directories or names(50), where, **rest).plan()
+    return make_plan(draft_jobs(workflow, [wanted], directories or names(50), where, **rest))
 
 
 def test_a_plan_has_all_that_will_be_sent() -> None:

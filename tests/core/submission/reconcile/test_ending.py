@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.polling.poll import Polled
 from rowtui.core.clusters.schedulers.base import (
+    NO_ID,
     Job,
     JobKey,
     JobState,
     QueueSnapshot,
+    called,
     token_in_queue,
 )
 from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
@@ -41,7 +43,7 @@ from rowtui.core.submission.plan.outcome import (
     read_end,
     scheduler_cause,
 )
-from rowtui.core.submission.plan.record import NO_ID, JobRecord, called
+from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.reconcile.conclude import SeenProducts, conclude
 from rowtui.core.submission.reconcile.ending import (
     Evidence,
