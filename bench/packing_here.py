@@ -18,7 +18,7 @@ from typing import Any
 from rowtui.core.packing import static
 from rowtui.core.packing.heuristics.bins import patterns_cost
 from rowtui.core.packing.model import GoOn, PackingProblem, PackResult
-from rowtui.core.packing.optimal import exact
+from rowtui.core.packing.optimal.columns import generate
 from rowtui.core.packing.pack import complaints, pack
 
 from bench.packing_cases import cloud, many_node_types, problem
@@ -111,12 +111,12 @@ def small(asked: Json) -> Json:
         case = problem(asked["distribution"], asked["size"], seed=seed)
         form = static.form_of(case)
         began = user_seconds()
-        best = exact.prove(form.vectors, patience(asked["seconds"]))
+        best = generate(form.vectors, patience(asked["seconds"]))
         times.append(user_seconds() - began)
-        if best is None:
+        if not best.proven:
             continue
-        optimum = patterns_cost(best, form.vectors)
-        wrong += complaints((case, static.bundles_of(best, form)))
+        optimum = patterns_cost(best.patterns, form.vectors)
+        wrong += complaints((case, static.bundles_of(best.patterns, form)))
         for name in asked["packers"]:
             result = pack(case, name, patience(asked["seconds"]))
             wrong += wrongs(result, name)

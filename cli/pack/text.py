@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, memory, plural, visible
+from rowtui.core.packing.optimal.columns import available
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def print_packing(
         good = quality(packed.cost, packed.bound, proven=destination.proven)
         out.print(f"Cost: {saving(packed)};")
         out.print(f"      {good} (by {visible(packed.packer)}).")
+        if not destination.proven and _priced(destination) and not available():
+            out.print("      Nothing was proven without HiGHS; rowtui[exact] gives a closer bound.")
         out.print()
         out.lines(_types(destination, out, width))
         out.lines(_too_many(destination))
@@ -106,6 +109,10 @@ def print_packing(
         names = ", ".join(visible(jobs[at].name) for at in left.jobs[:SHOWN_NAMES])
         more = f" and {len(left.jobs) - SHOWN_NAMES:,} more" * (len(left.jobs) > SHOWN_NAMES)
         out.print(f"Alone: {names}{more}: {visible(left.reason)}")
+
+
+def _priced(destination: PackedDestination) -> bool:
+    return any(kind.priced for kind in destination.node_types)
 
 
 def terminal_width() -> int | None:
@@ -131,7 +138,7 @@ def _types_with(destination: PackedDestination, out: Output, cells: int) -> list
     ]
     everywhere = destination.used_of()
     shares = [(name, share) for name, share in shares if share(everywhere)]
-    priced = any(kind.priced for kind in destination.node_types)
+    priced = _priced(destination)
     unit = visible(destination.packed.unit)
     columns = [
         TextColumn("Node type", style="bold"),

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rowtui.core.packing.heuristics.bins import CheapestType
+from rowtui.core.packing.cheapest_type import CheapestType
 from rowtui.core.packing.heuristics.fill import fill
 from rowtui.core.packing.model import (
     Bundle,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.plug_ins import PlugInError, PlugIns, has_texts
 from rowtui.core.base.text import visible
-from rowtui.core.packing.heuristics.bins import cost_of
+from rowtui.core.packing.cheapest_type import cost_of
 from rowtui.core.packing.model import (
     Bundle,
     GoOn,

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rowtui.core.packing.heuristics.bins import Patterns, Vectors, cost_of, patterns_cost, shrink
+from rowtui.core.packing.cheapest_type import cost_of, shrink
+from rowtui.core.packing.heuristics.bins import Patterns, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.fill import fill, fill_once
 from rowtui.core.packing.heuristics.improve import improve
 from rowtui.core.packing.heuristics.ruin_recreate import mend
@@ -20,12 +21,15 @@ from rowtui.core.packing.model import Bundle, GoOn, PackingProblem
 from rowtui.core.packing.node_types import on_types_before, with_fewer_types
 from rowtui.core.packing.optimal import columns
 from rowtui.core.packing.optimal.bound import PriceBound, if_cheaper, worth
-from rowtui.core.packing.optimal.exact import prove
 from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.static import bundles_of, form_of
 from rowtui.core.packing.timed import pack_timed, seed_bundles
 
-BEST, SEED, FILL, COLUMNS, EXACT = "best", "seed", "fill", "columns", "exact"
+BEST, SEED, FILL, COLUMNS = "best", "seed", "fill", "columns"
+
+# Up to this many items are packed well even without time, for so many questions for more time (half
+# a second): HiGHS proves most packings of a dozen items then.
+FEW_ITEMS, QUESTIONS_OF_FEW = 40, 400
 
 # Problems with more classes are filled: column generation takes minutes there and gains nothing.
 MOST_CLASSES = 150
@@ -111,10 +115,9 @@ class Best(Ours):
             found = self._find_timed(problem, value, go_on)
         else:
             form = form_of(problem)
-            solved = _proven_cheaply(form.vectors) or _filled(form.vectors, go_on)
+            filled = _filled(form.vectors, go_on)
             value = worth(problem, go_on)
-            if not solved.proven:
-                solved = _bettered(solved, form.vectors, value.bound, go_on)
+            solved = _bettered(filled, form.vectors, value.bound, go_on)
             bundles = shrink(bundles_of(solved.patterns, form), problem)
             found = PackerAnswer(bundles, solved.packer, solved.bound, solved.proven, bounded=True)
         seed = None
@@ -153,7 +156,7 @@ def _filled(vectors: Vectors, go_on: GoOn) -> PackedVectors:
 
 def _by_columns(vectors: Vectors, go_on: GoOn) -> PackedVectors:
     """Solve by column generation, or by filling if there are too many classes or no solver."""
-    return _generated(vectors, go_on) or _filled(vectors, go_on)
+    return _generated(vectors, _at_least_briefly(vectors, go_on)) or _filled(vectors, go_on)
 
 
 def _generated(vectors: Vectors, go_on: GoOn) -> PackedVectors | None:
@@ -163,40 +166,28 @@ def _generated(vectors: Vectors, go_on: GoOn) -> PackedVectors | None:
     return PackedVectors(made.patterns, COLUMNS, made.bound, made.proven)
 
 
-def _exactly(vectors: Vectors, go_on: GoOn) -> PackedVectors:
-    """Solve exactly, or by filling if there are too many requests or too little time."""
-    return _proven(vectors, go_on) or _filled(vectors, go_on)
-
-
-def _proven_cheaply(vectors: Vectors) -> PackedVectors | None:
-    """Return the proven best if that takes a tenth of a second at most, even without time."""
-    return _proven(vectors, lambda: True, cheaply=True)
-
-
-def _proven(vectors: Vectors, go_on: GoOn, *, cheaply: bool = False) -> PackedVectors | None:
-    proven = prove(vectors, go_on, cheaply=cheaply)
-    if proven is None:
-        return None
-    return PackedVectors(proven, EXACT, patterns_cost(proven, vectors), proven=True)
+def _at_least_briefly(vectors: Vectors, go_on: GoOn) -> GoOn:
+    """Return a `go_on` that also allows a number of questions for few items."""
+    few = sum(item.number for item in vectors.items) <= FEW_ITEMS
+    questions = iter(range(QUESTIONS_OF_FEW if few else 0))
+    return lambda: next(questions, None) is not None or go_on()
 
 
 def _bettered(best: PackedVectors, vectors: Vectors, bound: float, go_on: GoOn) -> PackedVectors:
-    """Return the cheapest of this packing, of exact and generated ones, and of the improved one.
+    """Return the cheapest of this packing, of a generated one, and of the improved one.
 
     `bound`: a lower bound of the cost of any packing that is already computed.
     """
     cost = patterns_cost(best.patterns, vectors)
-    for solve in (_proven, _generated):
-        if cost <= bound * (1 + CLOSE) or not go_on():
-            break
-        other = solve(vectors, go_on)
-        if other is None:
-            continue
-        if other.proven:
-            return other
-        bound = max(bound, other.bound)
-        if patterns_cost(other.patterns, vectors) < cost:
-            best, cost = other, patterns_cost(other.patterns, vectors)
+    go_on = _at_least_briefly(vectors, go_on)
+    if cost > bound * (1 + CLOSE) and go_on():
+        other = _generated(vectors, go_on)
+        if other is not None:
+            if other.proven:
+                return other
+            bound = max(bound, other.bound)
+            if patterns_cost(other.patterns, vectors) < cost:
+                best, cost = other, patterns_cost(other.patterns, vectors)
     if go_on() and cost > bound * (1 + CLOSE):
         better = improve(vectors, best.patterns, go_on)
         if patterns_cost(better, vectors) < cost:
@@ -210,7 +201,6 @@ OURS: dict[str, Ours] = {
         Best(BEST, "the cheapest that any of these finds, as long as time is given", _filled),
         Ours(FILL, "nodes filled so that nothing runs out first, for any number of jobs", _filled),
         Ours(COLUMNS, "nearly the best possible for up to 150 kinds of jobs", _by_columns),
-        Ours(EXACT, "the proven best for about a dozen jobs", _exactly),
         Seed(SEED, "the cheapest node for the job that needs the dearest, then filled", _seeded),
     )
 }

@@ -12,16 +12,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rowtui.core.packing.heuristics.bins import (
-    FOR_EVER,
-    Pattern,
-    Patterns,
-    Size,
-    VectorPacker,
-    Vectors,
-    cost_of,
-    shrink,
-)
+from rowtui.core.packing.cheapest_type import FOR_EVER, cost_of, shrink
+from rowtui.core.packing.heuristics.bins import Pattern, Patterns, Size, VectorPacker, Vectors
 from rowtui.core.packing.heuristics.slots import LaneKind, Riders, chain, single, storeys
 from rowtui.core.packing.model import (
     HOUR,

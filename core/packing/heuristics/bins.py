@@ -1,10 +1,11 @@
 """Packing without time: vectors, the cheapest bin for a load, and the step between costs.
 
-`exact.py` and `columns.py` share these functions. Callers look up a bin for every content that they
-consider, so the lookup is fast: for each resource and amount, the set of bins that hold at least
-this amount is a big integer with one bit for each bin, cheapest bin first. The bins that hold a
-load are the AND of one such set for each resource, and the cheapest of them is the lowest bit. The
-cost of a lookup hardly depends on the number of bins.
+The packers that ignore time share this form (`seed`, `fill`, `improve`, `columns`). `timed.py` and
+`slots.py` reduce timed problems to this form: the items are then slots of similar length. Callers
+look up a bin for every content that they consider, so the lookup is fast: for each resource and
+amount, the set of bins that hold at least this amount is a big integer with one bit for each bin,
+cheapest bin first. The bins that hold a load are the AND of one such set for each resource, and the
+cheapest of them is the lowest bit. The cost of a lookup hardly depends on the number of bins.
 """
 
 from __future__ import annotations
@@ -16,22 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from rowtui.core.packing.model import (
-    HOUR,
-    Bundle,
-    GoOn,
-    Lane,
-    PackingProblem,
-    bundle_amounts,
-    bundle_seconds,
-)
-
-# Packing without time: vectors into bins of several sizes and prices.
-#
-# The packers that ignore time share this form (`seed`, `fill`, `improve`, `columns`, `exact`).
-# `timed.py` and `slots.py` reduce timed problems to this form: the items are then slots of similar
-# length.
-
+from rowtui.core.packing.model import GoOn
 
 Size = tuple[int, ...]
 
@@ -77,78 +63,6 @@ VectorPacker = Callable[[Vectors, GoOn], Patterns]
 def patterns_cost(patterns: Patterns, vectors: Vectors) -> float:
     """Return the cost of all of these bins."""
     return sum(pattern.times * vectors.bins[pattern.bin].price for pattern in patterns)
-
-
-# Move each bundle to the cheapest node type that holds it, and count equal bundles together.
-
-
-FOR_EVER = 2**62  # seconds, if there is no limit
-
-
-def shrink(bundles: tuple[Bundle, ...], problem: PackingProblem) -> tuple[Bundle, ...]:
-    """Return the same bundles, none more expensive than before; equal bundles are merged."""
-    timed = problem.timed
-    finder = CheapestType(problem, timed)
-    times: dict[tuple[int, tuple[Lane, ...]], int] = {}
-    for bundle in bundles:
-        node_type, lanes = bundle.node_type, bundle.lanes
-        if not any(problem.demands[run.demand].hint for lane in lanes for run in lane.runs):
-            seconds = bundle_seconds(bundle, problem.demands) if timed else 0
-            load = (*bundle_amounts(bundle, problem.demands), seconds)
-            node_type = finder.for_load(load, node_type)
-        key = (node_type, lanes)
-        times[key] = times.get(key, 0) + bundle.times
-    return tuple(Bundle(*key, number) for key, number in times.items())
-
-
-class CheapestType:
-    """Find the node type where a load costs least. A load consists of amounts and seconds."""
-
-    def __init__(self, problem: PackingProblem, timed: bool) -> None:
-        self._kinds = problem.node_types
-        self._timed = timed
-        bins = tuple(
-            Bin(
-                (*kind.amounts, FOR_EVER if kind.longest_seconds is None else kind.longest_seconds),
-                kind.price,
-            )
-            for kind in problem.node_types
-        )
-        # Among types with the same boot time, the lowest hourly price is the lowest cost for any
-        # time.
-        by_boot: dict[int, list[int]] = {}
-        for number, kind in enumerate(problem.node_types):
-            if kind.at_most != 0:
-                by_boot.setdefault(kind.boot_seconds if timed else 0, []).append(number)
-        self._finders = [BinFinder(bins, among) for among in by_boot.values()]
-
-    def for_load(self, load: tuple[int, ...], before: int) -> int:
-        """Return the number of the cheapest type, or `before` if no type is cheaper.
-
-        `before` is -1 if there is no type to compare with.
-        """
-        best, least = before, math.inf if before < 0 else self.cost(before, load[-1])
-        for finder in self._finders:
-            number = finder.cheapest(load)
-            if number is not None and self.cost(number, load[-1]) < least:
-                best, least = number, self.cost(number, load[-1])
-        return best
-
-    def cost(self, number: int, seconds: int) -> float:
-        """Return the cost of so many seconds on a node of the type."""
-        kind = self._kinds[number]
-        return kind.price * (kind.boot_seconds + seconds) / HOUR if self._timed else kind.price
-
-
-def cost_of(bundles: tuple[Bundle, ...], problem: PackingProblem) -> float:
-    """Return the cost of all of these bundles, quickly for many bundles and classes."""
-    if not problem.timed:
-        return sum(one.times * problem.node_types[one.node_type].price for one in bundles)
-    finder = CheapestType(problem, timed=True)
-    return sum(
-        one.times * finder.cost(one.node_type, bundle_seconds(one, problem.demands))
-        for one in bundles
-    )
 
 
 # Prices are amounts of money or simple ratios. Prices with a larger common denominator than this

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import NamedTuple
 
-from rowtui.core.packing.heuristics.bins import FOR_EVER, CheapestType
+from rowtui.core.packing.cheapest_type import FOR_EVER, CheapestType
 from rowtui.core.packing.model import (
     HOUR,
     Bundle,

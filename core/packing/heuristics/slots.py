@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.packing.heuristics.bins import FOR_EVER
+from rowtui.core.packing.cheapest_type import FOR_EVER
 from rowtui.core.packing.model import (
     Bundle,
     Demand,

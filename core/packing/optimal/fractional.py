@@ -22,8 +22,15 @@ from rowtui.core.packing.heuristics.bins import (
     worthwhile,
 )
 from rowtui.core.packing.model import GoOn
-from rowtui.core.packing.optimal.exact import list_contents
-from rowtui.core.packing.optimal.knapsack import Knapsack, KnapsackContent, ValueTable
+from rowtui.core.packing.optimal.contents import (
+    BETTER,
+    COARSE_CELLS,
+    FINE_CELLS,
+    Content,
+    ContentSearch,
+    list_contents,
+)
+from rowtui.core.packing.optimal.knapsack import KnapsackContent
 from rowtui.core.packing.optimal.prices import best_prices
 from rowtui.core.packing.optimal.solver import Cover
 
@@ -32,41 +39,21 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-Content = tuple[tuple[int, int], ...]
-
-# Cells of the tables that find most columns in a millisecond, and of those tables that find nearly
-# all others.
-COARSE_CELLS, FINE_CELLS = 4_000, 70_000
-
 # Relative distances to the bound at which the program is done: later rounds accept larger ones.
 CLOSE_ENOUGH = ((50, 1e-3), (20, 4e-4), (0, 1e-7))
 
 # The smoothed values are used while they raise the bound by this relative amount.
 PROGRESS = 1e-5
 
-# A column has to be worth more than its price by this relative amount.
-BETTER = 1e-7
-
 # Columns are searched with a mean of the best values so far, with this weight, and the last duals.
 OLD_PART = 0.6
-
-# A bin whose best content is worth less than such a part of its price is skipped for so many
-# rounds: values change little from one round to the next.
-REST = ((0.95, 6), (0.98, 3), (0.995, 1))
-
-# For each item, the best content with this item is a column too, if it is worth this part of its
-# price.
-PROMISING = 0.99
-
-# A bin shares the rounded table of a bin that is at most this many times larger.
-SMALLEST_SHARE = 3
 
 # Rows of the program are scaled to about this size, for any number of items.
 SCALE = 10_000.0
 
 # Up to this many items, all contents become columns if there are not too many contents.
 FEW_ITEMS = 60
-MOST_CONTENTS = 20_000
+MOST_CONTENTS = 60_000
 
 
 class BinContent(NamedTuple):
@@ -87,7 +74,6 @@ class Fractional:
     def __init__(self, vectors: Vectors) -> None:
         """Start without any columns."""
         self.vectors = vectors
-        self.useful = worthwhile(vectors)
         self.columns: list[BinContent] = []
         self.places: dict[Content, int] = {}
         self.bound = 0.0
@@ -97,15 +83,13 @@ class Fractional:
         self.complete = False
         # The step between possible costs; 0 if costs have no common step.
         self.step = price_step(kind.price for kind in vectors.bins)
-        self._finder = BinFinder(vectors.bins, self.useful)
+        self._finder = BinFinder(vectors.bins, worthwhile(vectors))
         self._numbers = np.array([float(item.number) for item in vectors.items])
         self._scale = max(1.0, float(self._numbers.max()) / SCALE)
         self._cover = Cover((self._numbers / self._scale).tolist())
         self._cost = 0.0
-        self._knapsacks: dict[int, Knapsack] = {}
-        self._grouped: dict[int, list[tuple[Knapsack, list[int]]]] = {}
+        self._contents = ContentSearch(vectors)
         self._round = 0
-        self._look_again: dict[int, int] = {}
 
     @property
     def least(self) -> float:
@@ -154,8 +138,6 @@ class Fractional:
                 break
         return bool(self.times)
 
-    # -- the program -----------------------------------------------------------------------------
-
     def _begin_with_prices_of_resources(self) -> None:
         items = self.vectors.items
         prices = best_prices(
@@ -172,7 +154,7 @@ class Fractional:
             return
         contents = list_contents(self.vectors, go_on, MOST_CONTENTS)
         for content in contents or ():
-            self.add(tuple((place, n) for place, n in enumerate(content.counts) if n))
+            self.add(content)
         self.complete = contents is not None
 
     def _solve_program(self, go_on: GoOn) -> bool:
@@ -190,8 +172,6 @@ class Fractional:
 
     def _value(self, content: Content) -> float:
         return sum(there * float(self.duals[place]) for place, there in content)
-
-    # -- columns ---------------------------------------------------------------------------------
 
     def _add_columns(self, go_on: GoOn) -> bool:
         """Add columns that make the program cheaper; return False if there are none, or no time."""
@@ -217,79 +197,19 @@ class Fractional:
     def _search(self, values: Numbers, cells: int, go_on: GoOn) -> bool:
         """Add the most valuable contents for each bin and each item; return whether any helps."""
         helped = False
-        # For each item, the value of its best content so far as a part of the price; others must
-        # exceed it.
-        parts = np.full(len(values), PROMISING)
-        for shared, members in self._groups(cells):
-            table: ValueTable | None = None
-            for at in members:
-                if self._look_again.get(at, 0) > self._round:
-                    continue
-                if not go_on():
-                    return helped
-                kind = self.vectors.bins[at]
-                value = self._alone(at).limits(values, kind.price).most
-                if value > kind.price * (1 + BETTER):
-                    table = table or shared.table(values)
-                    found = shared.several(values, table, parts * kind.price, kind.size)
-                    value = found[0].value
-                    for filled in found:
-                        for place, _ in filled.content:
-                            worth = filled.value / kind.price if kind.price else np.inf
-                            parts[place] = max(parts[place], worth)
-                        helped |= self._add_if_better(filled, kind.price)
-                rest = next((rounds for part, rounds in REST if value < part * kind.price), 0)
-                self._look_again[at] = self._round + rest
+        for price, filled in self._contents.most_valuable(values, cells, self._round, go_on):
+            helped |= self._add_if_better(filled, price)
         return helped
-
-    def _groups(self, cells: int) -> list[tuple[Knapsack, list[int]]]:
-        """Group the bins that share a table.
-
-        A bin shares the table of the first bin of its group if it is not much smaller, or if this
-        table is exact.
-        """
-        if cells in self._grouped:
-            return self._grouped[cells]
-        bins = self.vectors.bins
-        bound = {item.bin for item in self.vectors.items}
-        groups: list[tuple[int, list[int]]] = []
-        for at in sorted(self.useful, key=lambda at: (bins[at].size, at), reverse=True):
-            for first, members in groups:
-                if not bound & {at, first} and self._share(at, first):
-                    members.append(at)
-                    break
-            else:
-                groups.append((at, [at]))
-        self._grouped[cells] = [
-            (Knapsack(self.vectors, first, cells, [bins[at].size for at in members]), members)
-            for first, members in groups
-        ]
-        return self._grouped[cells]
-
-    def _alone(self, at: int) -> Knapsack:
-        if at not in self._knapsacks:
-            self._knapsacks[at] = Knapsack(self.vectors, at, FINE_CELLS)
-        return self._knapsacks[at]
-
-    def _share(self, at: int, first: int) -> bool:
-        smaller, larger = self.vectors.bins[at].size, self.vectors.bins[first].size
-        if not all(map(int.__le__, smaller, larger)):
-            return False
-        if self._alone(first).exact:
-            return True
-        return not self._alone(at).exact and all(
-            part * SMALLEST_SHARE >= whole for part, whole in zip(smaller, larger, strict=True)
-        )
 
     def _search_surely(self, values: Numbers, go_on: GoOn) -> bool:
         """Search each bin without overlooking a content, and raise the bound with the result."""
         helped = False
         ceilings: list[tuple[int, float, float]] = []
-        for at in self.useful:
+        for at in self._contents.useful:
             if not go_on():
                 return helped
             price = self.vectors.bins[at].price
-            filled = self._alone(at).surely(values, price * (1 + BETTER), go_on)
+            filled = self._contents.alone(at).surely(values, price * (1 + BETTER), go_on)
             helped |= self._add_if_better(filled, price)
             ceilings.append((at, price, filled.most))
         self._raise_bound(values, ceilings)
@@ -310,7 +230,7 @@ class Fractional:
         parts = np.ones(len(values))
         for at, price, most in ceilings:
             if most > price:
-                inside = self._alone(at).items
+                inside = self._contents.alone(at).items
                 parts[inside] = np.minimum(parts[inside], price / most)
         bound = float((parts * values) @ self._numbers) * (1 - 1e-9)
         if bound > self.bound:

@@ -6,6 +6,7 @@ with the same contents by an integer program. The module imports HiGHS: `columns
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,10 @@ FEW_BINS = 200
 # Limits of the integer program of the rest: its columns, and the effort of HiGHS (some seconds).
 MOST_COLUMNS = 2_000
 EFFORT = Effort(nodes=300, asks=100)
+
+# Limits where the columns include all contents that matter, so that the program gives a proof.
+COLUMNS_OF_PROOF = 5_000
+EFFORT_OF_PROOF = Effort(nodes=10_000, asks=1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +134,15 @@ class _WholeBins:
         for pattern in rest:
             self._program.add(pattern.content)
         rows = {place: row for row, place in enumerate(p for p, n in enumerate(left) if n)}
-        chosen = self._least_wasteful(
-            left, {self._program.places[pattern.content] for pattern in rest}
+        everything = left == [item.number for item in self._items]
+        useful = self._least_wasteful(
+            left,
+            {self._program.places[pattern.content] for pattern in rest},
+            # A packing with a column that wastes more would cost more than `rest`.
+            self._cost(rest) - self._program.bound if everything else math.inf,
         )
+        provable = everything and self._program.complete and len(useful) <= COLUMNS_OF_PROOF
+        chosen = useful if provable else useful[:MOST_COLUMNS]
         start = dict.fromkeys(chosen, 0)
         for pattern in rest:
             start[self._program.places[pattern.content]] += pattern.times
@@ -142,17 +153,13 @@ class _WholeBins:
                 for _, price, content in map(self._program.columns.__getitem__, chosen)
             ],
             start=list(start.values()),
-            effort=EFFORT,
+            effort=EFFORT_OF_PROOF if provable else EFFORT,
             gap=max(self._program.step * 0.99, SAME * self._cost(rest)),
             go_on=go_on,
         )
-        everything = [item.number for item in self._items]
-        if (
-            self._program.complete
-            and left == everything
-            and len(chosen) == len(self._program.columns)
-        ):
-            self._program.bound = max(self._program.bound, found.bound * (1 - 1e-9))
+        if provable:
+            bound = min(found.bound, self._cost(rest)) * (1 - 1e-9)
+            self._program.bound = max(self._program.bound, bound)
         times = [0] * len(self._program.columns)
         for number, often in zip(chosen, found.times, strict=True):
             times[number] = often
@@ -160,25 +167,20 @@ class _WholeBins:
         patterns = self._take(times, remaining)
         return rest if any(remaining) else patterns
 
-    def _least_wasteful(self, left: list[int], needed: set[int]) -> list[int]:
-        """Return the numbers of the columns with the least waste, and first those in `needed`.
+    def _least_wasteful(self, left: list[int], needed: set[int], most: float) -> list[int]:
+        """Return the numbers of the columns in `needed`, then of those with the least waste.
 
-        The waste of a column is its price minus the worth of its items.
+        The waste of a column is its price minus the worth of its items. Columns that waste more
+        than `most` are left out.
         """
         worth = self._program.worth
-
-        def waste(number: int) -> tuple[bool, float]:
-            _, price, content = self._program.columns[number]
-            if worth is not None:
-                price -= sum(min(n, left[place]) * float(worth[place]) for place, n in content)
-            return number not in needed, price
-
-        useful = [
-            number
-            for number, (_, _, content) in enumerate(self._program.columns)
-            if any(left[place] for place, _ in content)
-        ]
-        return sorted(useful, key=waste)[:MOST_COLUMNS]
+        wasted: dict[int, float] = {}
+        for number, (_, price, content) in enumerate(self._program.columns):
+            inside = [(place, min(n, left[place])) for place, n in content if left[place]]
+            waste = price - sum(n * float(worth[place]) for place, n in inside)
+            if number in needed or (inside and waste <= most):
+                wasted[number] = waste
+        return sorted(wasted, key=lambda number: (number not in needed, wasted[number]))
 
     # -- without a program -----------------------------------------------------------------------
 

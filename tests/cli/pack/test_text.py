@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -156,6 +157,18 @@ def test_resources_that_nobody_uses_have_no_column(capsys: pytest.CaptureFixture
     free = node_type()._replace(priced=False)
     there = PackedDestination(WHERE, packed(), (free,), (bundle(),))
     assert "Price" not in "\n".join(shown(there, capsys))
+
+
+def test_without_the_solver_the_extra_is_named_unless_the_packing_is_proven(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = PackedDestination(WHERE, packed(), (node_type(),), (bundle(),))
+    assert "rowtui[exact]" not in "\n".join(shown(there, capsys))
+
+    monkeypatch.setitem(sys.modules, "highspy", None)
+
+    assert "rowtui[exact]" in shown(there, capsys)[3]
+    assert "rowtui[exact]" not in "\n".join(shown(replace(there, proven=True), capsys))
 
 
 def test_hostile_names_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

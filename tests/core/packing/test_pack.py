@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -292,11 +293,28 @@ def test_the_best_is_never_dearer_than_filling_with_the_same_time(
 
 
 @pytest.mark.parametrize("distribution", ["hpcmix", "uniform"])
-def test_a_dozen_requests_are_proven_before_anything_that_takes_time(distribution: str) -> None:
+@pytest.mark.parametrize("name", ["best", "columns"])
+def test_a_dozen_requests_are_proven_even_without_time(distribution: str, name: str) -> None:
     for seed in range(1, 6):
-        result = pack(problem(distribution, 10, seed=seed), "best", so_often(0))
+        result = pack(problem(distribution, 12, seed=seed), name, so_often(0))
 
-        assert (result.packer, result.proven) == ("exact", True)
+        assert result.proven
+
+
+@pytest.mark.parametrize("number", [10, 15, 20])
+def test_without_the_solver_a_few_requests_cost_little_more_than_the_least(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = problem("uniform", number, seed=number)
+    least = pack(case, "best", so_often(1000))
+    assert least.proven
+    monkeypatch.setitem(sys.modules, "highspy", None)
+
+    result = pack(case, "best", so_often(200))
+
+    assert result.cost <= 1.07 * least.cost
+    assert result.packer != "columns"
+    assert result.bound <= least.cost * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.packing.heuristics.bins import cost_of, shrink
+from rowtui.core.packing.cheapest_type import cost_of, shrink
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.heuristics.slots import Riders, single
 from rowtui.core.packing.model import (

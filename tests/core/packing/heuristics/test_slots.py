@@ -6,7 +6,7 @@ from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.packing.heuristics.bins import FOR_EVER
+from rowtui.core.packing.cheapest_type import FOR_EVER
 from rowtui.core.packing.heuristics.slots import LaneKind, chain, single, storeys
 from rowtui.core.packing.model import (
     Demand,
