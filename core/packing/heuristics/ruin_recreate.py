@@ -1,18 +1,15 @@
 """Make a packing with times cheaper: take some bundles apart and pack their requests again.
 
-Bundles that waste much are divided into requests (or lanes). These are added one by one, the
-longest first, where they increase the cost least: behind a lane, beside the lanes, on a larger
-node, or in a bundle of their own. The weight of free room in this decision is drawn at random, so
-that large nodes are tried as well as small ones. The better of the old and the new bundles is kept.
+Bundles that waste much are divided into requests (or lanes), which are packed again, the longest
+first (`recreate.py`). The better of the old and the new bundles is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from random import Random
-from typing import NamedTuple
 
-from rowtui.core.packing.cheapest_type import FOR_EVER, CheapestType
+from rowtui.core.packing.heuristics.recreate import MovedUnit, Open, Recreator
 from rowtui.core.packing.model import (
     HOUR,
     Bundle,
@@ -20,7 +17,6 @@ from rowtui.core.packing.model import (
     Lane,
     PackingProblem,
     RequestRun,
-    ResourceAmounts,
     bundle_requests,
     bundle_seconds,
     lane_amounts,
@@ -32,54 +28,12 @@ from rowtui.core.packing.static import numbers_by_name
 # Taken apart together: enough to find other combinations, few enough to be quick.
 MOST_BUNDLES, MOST_UNITS = 6, 60
 
-# Lanes of a bundle behind which a request is tried, and types that a new bundle is tried on.
-MOST_LANES, MOST_TYPES = 12, 10
-
-# The probability of skipping a bundle, and the relative difference below which costs are equal.
-BLINK, SAME = 0.05, 1e-9
+# Relative difference below which costs are equal.
+SAME = 1e-9
 
 # The search ends after so many turns in a row without a better packing: at least the first number,
 # and the second one for each request. Thousands of requests use all the time that they are given.
 LEAST_IDLE_TURNS, IDLE_TURNS_FOR_EACH = 1000, 100
-
-
-class MovedUnit(NamedTuple):
-    """A request or a lane, which is moved as a whole."""
-
-    runs: tuple[RequestRun, ...]
-    amounts: ResourceAmounts
-    seconds: int
-    requests: int
-    node_type: int | None
-
-
-class Open:
-    """A bundle that is being filled."""
-
-    __slots__ = ("bound", "cost", "lanes", "load", "node_type", "requests", "room_worth", "seconds")
-
-    def __init__(self) -> None:
-        self.lanes: list[MovedUnit] = []
-        self.load = ResourceAmounts()
-        self.seconds = 0
-        self.requests = 0
-        self.node_type = -1
-        self.cost = 0.0
-        self.room_worth = 0.0
-        self.bound: int | None = None  # the only type that the bundle may be on, or None
-
-
-class _Place(NamedTuple):
-    """Where a unit may go, and the state of the bundle then; `lane` is -1 beside the lanes."""
-
-    score: float
-    bundle: Open
-    lane: int
-    load: ResourceAmounts
-    seconds: int
-    node_type: int
-    cost: float
-    room_worth: float
 
 
 def mend(
@@ -100,18 +54,10 @@ class _Mender:
     ) -> None:
         self.problem = problem
         self.random = Random(1)
-        self.finder = CheapestType(problem, timed=True)
-        self.usable = [at for at, kind in enumerate(problem.node_types) if kind.at_most != 0]
-        self.duals = dict(zip(self.usable, value.duals, strict=True))
+        self.recreator = Recreator(problem, value, self.random)
         self.by_name = numbers_by_name(problem)
-        self.limits = [
-            FOR_EVER if kind.longest_seconds is None else kind.longest_seconds
-            for kind in problem.node_types
-        ]
-        self.largest = problem.largest_bundle or FOR_EVER
         self.held = list(bundles)
         self.costs = [self._cost(one) for one in bundles]
-        self.patience = 0.0
 
     def run(self, go_on: GoOn) -> tuple[Bundle, ...]:
         """Improve the bundles, and return them.
@@ -131,16 +77,13 @@ class _Mender:
         chosen = self._choose()
         units = self._units(chosen)
         before = sum(self.costs[at] for at in chosen)
-        self.patience = self.random.random()
-        opened = self._pack(units)
+        opened = self.recreator.pack(units)
         after = sum(one.cost for one in opened)
         fewer = len(opened) < len(chosen)
         better = after < before - SAME * before or (fewer and after <= before * (1 + SAME))
         if better:
             self._replace(chosen, opened)
         return better
-
-    # Taking apart
 
     def _choose(self) -> list[int]:
         """Choose some bundles at random, one copy of each; the first is likely an expensive one."""
@@ -182,81 +125,6 @@ class _Mender:
             self.by_name[hint] if hint else None,
         )
 
-    # Packing again
-
-    def _pack(self, units: Sequence[MovedUnit]) -> list[Open]:
-        opened: list[Open] = []
-        for unit in units:
-            places = list(self._alone(unit))
-            for bundle in opened:
-                if self.random.random() >= BLINK:
-                    places.extend(self._places(unit, bundle))
-            best = min(places, key=lambda place: place.score)
-            bundle = best.bundle
-            if not bundle.lanes:
-                opened.append(bundle)
-                bundle.bound = unit.node_type
-            if best.lane < 0:
-                bundle.lanes.append(unit)
-            else:
-                bundle.lanes[best.lane] = _behind(bundle.lanes[best.lane], unit)
-            bundle.load, bundle.seconds = best.load, best.seconds
-            bundle.node_type, bundle.cost = best.node_type, best.cost
-            bundle.room_worth = best.room_worth
-            bundle.requests += unit.requests
-            if unit.node_type is not None:
-                bundle.bound = unit.node_type
-        return opened
-
-    def _alone(self, unit: MovedUnit) -> Iterable[_Place]:
-        """Return places in a new bundle, on the cheapest type and on some others."""
-        numbers: list[int] = self.usable
-        if unit.node_type is not None:
-            numbers = [unit.node_type]
-        elif len(numbers) > MOST_TYPES:
-            numbers = self.random.sample(numbers, MOST_TYPES)
-        bundle = Open()
-        cheapest = self._type_for(unit.amounts, unit.seconds, unit.node_type)
-        for number in {cheapest, *numbers}:
-            kind = self.problem.node_types[number]
-            if unit.amounts.fits(kind.amounts) and unit.seconds <= self.limits[number]:
-                yield self._place(bundle, -1, unit.amounts, unit.seconds, number)
-
-    def _places(self, unit: MovedUnit, bundle: Open) -> Iterable[_Place]:
-        """Return the places in a bundle: beside its lanes, or behind one of them."""
-        if bundle.requests + unit.requests > self.largest:
-            return
-        bound = bundle.bound if unit.node_type is None else unit.node_type
-        if bundle.bound not in {None, bound}:
-            return  # the unit and the bundle have to be on different types
-        loads = [(-1, bundle.load.plus(unit.amounts), max(bundle.seconds, unit.seconds))]
-        for at, lane in enumerate(bundle.lanes[:MOST_LANES]):
-            grown = lane.amounts.most(unit.amounts)
-            load = bundle.load.plus(lane.amounts, -1).plus(grown)
-            loads.append((at, load, max(bundle.seconds, lane.seconds + unit.seconds)))
-        for at, load, seconds in loads:
-            now = bundle.node_type if bound is None else bound
-            kind = self.problem.node_types[now]
-            if not load.fits(kind.amounts) or seconds > self.limits[now]:
-                now = -1 if bound is not None else self._type_for(load, seconds, None)
-            if now >= 0:
-                yield self._place(bundle, at, load, seconds, now)
-
-    def _type_for(self, load: ResourceAmounts, seconds: int, bound: int | None) -> int:
-        return bound if bound is not None else self.finder.for_load((*load, seconds), -1)
-
-    def _place(
-        self, bundle: Open, lane: int, load: ResourceAmounts, seconds: int, number: int
-    ) -> _Place:
-        kind = self.problem.node_types[number]
-        cost = kind.price * (kind.boot_seconds + seconds) / HOUR
-        room = zip(self.duals[number], kind.amounts, load, strict=False)
-        room_worth = sum(dual * (there - taken) for dual, there, taken in room) * seconds / HOUR
-        change = cost - bundle.cost - self.patience * (room_worth - bundle.room_worth)
-        return _Place(change, bundle, lane, load, seconds, number, cost, room_worth)
-
-    # Keeping the better bundles
-
     def _replace(self, chosen: Iterable[int], opened: Iterable[Open]) -> None:
         for at in sorted(chosen, reverse=True):
             one = self.held[at]
@@ -278,17 +146,3 @@ class _Mender:
         kind = self.problem.node_types[bundle.node_type]
         seconds = bundle_seconds(bundle, self.problem.demands)
         return kind.price * (kind.boot_seconds + seconds) / HOUR
-
-
-def _behind(lane: MovedUnit, unit: MovedUnit) -> MovedUnit:
-    """Return the lane with the unit at its end."""
-    runs: dict[int, int] = {}
-    for run in (*lane.runs, *unit.runs):
-        runs[run.demand] = runs.get(run.demand, 0) + run.times
-    return MovedUnit(
-        tuple(RequestRun(*each) for each in runs.items()),
-        lane.amounts.most(unit.amounts),
-        lane.seconds + unit.seconds,
-        lane.requests + unit.requests,
-        lane.node_type if unit.node_type is None else unit.node_type,
-    )
