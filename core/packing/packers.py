@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rowtui.core.packing.cheapest_type import cost_of, shrink
+from rowtui.core.packing.fewer_types import on_types_before, with_fewer_types
 from rowtui.core.packing.heuristics.bins import Patterns, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.fill import fill, fill_once
 from rowtui.core.packing.heuristics.improve import improve
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.model import Bundle, GoOn, PackingProblem
-from rowtui.core.packing.node_types import on_types_before, with_fewer_types
 from rowtui.core.packing.optimal import columns
 from rowtui.core.packing.optimal.bound import PriceBound, if_cheaper, worth
 from rowtui.core.packing.seed import seed_patterns
