@@ -9,7 +9,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import cluster_name
@@ -29,6 +28,7 @@ from rowtui.core.project.project import Project
 from rowtui.core.project.queue.queue_list import ClusterRow, cluster_rows
 from rowtui.core.project.queue.queues import Looks
 from rowtui.core.project.views.views import ClusterView
+from rowtui.core.submission.plan.charges import Charge, bundle_charges
 from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
@@ -38,14 +38,23 @@ if TYPE_CHECKING:
 def queue_json(
     clusters: Sequence[ClusterView],
     rows: Mapping[str, Sequence[ClusterRow]],
-    root: Path | None,
+    project: Project | None,
     now: float,
 ) -> to.QueueJson:
-    """Return all clusters with their jobs. `root`: of the project, None outside of one."""
+    """Return all clusters with their jobs. `project`: None outside of one."""
+    root, charges = (None, {}) if project is None else (project.root, _charges(project, rows))
     return {
         "version": VERSION,
-        "clusters": [cluster_queue(it, rows[it.name], root, now) for it in clusters],
+        "clusters": [cluster_queue(it, rows[it.name], root, charges, now) for it in clusters],
     }
+
+
+def _charges(project: Project, rows: Mapping[str, Sequence[ClusterRow]]) -> dict[str, Charge]:
+    """Return what the bundles among these rows are charged, by their plans."""
+    charges: dict[str, Charge] = {}
+    for plan_id in {it.plan_id for its in rows.values() for row in its for it in row.requests}:
+        charges |= bundle_charges(project.jobs.table.plan(plan_id))
+    return charges
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -115,7 +124,6 @@ async def _show(
     out: Output,
 ) -> int:
     looks = Looks(around)
-    root = project.root if project is not None else None
     now = True  # the user has just typed the command; later polls keep the site's interval
     said: set[str] = set()
     before: Reported | None = None
@@ -132,7 +140,7 @@ async def _show(
         if project is not None:
             say_notices(project, out)
         if before is None or args.json:
-            _print(args, clusters, _rows(args, clusters, jobs), root, out)
+            _print(args, clusters, _rows(args, clusters, jobs), project, out)
         if project is not None:
             sys.stdout.flush()  # fetching results may take long
             await project.jobs.fetch_results()
@@ -141,7 +149,7 @@ async def _show(
             answered = any(it.as_of is not None and not it.error for it in clusters)
             return 0 if answered or not clusters else 1
         if not args.json:
-            before = _tell(before, clusters, _rows(args, clusters, jobs), root, out)
+            before = _tell(before, clusters, _rows(args, clusters, jobs), project, out)
         sys.stdout.flush()
         await asyncio.sleep(args.watch)
         now = False
@@ -151,12 +159,12 @@ def _tell(
     before: Reported | None,
     clusters: Sequence[ClusterView],
     rows: dict[str, list[ClusterRow]],
-    root: Path | None,
+    project: Project | None,
     out: Output,
 ) -> Reported:
     """Print the changes since `before`, and return the new state."""
     now = time.time()
-    after = reported_queue(queue_json(clusters, rows, root, now))
+    after = reported_queue(queue_json(clusters, rows, project, now))
     out.lines(changes(before, after, time.strftime("%H:%M:%S", time.localtime(now))))
     return after
 
@@ -193,12 +201,12 @@ def _print(
     args: argparse.Namespace,
     clusters: Sequence[ClusterView],
     rows: Mapping[str, Sequence[ClusterRow]],
-    root: Path | None,
+    project: Project | None,
     out: Output,
 ) -> None:
     now = time.time()
     if args.json:
-        values = queue_json(clusters, rows, root, now)
+        values = queue_json(clusters, rows, project, now)
         out.print(json.dumps(values, indent=None if args.watch else 2))
         return
     if args.watch:
@@ -206,4 +214,5 @@ def _print(
     if not clusters:
         out.print("No queue was asked.")
     width = terminal_width()
+    root = project.root if project is not None else None
     out.lines(queue_lines(clusters, rows, now, out, root=root, width=width))

@@ -194,7 +194,7 @@ def _json(
 
 def _compared(place: DestinationResults, plan: Plan) -> to.ComparedDestinationJson:
     first = place.done[0].there
-    summary = packed_of(first.packed, plan.jobs)
+    summary = packed_of(first.packed, plan)
     return {
         "destination": summary["destination"],
         "job_count": first.packed.jobs,
@@ -207,7 +207,7 @@ def _compared(place: DestinationResults, plan: Plan) -> to.ComparedDestinationJs
                 "summary": one.summary,
                 "packer": one.there.packed.packer,
                 "bundle_count": one.there.packed.bundles,
-                "cost": packed_of(one.there.packed, plan.jobs)["cost"],
+                "cost": packed_of(one.there.packed, plan)["cost"],
                 "gap": place.gap(one),
                 "longest_seconds": one.longest,
                 "packing_seconds": round(one.there.took, 3),

@@ -1,13 +1,13 @@
 """Return the node types of a partition and its packing settings from all known sources.
 
 The node types of a partition are described in a file, else derived from the limits of the
-partition, else unknown. This machine is the only node of its own queue. Source: Row's
-`clusters.toml`.
+partition, else unknown. This machine is the only node of its own queue, so that a node type there
+offers at most what the machine has. Source: Row's `clusters.toml`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from rowtui.core.clusters.config.load_node_types import memory_mb
 from rowtui.core.clusters.model import Cluster, NodeType, PackingDefaults, Partition
@@ -29,10 +29,11 @@ def node_types_for(
     if described:
         limit = _named(cluster, partition)
         longest = limit.maximum_walltime_seconds if limit is not None else None
-        return tuple(
+        kinds = tuple(
             kind if kind.longest_seconds is not None else kind._replace(longest_seconds=longest)
             for kind in described
         )
+        return _of_this_machine(kinds, environment) if cluster.kind.runs_here else kinds
     if cluster.kind.runs_here:
         return (this_machine(environment),)
     limits = _named(cluster, partition)
@@ -85,6 +86,22 @@ def this_machine(environment: Mapping[str, str] | None = None) -> NodeType:
         gpus=len(capacity.gpus),
         at_most=1,
         source=FROM_MACHINE,
+    )
+
+
+def _of_this_machine(
+    kinds: Iterable[NodeType], environment: Mapping[str, str] | None
+) -> tuple[NodeType, ...]:
+    """Return the node types with no more than this machine has, whose queue refuses larger jobs."""
+    here = this_machine(environment)
+    assert here.memory_mb is not None
+    return tuple(
+        kind._replace(
+            cpus=min(kind.cpus, here.cpus),
+            memory_mb=min(kind.memory_mb or here.memory_mb, here.memory_mb),
+            gpus=min(kind.gpus, here.gpus),
+        )
+        for kind in kinds
     )
 
 

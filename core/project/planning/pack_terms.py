@@ -182,13 +182,15 @@ def charge(kind: NodeType, amounts: ResourceAmounts, seconds: int) -> float:
     return price * (kind.boot_seconds + seconds) / HOUR
 
 
-def alone_cost(demand: Demand, problem: PackingProblem, kinds: Sequence[NodeType]) -> float:
+def alone_cost(
+    demand: Demand, seconds: int, problem: PackingProblem, kinds: Sequence[NodeType]
+) -> float:
     """Return the cost of one such request as a job of its own, on the cheapest node.
 
-    `kinds`: the node types of the problem, in their order.
+    `seconds`: the time limit of that job; `kinds`: the node types of the problem, in their order.
     """
     prices = [
-        charge(kind, demand.amounts, demand.seconds)
+        charge(kind, demand.amounts, seconds)
         for kind, node_type in zip(kinds, problem.node_types, strict=True)
         if demand.amounts.fits(node_type.amounts)
         and demand.hint in ("", node_type.name)

@@ -9,6 +9,7 @@ rule for a list of jobs (a lane).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
@@ -306,9 +307,7 @@ class PlanPacking:
             )
             if number not in out
         ]
-        found.alone += sum(
-            count * alone_cost(demand, problem, found.kinds) for demand, count in packed
-        )
+        found.alone += self._alone(found, problem, positions, classes, out)
         if by_cpus(found.kinds):  # any packing is charged at least what its jobs ask for
             least = sum(count * cpu_hours(demand) for demand, count in packed)
             found.bound += least
@@ -316,6 +315,27 @@ class PlanPacking:
         else:
             found.bound += result.bound
             found.proven = found.proven and result.proven
+
+    def _alone(
+        self,
+        found: PackedThere,
+        problem: PackingProblem,
+        positions: Sequence[int],
+        classes: Sequence[int],
+        out: Collection[int],
+    ) -> float:
+        """Return the cost of the packed jobs if they were sent one by one, as a plan states it."""
+        cluster = cluster_named(self._project, found.destination.cluster)
+        known: dict[tuple[int, int], float] = {}
+        costs = []
+        for position, number in zip(positions, classes, strict=True):
+            seconds = self._before[position].walltime_seconds
+            if number not in out and (number, seconds) not in known:
+                limit = seconds if cluster is None else cluster.kind.limit(seconds)
+                demand = problem.demands[number]
+                known[number, seconds] = alone_cost(demand, limit, problem, found.kinds)
+            costs.append(known.get((number, seconds), 0.0))
+        return math.fsum(costs)
 
     def _layout(
         self,

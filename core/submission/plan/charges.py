@@ -128,6 +128,15 @@ def bundle_prices(plan: Plan) -> dict[str, Money]:
     return found
 
 
+def bundle_charges(plan: Plan) -> dict[str, Charge]:
+    """Return what the bundles of a plan are charged, with their prices, by their tokens."""
+    return {
+        bundle.token: charge
+        for charge in charges_of(plan, bundle_prices(plan))
+        if (bundle := charge.jobs[0].bundle) is not None
+    }
+
+
 def _with_gpus(jobs: Sequence[PlannedJob]) -> int:
     """Return the CPUs of a bundle that go with its GPUs: in each lane, the most of any GPU job."""
     lanes: dict[int, int] = {}

@@ -106,7 +106,7 @@ def test_what_is_ready_is_packed_and_what_it_costs_is_told(here: Here) -> None:
     lines = done.out.splitlines()
     assert lines[0] == "local: 3 jobs on 1 node"
     assert lines[1].startswith("Cost: 0.2")
-    assert "CPU-hours, alone 0.20 CPU-hours (33 % more)" in lines[1]
+    assert "CPU-hours, alone 0.20 CPU-hours (36 % more)" in lines[1]
     assert re.search(r"^this-machine +1 +3 [█░]{10} +\d+% [█░]{10} +\d+% +0\.2\d$", done.out, re.M)
     assert re.search(r"^ +×1 this-machine +3 +2 +4 256 MB 00:05:04 +0\.2\d one-a$", done.out, re.M)
     assert "GPUs" not in done.out
@@ -387,3 +387,20 @@ def test_tables_fit_a_narrow_terminal_and_work_is_shown(rowtui: Shell) -> None:
     (best,) = (line for line in lines if line.startswith("best"))
     assert len(best) == 80
     assert best.endswith("…")
+
+
+def test_a_bundle_has_one_price_and_a_plan_the_cost_of_its_bundles(here: Here) -> None:
+    configured(here)
+    plan = here.json("plan", "--pack", "--cluster", "far")
+    packed = here.json("pack", "--cluster", "far")
+    (first, *_) = packed["destinations"]
+    prices = {it["token"]: it["cost"]["price"] for it in first["bundles"] if it["token"]}
+    assert len(plan["bundles"]) == len(prices) > 0
+    assert sum(it["cost"]["price"] for it in plan["bundles"]) == pytest.approx(sum(prices.values()))
+    inside = {token for it in plan["bundles"] for token in it["jobs"]}
+    alone = sum(it["cost"]["cpu_hours"] for it in plan["jobs"] if it["token"] not in inside)
+    together = sum(it["cost"]["cpu_hours"] for it in plan["bundles"])
+    assert plan["cost"]["cpu_hours"] == pytest.approx(alone + together)
+    (there,) = plan["packed"]
+    every = sum(job["cost"]["cpu_hours"] for job in plan["jobs"])
+    assert there["cost_alone"]["cpu_hours"] == pytest.approx(every)

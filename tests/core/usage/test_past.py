@@ -180,7 +180,7 @@ def test_single_jobs_are_the_newest_the_longest_or_the_first_and_the_rest_is_cou
         past_of(jobs, PastRequest(jobs=3, order=order))
         for order in ("newest", "longest", "first")  # type: ignore[arg-type]
     )
-    assert {it.label for it in newest.jobs} == {"17", "18", "19"}
+    assert {it.id for it in newest.jobs} == {"17", "18", "19"}
     lasting = sorted((it.used.wall or 0 for it in jobs), reverse=True)[:3]
     shown = sorted((it.ended_at - it.started_at for it in longest.jobs), reverse=True)
     assert shown == pytest.approx(lasting, abs=1.0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.json import VERSION
-from rowtui.core.engine.api.json.plans import bundle_of, hours_of, packed_of, refused_of
+from rowtui.core.engine.api.json.plans import bundle_of, packed_of, refused_of
 from rowtui.core.engine.api.json.values import cost_in, cost_of
+from rowtui.core.submission.plan.charges import bundle_charges
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.packing import (
@@ -24,27 +25,31 @@ if TYPE_CHECKING:
         PackedDestination,
         PackedPlan,
     )
-    from rowtui.core.submission.plan.model import PlannedJob
+    from rowtui.core.submission.plan.charges import Charge
+    from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 
 def packing_of(packed: PackedPlan) -> PackingJson:
     """`pack`: all destinations. Jobs are named by their tokens, as in the plan."""
-    jobs = packed.plan.jobs
+    charges = bundle_charges(packed.plan)
     return {
         "version": VERSION,
         "plan": packed.plan.id,
         "packers": [{"name": name, "summary": text} for name, text in packed.packers],
-        "destinations": [_packed_destination(there, jobs) for there in packed.destinations],
+        "destinations": [
+            _packed_destination(there, packed.plan, charges) for there in packed.destinations
+        ],
         "refused": refused_of(packed.plan),
         "skipped": list(packed.plan.skipped),
     }
 
 
 def _packed_destination(
-    there: PackedDestination, jobs: Sequence[PlannedJob]
+    there: PackedDestination, plan: Plan, charges: Mapping[str, Charge]
 ) -> PackedDestinationJson:
+    jobs = plan.jobs
     return {
-        **packed_of(there.packed, jobs),
+        **packed_of(there.packed, plan),
         "gap": there.gap,
         "proven": there.proven,
         "packing_seconds": round(there.took, 3),
@@ -52,7 +57,7 @@ def _packed_destination(
         "node_types": [
             _node_type(kind, there.used_of(number)) for number, kind in enumerate(there.node_types)
         ],
-        "bundles": [_packed_bundle(bundle, there, jobs) for bundle in there.bundles],
+        "bundles": [_packed_bundle(bundle, there, jobs, charges) for bundle in there.bundles],
         "alone": [
             {"jobs": [jobs[at].token for at in left.jobs], "reason": left.reason}
             for left in there.left_alone
@@ -83,13 +88,17 @@ def _node_type(kind: NodeTypeView, used: NodeUse) -> NodeTypeJson:
 
 
 def _packed_bundle(
-    bundle: BundleView, there: PackedDestination, jobs: Sequence[PlannedJob]
+    bundle: BundleView,
+    there: PackedDestination,
+    jobs: Sequence[PlannedJob],
+    charges: Mapping[str, Charge],
 ) -> PackedBundleJson:
     """A bundle with its lanes: the amounts that its scheduler job asks for, as in the plan."""
     tokens = [at for lane in bundle.lanes for at in lane.jobs]
     sent = jobs[tokens[0]]
     if sent.bundle is not None:
-        amounts, hours = bundle_of(sent.bundle), hours_of(sent.bundle)
+        charge = charges[sent.bundle.token]
+        amounts, hours = bundle_of(charge), charge.cost
     else:
         hours = sent.cost
         amounts = {

@@ -9,10 +9,12 @@ from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.json.jobs import job_of, unsent_job
 from rowtui.core.engine.api.json.values import cost_in, cost_of, place_of, transfers_of
+from rowtui.core.submission.plan.charges import bundle_charges, charges_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rowtui.core.base.json.directories import CostJson
     from rowtui.core.base.json.jobs import JobJson
     from rowtui.core.base.json.plans import (
         BundleJson,
@@ -22,11 +24,9 @@ if TYPE_CHECKING:
         SentJson,
     )
     from rowtui.core.project.views.views import TransferView
-    from rowtui.core.submission.plan.model import InBundle, Packed, Plan, PlannedJob
+    from rowtui.core.submission.plan.charges import Charge
+    from rowtui.core.submission.plan.model import Packed, Plan
     from rowtui.core.submission.plan.record import JobRecord
-
-
-_HOUR = 3600
 
 
 def plan_of(plan: Plan, *, scripts: bool = False) -> PlanJson:
@@ -42,11 +42,11 @@ def plan_of(plan: Plan, *, scripts: bool = False) -> PlanJson:
             {**unsent_job(job, plan), "script": job.script if scripts else None}
             for job in plan.jobs
         ],
-        "bundles": bundles_of(plan.jobs),
+        "bundles": [bundle_of(charge) for charge in bundle_charges(plan).values()],
         "refused": refused_of(plan),
         "skipped": list(plan.skipped),
         "cost": cost_of(plan.cost),
-        "packed": [packed_of(packed, plan.jobs) for packed in plan.packed],
+        "packed": [packed_of(packed, plan) for packed in plan.packed],
         "warnings": list(plan.warnings),
     }
 
@@ -95,19 +95,10 @@ def refused_of(plan: Plan) -> list[RefusedJson]:
     ]
 
 
-def bundles_of(jobs: Iterable[PlannedJob]) -> list[BundleJson]:
-    """The bundles of these jobs, in their order."""
-    found: dict[str, BundleJson] = {}
-    for job in jobs:
-        if job.bundle is None:
-            continue
-        if job.bundle.token not in found:
-            found[job.bundle.token] = bundle_of(job.bundle)
-        found[job.bundle.token]["jobs"].append(job.token)
-    return list(found.values())
-
-
-def bundle_of(bundle: InBundle) -> BundleJson:
+def bundle_of(charge: Charge) -> BundleJson:
+    """A bundle, and what it is charged."""
+    bundle = charge.jobs[0].bundle
+    assert bundle is not None
     return {
         "token": bundle.token,
         "node_type": bundle.node_type or None,
@@ -115,30 +106,22 @@ def bundle_of(bundle: InBundle) -> BundleJson:
         "memory_mb": bundle.memory_mb,
         "gpus": bundle.gpus,
         "walltime_seconds": bundle.seconds,
-        "cost": cost_of(hours_of(bundle)),
-        "jobs": [],
+        "cost": price_of(charge),
+        "jobs": [job.token for job in charge.jobs],
     }
 
 
-def hours_of(bundle: InBundle) -> Cost:
-    """What a bundle holds of its node, for as long as it may last."""
-    hours = bundle.seconds / _HOUR
-    return Cost(bundle.cpus * hours, bundle.gpus * hours)
+def price_of(charge: Charge) -> CostJson:
+    """What jobs are charged, in hours and, where a node type has a price, in money."""
+    money = charge.money
+    return cost_of(charge.cost, money and money.amount, money.currency if money else "")
 
 
-def packed_of(packed: Packed, jobs: Iterable[PlannedJob]) -> PackedSummaryJson:
-    """What packing did at one destination. `jobs`: of the whole plan."""
-    alone, together = Cost(), Cost()
-    bundles: dict[str, InBundle] = {}
-    for job in jobs:
-        if job.destination == packed.destination:
-            alone = alone.plus(job.cost)
-            if job.bundle is None:
-                together = together.plus(job.cost)
-            else:
-                bundles[job.bundle.token] = job.bundle
-    for bundle in bundles.values():
-        together = together.plus(hours_of(bundle))
+def packed_of(packed: Packed, plan: Plan) -> PackedSummaryJson:
+    """What packing did at one destination of a plan."""
+    here = [it for it in charges_of(plan) if it.destination == packed.destination]
+    together = Cost.total(it.cost for it in here)
+    alone = Cost.total(job.cost for it in here for job in it.jobs)
     return {
         "destination": place_of(packed.destination),
         "packer": packed.packer,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from rowtui.core.base.document import utc
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.engine.api.json.jobs import asked_of, job_of
-from rowtui.core.engine.api.json.plans import hours_of
-from rowtui.core.engine.api.json.values import cost_of
+from rowtui.core.engine.api.json.plans import price_of
 from rowtui.core.submission.plan.outcome import signal_name
 from rowtui.core.submission.plan.record import shown_job
 
@@ -20,12 +19,17 @@ if TYPE_CHECKING:
     from rowtui.core.base.json.jobs import ClusterQueueJson, QueueRowJson
     from rowtui.core.project.queue.queue_list import ClusterRow
     from rowtui.core.project.views.views import ClusterView
+    from rowtui.core.submission.plan.charges import Charge
 
 
 def cluster_queue(
-    cluster: ClusterView, rows: Iterable[ClusterRow], root: Path | None, now: float
+    cluster: ClusterView,
+    rows: Iterable[ClusterRow],
+    root: Path | None,
+    charges: Mapping[str, Charge],
+    now: float,
 ) -> ClusterQueueJson:
-    """The jobs of one cluster. `root`: of the project, None outside of one."""
+    """The jobs of one cluster. `root`: None outside of a project. `charges`: of its bundles."""
     age = None if cluster.as_of is None else max(0.0, round(now - cluster.as_of, 3))
     return {
         "name": cluster.name,
@@ -37,16 +41,18 @@ def cluster_queue(
         "as_of": utc(cluster.as_of),
         "age_seconds": age,
         "next_at": utc(cluster.next_at),
-        "jobs": [queue_row(row, cluster.name, root, now) for row in rows],
+        "jobs": [queue_row(row, cluster.name, root, charges, now) for row in rows],
     }
 
 
-def queue_row(row: ClusterRow, cluster: str, root: Path | None, now: float) -> QueueRowJson:
+def queue_row(
+    row: ClusterRow, cluster: str, root: Path | None, charges: Mapping[str, Charge], now: float
+) -> QueueRowJson:
     """One job of a queue: what is on record of it, and what the scheduler reports."""
     record = row.record
     told = explain(shown_job(record), now)
     is_one = record.ours and not row.requests
-    fields = cast("QueueRowJson", job_of(record, root) if is_one else _of_others(row))
+    fields = cast("QueueRowJson", job_of(record, root) if is_one else _of_others(row, charges))
     elapsed = fields["elapsed_seconds"] if is_one else record.elapsed
     return {
         **fields,
@@ -62,11 +68,12 @@ def queue_row(row: ClusterRow, cluster: str, root: Path | None, now: float) -> Q
     }
 
 
-def _of_others(row: ClusterRow) -> dict[str, Any]:
+def _of_others(row: ClusterRow, charges: Mapping[str, Charge]) -> dict[str, Any]:
     """The fields of a row that is no single job of this project."""
     record, job = row.record, row.record.queued
     planned = [it.planned for it in row.requests if it.planned is not None]
     bundle = next((it.bundle for it in planned if it.bundle is not None), None)
+    charge = None if bundle is None else charges.get(bundle.token)
     code: int | None = None
     signal = None
     if job is not None and not job.state.active and job.state is not JobState.CANCELLED:
@@ -88,7 +95,7 @@ def _of_others(row: ClusterRow) -> dict[str, Any]:
         "memory_mb": None if bundle is None else bundle.memory_mb,
         "gpus": None if bundle is None else bundle.gpus,
         "walltime_seconds": record.limit if bundle is None else bundle.seconds,
-        "cost": None if bundle is None else cost_of(hours_of(bundle)),
+        "cost": None if charge is None else price_of(charge),
         "bundle": None if bundle is None else bundle.token,
         "state": record.state.value,
         "reason": record.reason or None,

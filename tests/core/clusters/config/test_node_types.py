@@ -74,7 +74,16 @@ def test_the_local_queue_has_this_machine(cluster: Cluster) -> None:
 
 def test_this_machine_may_be_described_too() -> None:
     cluster = LOCAL._replace(node_types=(EVERYWHERE,))
-    assert node_types_for(cluster, "local", {}) == (EVERYWHERE,)
+    large = {"ROWTUI_LOCAL_CORES": "1000", "ROWTUI_LOCAL_MEMORY_MB": "9999999"}
+    large["ROWTUI_LOCAL_GPUS"] = "99"
+    assert node_types_for(cluster, "local", large) == (EVERYWHERE,)
+
+
+def test_a_node_type_of_this_machine_offers_no_more_than_the_machine_has() -> None:
+    cluster = LOCAL._replace(node_types=(NodeType("big", "", 8, 64_000, 2, price=1.0),))
+    stated = {"ROWTUI_LOCAL_CORES": "2", "ROWTUI_LOCAL_MEMORY_MB": "900", "ROWTUI_LOCAL_GPUS": "0"}
+    (kind,) = node_types_for(cluster, "local", stated)
+    assert (kind.name, kind.cpus, kind.memory_mb, kind.gpus) == ("big", 2, 900, 0)
 
 
 def test_every_built_in_cluster_has_usable_types_or_none() -> None:
