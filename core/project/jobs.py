@@ -22,7 +22,6 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
 )
 from rowtui.core.project.queue.queues import Answers, Queues
-from rowtui.core.project.scan import look_at_ended
 from rowtui.core.project.views.logs import LocalLog, Log, RemoteLog, read_log_end
 from rowtui.core.project.views.views import JobsView, LogTail
 from rowtui.core.state.store.stored import Stored
@@ -30,6 +29,7 @@ from rowtui.core.submission.plan.model import JobStep, Plan
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded
 from rowtui.core.submission.reconcile.ending import OverJob
+from rowtui.core.submission.reconcile.products import look_at_ended
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.job_records import JobTable, with_queues

@@ -20,7 +20,6 @@ from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest
-from rowtui.core.project.scan import look_at_ended
 from rowtui.core.state.model import State, positions
 from rowtui.core.state.row.postcard import decode_completed
 from rowtui.core.state.row.staging import decode_names
@@ -31,6 +30,7 @@ from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.planner import Setting
 from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded
 from rowtui.core.submission.reconcile.ending import OverJob
+from rowtui.core.submission.reconcile.products import look_at_ended
 from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.scripts.script import framed_script, script_frame, write_recipe
