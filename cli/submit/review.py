@@ -32,10 +32,10 @@ from rowtui.core.project.review.views import (
 )
 from rowtui.core.runs.limits.times import NEARLY, amount
 from rowtui.core.submission.bundles.script import bundle_script
+from rowtui.core.submission.plan.arrays import units_of
 from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import GPU_HOURS, Plan, PlannedJob
-from rowtui.core.submission.sending.send import units_of
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -18,7 +18,7 @@ from rowtui.core.base.files import own_config_folder, read_bounded, row_config_f
 from rowtui.core.base.text import has_control, visible
 from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.model import Cluster, EnergyFactors, Identify, Partition, Remote
-from rowtui.core.clusters.schedulers.kind import scheduler_kind, scheduler_names
+from rowtui.core.clusters.schedulers.kind import has_scheduler, scheduler_kind, scheduler_names
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
 LARGEST_FILE = 16 << 20  # bytes
@@ -312,12 +312,14 @@ def _scheduler(table: TomlTable, own: bool) -> str | None:
     given = table.values.get("scheduler")
     if not isinstance(given, str) or given in ROW_SCHEDULERS:
         return table.choice("scheduler", ROW_SCHEDULERS)
-    installed = scheduler_names()
-    if not own and given in installed:
+    if not own and has_scheduler(given):
         hint = "Row has no entry for it: describe the cluster in ~/.config/rowtui/clusters.toml"
         table.problem("scheduler", f"`scheduler` cannot be '{visible(given)}' in Row's file", hint)
         return None
-    name = table.choice("scheduler", installed if own else ROW_SCHEDULERS)
+    names: tuple[str, ...] = ROW_SCHEDULERS
+    if own:
+        names = (given,) if has_scheduler(given) else scheduler_names()
+    name = table.choice("scheduler", names)
     if name is not None:
         try:
             scheduler_kind(name)

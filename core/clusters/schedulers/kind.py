@@ -1,16 +1,17 @@
 """Kinds of schedulers: what rowtui must know about a scheduler besides the connection to it.
 
-rowtui's own kinds and those of other packages are found by the entry points of the group
-`rowtui.schedulers`. Each entry point names a subclass of `SchedulerKind`, and has the kind's
-name in clusters.toml as its name. Every other room asks the kind of a cluster, so that no room has
-to distinguish schedulers by name. A kind is imported for each plan, so it imports the
-modules that talk to a cluster only when they are used.
+Kinds of other packages are found by the entry points of the group `rowtui.schedulers`, which are
+read only for a name that is not built in. Each entry point names a subclass of `SchedulerKind`, and
+has the kind's name in clusters.toml as its name. Every other room asks the kind of a cluster, so
+that no room has to distinguish schedulers by name. A kind is imported for each plan, so it imports
+the modules that talk to a cluster only when they are used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
@@ -247,9 +248,26 @@ class SchedulerKind:
 PLUG_INS = PlugIns("rowtui.schedulers", "scheduler", lambda made: isinstance(made, SchedulerKind))
 
 
+_BUILT_IN = {
+    "bash": ("bash.kind", "BashKind"),
+    "slurm": ("slurm.kind", "SlurmKind"),
+    "local": ("local.kind", "LocalKind"),
+    "grid_engine": ("grid_engine.kind", "GridEngineKind"),
+}
+"""The module and the class of each built-in scheduler: entry points are read for other names only.
+
+They are entry points, too (pyproject.toml), so that another package sees them.
+"""
+
+
 def scheduler_names() -> tuple[str, ...]:
     """Return the valid values of `scheduler` in clusters.toml, in alphabetical order."""
-    return PLUG_INS.names()
+    return tuple(sorted({*_BUILT_IN, *PLUG_INS.names()}))
+
+
+def has_scheduler(name: str) -> bool:
+    """Whether this is a valid value of `scheduler` in clusters.toml."""
+    return name in _BUILT_IN or name in PLUG_INS.names()
 
 
 @cache
@@ -258,8 +276,12 @@ def scheduler_kind(name: str) -> SchedulerKind:
 
     Raises: RowtuiError if it is not installed, or its plug-in fails.
     """
-    if name not in (names := scheduler_names()):
-        known = ", ".join(map(visible, names)) or "none: install rowtui again"
+    if name in _BUILT_IN:
+        module, kind_class = _BUILT_IN[name]
+        made: SchedulerKind = getattr(import_module(f"{__package__}.{module}"), kind_class)()
+        return made
+    if not has_scheduler(name):
+        known = ", ".join(map(visible, scheduler_names()))
         message = f"there is no scheduler '{visible(name)}'"
         raise RowtuiError(message, f"installed are {known}")
     try:
@@ -293,8 +315,16 @@ def _unusable(name: str, why: str, hint: str) -> RowtuiError:
     return RowtuiError(f"scheduler '{visible(name)}': {why}", hint)
 
 
+def reason_tables() -> Iterator[Reasons]:
+    """Yield the reasons of all installed kinds, of built-in ones first.
+
+    Kinds that cannot be loaded are left out.
+    """
+    yield from (table for name in _BUILT_IN if (table := scheduler_kind(name).reasons) is not None)
+    yield from _other_reasons()
+
+
 @cache
-def reason_tables() -> tuple[Reasons, ...]:
-    """Return the reasons of all installed kinds; kinds that cannot be loaded are left out."""
-    tables = (kind.reasons for kind in PLUG_INS.load_all(())[0])
-    return tuple(table for table in tables if table is not None)
+def _other_reasons() -> tuple[Reasons, ...]:
+    kinds = (kind for kind in PLUG_INS.load_all(())[0] if kind.name not in _BUILT_IN)
+    return tuple(table for kind in kinds if (table := kind.reasons) is not None)

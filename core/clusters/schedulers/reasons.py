@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -233,11 +233,13 @@ def _refused(job: Job) -> ReasonExplanation:
 
 
 def _suspended(reason: str) -> ReasonExplanation | None:
-    return _found(reason, tuple(it for it in reason_tables() if it.explains_suspension))
+    return _found(reason, (it for it in reason_tables() if it.explains_suspension))
 
 
-def _found(reason: str, tables: tuple[Reasons, ...]) -> ReasonExplanation | None:
+def _found(reason: str, tables: Iterable[Reasons]) -> ReasonExplanation | None:
     text = reason.strip()
+    if not text:
+        return None
     if text.startswith("(") and text.endswith(")"):
         text = text[1:-1]
     for table in tables:

@@ -36,8 +36,8 @@ from rowtui.core.project.review.views import (
     worst,
 )
 from rowtui.core.submission.bundles.script import bundle_script
+from rowtui.core.submission.plan.arrays import SubmissionCall, units_of
 from rowtui.core.submission.plan.model import Plan, PlannedJob
-from rowtui.core.submission.sending.send import SubmissionCall, units_of
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import Scheduler

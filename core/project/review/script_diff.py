@@ -18,10 +18,9 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
 from rowtui.core.project.review.views import CheckState, PlanCheck, PlanFinding, Ranges, ranges_of
 from rowtui.core.submission.bundles.script import bundle_script
-from rowtui.core.submission.plan.arrays import array_script
+from rowtui.core.submission.plan.arrays import array_script, units_of
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.core.submission.scripts.parts import FIXED, bash_complaint
-from rowtui.core.submission.sending.send import units_of
 
 # Whether bash can parse the scripts of a plan. Each distinct shape is checked once.
 #

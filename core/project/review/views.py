@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.submission.bundles.script import bundle_script
+from rowtui.core.submission.plan.arrays import SubmissionCall, units_of
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.sending.journal import Journal
-from rowtui.core.submission.sending.send import SubmissionCall, units_of
 
 
 class CheckState(enum.Enum):

@@ -18,10 +18,9 @@ from rowtui.core.base.files import replace_file, temporary_sibling
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.review.views import ExportedFiles
 from rowtui.core.submission.bundles.script import bundle_script
-from rowtui.core.submission.plan.arrays import array_script
+from rowtui.core.submission.plan.arrays import array_script, units_of
 from rowtui.core.submission.plan.json import plan_id, plan_to_json
 from rowtui.core.submission.plan.model import Plan, PlannedJob
-from rowtui.core.submission.sending.send import units_of
 
 # Export of a plan to a folder that the user names: all scripts as they would be sent, plan.json.
 #

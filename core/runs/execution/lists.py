@@ -18,9 +18,9 @@ from rowtui.core.runs.execution.execution import Execution, RoundWork
 from rowtui.core.runs.execution.parts import MOST, Parts
 from rowtui.core.runs.execution.rounds import Round, as_the_project_packs, keeps_order, tied
 from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
+from rowtui.core.submission.plan.arrays import SubmissionCall, units_of
 from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
 from rowtui.core.submission.plan.model import PackedJobs, PlannedJob
-from rowtui.core.submission.sending.send import SubmissionCall, units_of
 
 # Lists of jobs that run one after another, each list in its own scheduler job with one lane.
 #

@@ -1,4 +1,4 @@
-"""Arrays of jobs with the same shape: one call of the scheduler submits thousands of jobs.
+"""Arrays of jobs with the same shape, and the jobs that one call of the scheduler submits.
 
 The input is planned jobs. The result is the same jobs with the arrays that they belong to, and the
 script of an array. Jobs that each depend on the task with the same number of one earlier array form
@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from rowtui.core.base.text import header_value, visible
 from rowtui.core.clusters.schedulers.base import task_token
 from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.submission.plan.dependencies import depending
-from rowtui.core.submission.plan.model import PlannedJob
+from rowtui.core.submission.plan.model import InBundle, PlannedJob
 from rowtui.core.submission.scripts.parts import FIXED, ScriptParts, split_script
 
 MOST_TASKS = 1000  # the limit of Slurm's default MaxArraySize of 1001
@@ -175,3 +176,45 @@ def _own(job: PlannedJob) -> str:
     parts = _parts(job)
     assert parts is not None
     return parts.own
+
+
+class SubmissionCall(NamedTuple):
+    """The content of one submission call: one job, the tasks of one array, or one bundle."""
+
+    jobs: tuple[PlannedJob, ...]
+
+    @property
+    def bundle(self) -> InBundle | None:
+        """Return the bundle, if the unit is one."""
+        return self.jobs[0].bundle
+
+    def task(self, job: PlannedJob) -> int | None:
+        """Return the task number of one of the unit's jobs; None for a job sent alone."""
+        return job.task if len(self.jobs) > 1 else None
+
+    @property
+    def cluster(self) -> str:
+        """Return the destination cluster of the unit."""
+        return self.jobs[0].destination.cluster
+
+    @property
+    def name(self) -> str:
+        """Return the unit's name for the user."""
+        more = len(self.jobs) - 1
+        return self.jobs[0].name + (f" and {more:,} more" if more else "")
+
+
+def units_of(jobs: Sequence[PlannedJob]) -> list[SubmissionCall]:
+    """Return the jobs in order, with neighbours of the same array or bundle in one unit."""
+    units: list[list[PlannedJob]] = []
+    for job in jobs:
+        if units and sent_with(job) and sent_with(job) == sent_with(units[-1][0]):
+            units[-1].append(job)
+        else:
+            units.append([job])
+    return [SubmissionCall(tuple(unit)) for unit in units]
+
+
+def sent_with(job: PlannedJob) -> str:
+    """Return the token of the array or bundle that a job is sent in; "" for one that goes alone."""
+    return job.bundle.token if job.bundle is not None else job.array

@@ -28,6 +28,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.local.machine import host_name
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
+from rowtui.core.submission.plan.arrays import SubmissionCall, units_of
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED, DependencyState, standing
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, PlannedJob
 from rowtui.core.submission.plan.outcome import CANCELLED, NOT_BEGUN
@@ -35,15 +36,7 @@ from rowtui.core.submission.reconcile.ending import Evidence
 from rowtui.core.submission.reconcile.reconcile_state import Settling
 from rowtui.core.submission.sending.fence import ABANDONED, job_key_of
 from rowtui.core.submission.sending.journal import BEGUN, GONE, SEEN
-from rowtui.core.submission.sending.send import (
-    SENDS,
-    SendWaits,
-    SubmissionCall,
-    chosen,
-    chunks_of,
-    submit_surely,
-    units_of,
-)
+from rowtui.core.submission.sending.send import SENDS, SendWaits, chosen, chunks_of, submit_surely
 
 UNFINISHED = "'rowtui submit' sends it again"
 # Seconds during which a missing job was certainly lost by the controller: after a cancellation, the

@@ -26,6 +26,7 @@ from rowtui.core.clusters.schedulers.base import (
     Unreachable,
 )
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
+from rowtui.core.submission.plan.arrays import SubmissionCall, units_of
 from rowtui.core.submission.plan.dependencies import (
     DependencyState,
     Sent,
@@ -45,12 +46,10 @@ from rowtui.core.submission.sending.release_held import (
 from rowtui.core.submission.sending.send import (
     RefusedKinds,
     SendWaits,
-    SubmissionCall,
     batches_of,
     chunks_of,
     log_folders,
     submit_surely,
-    units_of,
 )
 from rowtui.core.submission.sending.site import NO_TRACES, Access, Traces
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
+from rowtui.core.submission.plan.arrays import sent_with
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.plan.outcome import JobResult
 from rowtui.core.submission.plan.record import JobRecord
@@ -32,7 +33,7 @@ from rowtui.core.submission.reconcile.ending import Evidence, OverJob
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
-from rowtui.core.submission.sending.send import LOOKUP_PAUSE, PATIENCE, find_requests, sent_with
+from rowtui.core.submission.sending.send import LOOKUP_PAUSE, PATIENCE, find_requests
 from rowtui.core.submission.sending.site import NO_TRACES, Access
 
 # Records and messages of a submission in progress: steps, ids, answers and reservations.

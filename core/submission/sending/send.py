@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
@@ -34,9 +33,9 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.submission.bundles.pilot import hand_over
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.bundles.script import bundle_spec
-from rowtui.core.submission.plan.arrays import array_script
+from rowtui.core.submission.plan.arrays import SubmissionCall, array_script, units_of
 from rowtui.core.submission.plan.dependencies import after_of, shared_options
-from rowtui.core.submission.plan.model import InBundle, JournalEntry, PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.model import JournalEntry, PlannedDestination, PlannedJob
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.site import Access
 
@@ -164,48 +163,6 @@ class SendWaits:
     patience: float = PATIENCE
     stop: Callable[[], bool] = lambda: False
     say: Callable[[str], None] = lambda _: None
-
-
-class SubmissionCall(NamedTuple):
-    """The content of one submission call: one job, the tasks of one array, or one bundle."""
-
-    jobs: tuple[PlannedJob, ...]
-
-    @property
-    def bundle(self) -> InBundle | None:
-        """Return the bundle, if the unit is one."""
-        return self.jobs[0].bundle
-
-    def task(self, job: PlannedJob) -> int | None:
-        """Return the task number of one of the unit's jobs; None for a job sent alone."""
-        return job.task if len(self.jobs) > 1 else None
-
-    @property
-    def cluster(self) -> str:
-        """Return the destination cluster of the unit."""
-        return self.jobs[0].destination.cluster
-
-    @property
-    def name(self) -> str:
-        """Return the unit's name for the user."""
-        more = len(self.jobs) - 1
-        return self.jobs[0].name + (f" and {more:,} more" if more else "")
-
-
-def units_of(jobs: Sequence[PlannedJob]) -> list[SubmissionCall]:
-    """Return the jobs in order, with neighbours of the same array or bundle in one unit."""
-    units: list[list[PlannedJob]] = []
-    for job in jobs:
-        if units and sent_with(job) and sent_with(job) == sent_with(units[-1][0]):
-            units[-1].append(job)
-        else:
-            units.append([job])
-    return [SubmissionCall(tuple(unit)) for unit in units]
-
-
-def sent_with(job: PlannedJob) -> str:
-    """Return the token of the array or bundle that a job is sent in; "" for one that goes alone."""
-    return job.bundle.token if job.bundle is not None else job.array
 
 
 def batches_of(

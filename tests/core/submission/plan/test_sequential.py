@@ -12,10 +12,10 @@ from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.runs.execution.lists import one_after_another
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, START_SECONDS, STEP_SECONDS, WATCH_MB
+from rowtui.core.submission.plan.arrays import units_of
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED
 from rowtui.core.submission.plan.json import plan_from_json, plan_id, plan_to_json
 from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
-from rowtui.core.submission.sending.send import units_of
 
 from tests.core.submission.plan.test_dependencies import ALPHA, NAMES, Chain, everything
 from tests.eventually import eventually
