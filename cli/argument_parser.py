@@ -6,41 +6,31 @@ The grammar is written with these classes (`parser.py`, `*_parser.py`).
 from __future__ import annotations
 
 import argparse
-import math
 import os
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
 
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.quantities import parse_amount, parse_count, parse_money
 from rowtui.core.base.text import similar, visible
 
-# Shared parts of the commands' grammars: number types, and options of many commands.
+T = TypeVar("T")
 
 
-def positive(text: str) -> int:
-    """Parse a number from 1 on."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
+def typed(parse: Callable[..., T], *limits: float) -> Callable[[str], T]:
+    """Return a type of arguments: `parse` of `core/base/quantities.py` within these limits."""
+
+    def convert(text: str) -> T:
+        try:
+            return parse(text, *limits)
+        except RowtuiError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return convert
 
 
-def count(text: str) -> int:
-    """Parse a number from 0 on."""
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("must not be negative")
-    return number
-
-
-def share(text: str) -> float:
-    """Parse a share from 0 to 0.99."""
-    number = float(text)
-    if not 0 <= number <= 0.99:
-        raise argparse.ArgumentTypeError("must be from 0 to 0.99")
-    return number
-
-
-positive.__name__ = count.__name__ = "number"  # argparse names the type when it refuses a text
+positive, count = typed(parse_count), typed(parse_count, 0)
+share = typed(parse_amount, 0.0, 0.99)
 
 
 def flag(parser: Any, name: str, text: str) -> None:
@@ -63,17 +53,19 @@ def limit_options(parser: Any, in_a_row: int = 3) -> None:
     limits = parser.add_argument_group("Limits (beyond them it stops and asks)")
     limits.add_argument(
         "--max-cpu-hours",
-        type=_amount,
+        type=typed(parse_amount),
         metavar="N",
         help="CPU-hours that its jobs may ask for [default: of the jobs known at the start]",
     )
     limits.add_argument(
-        "--max-core-hours", dest="max_cpu_hours", type=_amount, help=argparse.SUPPRESS
+        "--max-core-hours", dest="max_cpu_hours", type=typed(parse_amount), help=argparse.SUPPRESS
     )
-    limits.add_argument("--max-gpu-hours", type=_amount, metavar="N", help="the same of GPU-hours")
+    limits.add_argument(
+        "--max-gpu-hours", type=typed(parse_amount), metavar="N", help="the same of GPU-hours"
+    )
     limits.add_argument(
         "--max-cost",
-        type=_money,
+        type=typed(parse_money),
         metavar="N[CURRENCY]",
         help="money, such as 20 or 20EUR, where node types have prices",
     )
@@ -98,22 +90,6 @@ def limit_options(parser: Any, in_a_row: int = 3) -> None:
         "--until", metavar="TIME", help="send nothing from then on: 18:00, +8h, 2026-12-24"
     )
     flag(limits, "--over-budget", "send jobs also beyond the budgets of clusters (clusters.toml)")
-
-
-def _amount(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
-    return value
-
-
-def _money(text: str) -> tuple[float, str]:
-    """Parse `20`, `20EUR` and `20 EUR`."""
-    number = text.strip().rstrip("".join(char for char in text if not char.isdigit()))
-    return _amount(number or text), text.strip()[len(number) :].strip()
 
 
 def directories_argument(parser: Any, text: str) -> None:

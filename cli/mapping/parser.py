@@ -10,7 +10,7 @@ from typing import Any
 from rowtui.cli.argument_parser import flag, json_option, sub_parser
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.mapping.lint.findings import CODES
-from rowtui.core.workflow.duration import parse_duration
+from rowtui.core.workflow.duration import parse_time
 from rowtui.core.workflow.toml_file import did_you_mean
 
 STRENGTHS = ("require", "prefer", "accept", "reject")
@@ -244,7 +244,7 @@ _amount.__name__ = "number"
 def _seconds(text: str) -> int:
     """Parse a walltime in the format of workflow.toml into seconds."""
     try:
-        return parse_duration(text)
+        return parse_time(text)
     except (RowtuiError, ValueError) as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

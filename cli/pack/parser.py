@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -15,11 +14,13 @@ from rowtui.cli.argument_parser import (
     limit_options,
     no_retry_option,
     positive,
+    typed,
 )
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.quantities import parse_amount, parse_factor
 from rowtui.core.base.text import visible
 from rowtui.core.project.planning.pack_views import PackChoice
-from rowtui.core.workflow.duration import parse_duration
+from rowtui.core.workflow.duration import parse_time
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _EXAMPLES = """\
@@ -110,36 +111,18 @@ def packing_options(parser: Any, *, switch: bool) -> None:
     )
 
 
-def _rate(text: str) -> float:
-    return _float(text, 0.0)
-
-
-def _factor(text: str) -> float:
-    return _float(text, 0.01, 100.0)  # as in clusters.toml
-
-
-def _above_zero(text: str) -> float:
-    return _float(text, 1e-6)
-
-
-def _float(text: str, least: float, most: float = 1e9) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not least <= value <= most:
-        at_most = "on" if most == 1e9 else f"to {most:g}"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least:g} {at_most}")
-    return value
+_rate = typed(parse_amount, 0.0, 1e9)
+_factor = typed(parse_factor, 0.01, 100.0)  # as in clusters.toml
+_above_zero = typed(parse_amount, 1e-6, 1e9)
 
 
 def _duration(text: str) -> int:
     try:
-        seconds = parse_duration(text)
+        seconds = parse_time(text)
     except ValueError:
         seconds = 0
     if not 0 < seconds <= _MOST_SECONDS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; write it as 12:00:00")
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write it as 12:00:00 or 12h")
     return seconds
 
 

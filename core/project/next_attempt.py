@@ -28,7 +28,7 @@ from rowtui.core.submission.plan.outcome import (
 )
 from rowtui.core.submission.plan.planner import job_memory_mb
 from rowtui.core.submission.scripts.parts import options_for
-from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
+from rowtui.core.workflow.duration import DurationError, format_duration, parse_time
 from rowtui.core.workflow.model import Resources
 
 # Changes by the user when failed jobs are submitted again: memory, time, CPUs, destination.
@@ -119,7 +119,7 @@ def parse_walltime(text: str) -> Amount:
     if times is not None:
         return times
     try:
-        seconds = parse_duration(text.strip())
+        seconds = parse_time(text)
     except DurationError as error:
         raise RowtuiError(f"'{visible(text)}' is no time: {error}", error.hint) from None
     if not seconds:

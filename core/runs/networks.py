@@ -34,7 +34,7 @@ from rowtui.core.runs.execution.run_messages import (
     report_run,
     reported_driver,
 )
-from rowtui.core.runs.limits.limits import Breach, RunLimits, fits, unknown_clusters
+from rowtui.core.runs.limits.limits import Breach, RunLimits, fits, unknown_clusters, with_currency
 from rowtui.core.runs.limits.spending import (
     not_sent_events,
     submitted_events,
@@ -83,6 +83,7 @@ class Networks(NetworkQueries):
         `limits`: confirmed by the user, from now on. `anew`: make a new run in any case. Raises:
         RowtuiError, also for a limit to an unknown cluster.
         """
+        limits = limits and with_currency(limits, self.project.cluster)
         patterns = limits.destinations if limits is not None else None
         if patterns and (wrong := unknown_clusters(patterns, self.clusters)):
             raise RowtuiError(wrong, "write the name of a cluster, or CLUSTER/PARTITION")

@@ -23,6 +23,9 @@ _ISO_TIME = re.compile(_ISO_NUMBER + "([HMS])")
 _DATE_UNITS = {"Y": 365 * 86_400, "M": 30 * 86_400, "W": 7 * 86_400, "D": 86_400}
 _TIME_UNITS = {"H": 3600, "M": 60, "S": 1}
 
+_SHORT = re.compile(r"([0-9]{1,6}) ?([dhm])", re.IGNORECASE)
+_SHORT_UNITS = {"d": SECONDS_PER_DAY, "h": 3600, "m": 60}
+
 _EXAMPLES = 'write it as "01:30:00", "2 days, 12:00:00" or "PT1H30M"'
 
 
@@ -50,6 +53,19 @@ def parse_duration(text: str) -> int:
     if seconds >= (MAXIMUM_DAYS + 1) * SECONDS_PER_DAY:
         raise DurationError(f"longer than {MAXIMUM_DAYS} days")
     return seconds
+
+
+def parse_time(text: str) -> int:
+    """Return the whole seconds that a user typed: also `2d`, `4h` or `30m`. Raises: DurationError.
+
+    These short forms are not for workflow.toml, which Row reads, too.
+    """
+    if match := _SHORT.fullmatch(text.strip()):
+        return int(match[1]) * _SHORT_UNITS[match[2].lower()]
+    try:
+        return parse_duration(text.strip())
+    except DurationError as error:
+        raise DurationError(str(error), "write it as 04:00:00, 4h or 30m") from None
 
 
 def format_duration(seconds: float) -> str:

@@ -33,6 +33,7 @@ from rowtui.core.runs.limits.limits import (
     LimitKind,
     RunLimits,
     proposed_budget,
+    with_currency,
 )
 from rowtui.core.runs.limits.spending import RemainingCost
 from rowtui.core.runs.limits.times import amount, cost_text, describe, parse_until
@@ -105,7 +106,7 @@ def with_options(args: argparse.Namespace, project: Project, limits: RunLimits) 
     limits = limits._replace(**{name: value for name, value in given.items() if value is not None})
     if args.max_cost is not None:
         money, currency = args.max_cost
-        limits = limits._replace(money=money, currency=currency or _currency(project))
+        limits = with_currency(limits._replace(money=money, currency=currency), project.cluster)
     if args.to:
         names = (name.strip() for text in args.to for name in text.split(","))
         limits = limits._replace(destinations=tuple(name for name in names if name))
@@ -132,17 +133,6 @@ def raise_budget(networks: Networks, run: Run, out: Output) -> None:
         out.print(f"The limit of the run grows for that to {amount(most)} {GPU_HOURS}.")
     if wider != limits:
         run.confirm(wider, time.time())
-
-
-def _currency(project: Project) -> str:
-    """Return the default cluster's currency. Raises: RowtuiError if the cluster has none."""
-    cluster = project.cluster
-    if not cluster.currency:
-        raise RowtuiError(
-            f"the currency of cluster {visible(cluster.name)} is unknown",
-            "write it behind the amount, as in --max-cost 20EUR, or as `currency` in clusters.toml",
-        )
-    return cluster.currency
 
 
 # Questions to the user at the terminal while a run is driven.

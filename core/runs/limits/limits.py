@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.runs.limits.times import amount, time_text
 from rowtui.core.submission.plan.charges import (
@@ -26,6 +27,7 @@ from rowtui.core.submission.plan.charges import (
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.model import Cluster
     from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 
 TRIES = 2  # a proposed budget pays for each job this many times
@@ -372,3 +374,18 @@ def _budget(kind: LimitKind, units: Sequence[Charge], limits: RunLimits, spent: 
         unit, most = f" {CPU_HOURS}", limits.cpu_hours or 0.0
     sentence = f"{whose} would bring it to {amount(total)}{unit}, of {amount(most)} confirmed"
     return Breach(kind, sentence, f"{amount(total)}{unit} in all", jobs)
+
+
+def with_currency(limits: RunLimits, cluster: Cluster) -> RunLimits:
+    """Return the limits with the currency of the cluster, if money is limited and has none.
+
+    Raises: RowtuiError if the cluster has no currency either.
+    """
+    if limits.money is None or limits.currency:
+        return limits
+    if not cluster.currency:
+        raise RowtuiError(
+            f"the currency of cluster {visible(cluster.name)} is unknown",
+            "write it behind the amount, as in 20 EUR, or as `currency` in clusters.toml",
+        )
+    return limits._replace(currency=cluster.currency)

@@ -16,7 +16,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.views.views import WhatIfRequest
-from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
+from rowtui.core.workflow.duration import DurationError, format_duration, parse_time
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.fields import Fields, InputField
 from rowtui.tui.widgets.short_text import duration
@@ -41,8 +41,6 @@ _GIGABYTES = {
     "t": 1024.0,
     "tb": 1024.0,
 }
-_SHORT_TIME = re.compile(r"(\d{1,6})\s*([dhm])", re.IGNORECASE)
-_SECONDS = {"d": 86_400, "h": 3_600, "m": 60}
 
 
 class TypedWhatIf(NamedTuple):
@@ -123,10 +121,8 @@ def read_walltime(text: str) -> int:
 
     Raises: Unreadable if the text is none of these forms.
     """
-    if match := _SHORT_TIME.fullmatch(text):
-        return int(match[1]) * _SECONDS[match[2].lower()]
     try:
-        return parse_duration(text)
+        return parse_time(text)
     except DurationError:
         raise Unreadable(f"{visible(text)} is not like 04:00:00, 4h or 30m") from None
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
+from rowtui.core.base.quantities import parse_amount, parse_count, parse_money
 from rowtui.core.runs.limits.limits import FAILURES_IN_A_ROW, TRIES, RunLimits, unknown_clusters
 from rowtui.core.runs.limits.times import parse_until
 from rowtui.tui.views.dialogs import Dialog, field_keys, show_wrong
@@ -27,6 +27,9 @@ from textual.widgets import Input, Static
 if TYPE_CHECKING:
     from rowtui.core.base.text import Cost
     from rowtui.core.runs.views import NetworkView
+
+
+T = TypeVar("T")
 
 
 class LimitField(NamedTuple):
@@ -135,21 +138,17 @@ def read_limits(
     `clusters` has the names to which jobs can be sent; empty if they are unknown.
     """
     wrong: list[tuple[str, str]] = []
-    found: dict[str, float | None] = {}
-    for name in ("cpu_hours", "gpu_hours"):
-        found[name] = _amount(texts.get(name, ""), name, wrong)
-    counts = {
-        name: _count(texts.get(name, ""), name, wrong)
-        for name in ("jobs_in_queue", "failures_in_a_row", "failures")
-    }
-    number, _, currency = texts.get("money", "").strip().partition(" ")
-    money = _amount(number, "money", wrong)
-    until = None
-    if said := texts.get("until", "").strip():
+
+    def read(name: str, parse: Callable[[str], T]) -> T | None:
+        text = texts.get(name, "").strip()
         try:
-            until = parse_until(said, now)
+            return parse(text) if text else None
         except RowtuiError as error:
-            wrong.append(("until", error.message))
+            wrong.append((name, error.message + (f": {error.hint}" if error.hint else "")))
+            return None
+
+    money, currency = read("money", parse_money) or (None, "")
+    until = read("until", lambda text: parse_until(text, now))
     over_budget = texts.get("over_budget", "").strip().lower()
     if over_budget not in ("", "no", "yes"):
         wrong.append(("over_budget", "write yes, or leave it empty"))
@@ -158,43 +157,19 @@ def read_limits(
         wrong.append(("destinations", unknown))
     return TypedLimits(
         RunLimits(
-            cpu_hours=found["cpu_hours"],
-            gpu_hours=found["gpu_hours"],
+            cpu_hours=read("cpu_hours", parse_amount),
+            gpu_hours=read("gpu_hours", parse_amount),
             money=money,
-            currency=currency.strip() if money is not None else "",
-            jobs_in_queue=counts["jobs_in_queue"],
+            currency=currency,
+            jobs_in_queue=read("jobs_in_queue", parse_count),
             destinations=names or None,
             until=until,
-            failures=counts["failures"],
-            failures_in_a_row=counts["failures_in_a_row"],
+            failures=read("failures", parse_count),
+            failures_in_a_row=read("failures_in_a_row", parse_count),
             over_budget=over_budget == "yes",
         ),
         tuple(wrong),
     )
-
-
-def _amount(text: str, name: str, wrong: list[tuple[str, str]]) -> float | None:
-    said = text.strip().replace(",", "")
-    if not said:
-        return None
-    try:
-        value = float(said)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        wrong.append((name, f"{visible(text.strip())} is not an amount such as 12 or 0.5"))
-        return None
-    return value
-
-
-def _count(text: str, name: str, wrong: list[tuple[str, str]]) -> int | None:
-    said = text.strip().replace(",", "")
-    if not said:
-        return None
-    if not said.isdecimal() or not 1 <= int(said[:12]) <= 1_000_000_000:
-        wrong.append((name, f"{visible(text.strip())} is not a number, from 1 on"))
-        return None
-    return int(said)
 
 
 # The question for the limits of a network run. The default is no: only the exact word is a yes.

@@ -7,13 +7,14 @@ means the value of clusters.toml.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.quantities import parse_count, parse_factor
 from rowtui.core.base.text import visible
 from rowtui.core.project.planning.pack_views import PackChoice
-from rowtui.tui.views.explain.what_if import Unreadable, read_walltime
+from rowtui.core.workflow.duration import DurationError, parse_time
 from rowtui.tui.widgets.fields import Fields, InputField
 from textual.app import ComposeResult
 from textual.widgets import Static
@@ -36,15 +37,18 @@ def read_limits(texts: Mapping[str, str], choice: PackChoice) -> TypedPackLimits
     found: dict[str, int | float | None] = dict.fromkeys(FIELDS)
     before = (choice.largest_bundle, choice.longest_seconds, choice.time_factor)
     wrong = []
-    for field, read, was in zip(FIELDS, (_jobs, _seconds, _factor), before, strict=True):
+    for field, read, was in zip(FIELDS, READERS, before, strict=True):
         text = texts.get(field, "").strip()
         if not text:
             continue
         try:
             found[field] = read(text)
-        except Unreadable as error:
+        except RowtuiError as error:
             found[field] = was
-            wrong.append((field, str(error)))
+            wrong.append((field, error.message))
+        except DurationError:
+            found[field] = was
+            wrong.append((field, f"{visible(text)} is not like 04:00:00, 4h or 30m"))
     largest, longest, factor = found["largest"], found["longest"], found["factor"]
     new = choice._replace(
         largest_bundle=None if largest is None else int(largest),
@@ -65,29 +69,18 @@ def limit_texts(choice: PackChoice) -> dict[str, str]:
     }
 
 
-def _jobs(text: str) -> int:
-    digits = text.replace(",", "")
-    if not digits.isdecimal() or not 1 <= int(digits[:9]) <= MOST_JOBS:
-        raise Unreadable(f"{visible(text)} is not a number of jobs, from 1 on")
-    return int(digits[:9])
-
-
 def _seconds(text: str) -> int:
-    seconds = read_walltime(text)
+    seconds = parse_time(text)
     if seconds < 1:
-        raise Unreadable("a bundle takes longer than that")
+        raise RowtuiError("a bundle takes longer than that")
     return seconds
 
 
-def _factor(text: str) -> float:
-    try:
-        value = float(text.lstrip("x×* ").rstrip("x×* "))
-    except ValueError:
-        value = math.nan
-    if not LEAST_FACTOR <= value <= MOST_FACTOR:  # The comparison is also false for NaN.
-        raise Unreadable(f"{visible(text)} is not a factor such as 1.5 (at most {MOST_FACTOR:g})")
-    return value
-
+READERS: tuple[Callable[[str], int | float], ...] = (
+    lambda text: parse_count(text, 1, MOST_JOBS),
+    _seconds,
+    lambda text: parse_factor(text, LEAST_FACTOR, MOST_FACTOR),
+)
 
 LABELS = {"largest": "jobs in a bundle", "longest": "longest bundle", "factor": "time factor"}
 _EXAMPLES = {"largest": "like 16", "longest": "like 12:00:00", "factor": "like 1.5"}

@@ -31,7 +31,9 @@ def job(
 ) -> PlannedJob:
     return PlannedJob(
         f"t-{number}", "one-a", "one", 0, ("a",), where, "#!", "one-%j.out",
-        1, cpus, gpus, None, int(hours * 3600), Cost(), depends_on=after, bundle=bundle,
+        1, cpus, gpus, None, int(hours * 3600),
+        Cost(gpu_hours=gpus * hours) if gpus else Cost(cpus * hours),
+        depends_on=after, bundle=bundle,
     )  # fmt: skip
 
 

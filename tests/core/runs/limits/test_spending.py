@@ -35,7 +35,7 @@ def bundled(number: int, hours: int, where: PlannedDestination) -> PlannedJob:
     bundle = InBundle(f"b-{number}", "small", 1, None, 0, hours * 3600, False, 0, hours * 3600)
     return PlannedJob(
         f"t-{number}", "one-a", "one", 0, ("a",), where, "#!", "one-%j.out",
-        1, 1, 0, None, hours * 3600, Cost(), bundle=bundle,
+        1, 1, 0, None, hours * 3600, Cost(float(hours)), bundle=bundle,
     )  # fmt: skip
 
 

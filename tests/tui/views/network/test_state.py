@@ -111,7 +111,7 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed_and_
         await hand.press("s")
         await hand.sees("Type yes")
         await hand.press("tab", "x", "enter")
-        await hand.sees("is not an amount such as 12 or 0.5")
+        await hand.sees("is not a number: write it as 12 or 0.5")
         await hand.press("up", *"yes", "enter")
         await hand.rests()
         assert not network_of(hand).calls
