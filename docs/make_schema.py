@@ -14,13 +14,15 @@ import json
 import types
 import typing
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from rowtui.cli.clusters.doctor import DoctorFindings, ShownNodeTypes
+from rowtui.cli.show.clusters import ShownClusters
+from rowtui.core.base import document
 from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.base.json import (
     VERSION,
     FailedJson,
-    clusters,
     directories,
     jobs,
     mapping,
@@ -33,6 +35,7 @@ from rowtui.core.base.json import (
 )
 from rowtui.core.base.json import directories as amounts
 from rowtui.core.base.json import plans as copies
+from rowtui.core.clusters.model import Launchers, NodeType
 from rowtui.core.usage.past import PastView
 
 FOLDER = Path(__file__).with_name("schema")
@@ -45,14 +48,16 @@ _PLAIN: dict[Any, dict[str, Any]] = {
     type(None): {"type": "null"},
     Any: {},
 }
+_ONLY_FOR_MYPY = {**vars(document), "NodeType": NodeType}
+"""Names in the types of records whose modules import them only for mypy."""
 
 COMMANDS: dict[str, tuple[str, Any]] = {
     "status": ("show status", directories.StatusJson),
     "directory-names": ("show directories", directories.DirectoryNamesJson),
     "groups": ("show directories --action", directories.GroupsJson),
     "jobs": ("show jobs", jobs.JobsJson),
-    "clusters": ("show cluster", clusters.ClustersJson),
-    "launchers": ("show launchers", clusters.LaunchersJson),
+    "clusters": ("show cluster", ShownClusters),
+    "launchers": ("show launchers", Launchers),
     "scan": ("scan", directories.ScanJson),
     "init": ("init", directories.InitJson),
     "clean": ("clean", directories.CleanJson),
@@ -86,8 +91,8 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "retired": ("network retire", network.RetiredJson),
     "comparisons": ("mirror", copies.ComparisonsJson),
     "copied": ("mirror --send, --fetch, --keep", copies.CopiedJson),
-    "findings": ("doctor", clusters.FindingsJson),
-    "node-types": ("doctor --node-types", clusters.NodeTypesJson),
+    "findings": ("doctor", DoctorFindings),
+    "node-types": ("doctor --node-types", ShownNodeTypes),
 }
 """What each command prints: name of the schema -> the command, and the type."""
 
@@ -181,14 +186,23 @@ def _one_of(choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _object(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     # `__required_keys__` does not see NotRequired behind postponed annotations.
-    extras = typing.get_type_hints(kind, include_extras=True)
+    extras = typing.get_type_hints(kind, localns=_ONLY_FOR_MYPY, include_extras=True)
     left_out = {name for name, each in extras.items() if get_origin(each) is typing.NotRequired}
     hints = extras if hasattr(kind, "_fields") else typing.get_type_hints(kind)
+    properties: dict[str, Any] = {}
+    required = hints.keys() - left_out
+    for name, each in hints.items():
+        if get_origin(each) is Annotated and each not in (Moment, TextOrNull):  # Flat
+            inner = _object(get_args(each)[0], parts)
+            properties |= inner["properties"]
+            required = required - {name} | {*inner["required"]}
+        else:
+            properties[name] = _of(each, parts)
     return {
         "description": inspect.cleandoc(kind.__doc__ or "").replace("Json`", "`"),
         "type": "object",
-        "properties": {name: _of(each, parts) for name, each in hints.items()},
-        "required": sorted(hints.keys() - left_out),
+        "properties": properties,
+        "required": sorted(required),
         "additionalProperties": False,
     }
 

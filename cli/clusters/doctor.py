@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from rowtui.cli.clusters.findings import (
     ERROR,
@@ -30,22 +30,36 @@ from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, sit_before
 from rowtui.core import __version__
+from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.errors import NoProjectError, RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.user_config import Added, add_entry, own_file
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes
-from rowtui.core.engine.api.json.values import node_kind_of
+from rowtui.core.clusters.schedulers.kind import FoundKind
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.context.clusters import entry_toml, live_node_types
 from rowtui.core.project.project import Project
 
-if TYPE_CHECKING:
-    from rowtui.core.base.json import clusters as to
-
 _MARKS = {OK: ("✓", "green"), WARNING: ("▲", "yellow"), ERROR: ("✗", "red bold")}
+
+
+class DoctorFindings(NamedTuple):
+    """`doctor`."""
+
+    findings: list[DoctorFinding]
+
+
+class ShownNodeTypes(NamedTuple):
+    """`doctor --node-types`: node types for clusters.toml. `written`: `file` has them now."""
+
+    cluster: str
+    node_types: tuple[FoundKind, ...]
+    notices: tuple[str, ...]
+    toml: str
+    file: str
+    written: bool
+    backup: TextOrNull
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -61,8 +75,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             _say(finding, out)
             sys.stdout.flush()
     if args.json:
-        values = [{**it._asdict(), "hint": it.hint or None} for it in findings]
-        out.json({"findings": values})
+        out.json(DoctorFindings(findings))
     return 1 if any(finding.verdict == ERROR for finding in findings) else 0
 
 
@@ -134,7 +147,10 @@ def show_node_types(args: argparse.Namespace, out: Output) -> int:
         out.write(text)
     added = _write(args, cluster, text, file, out) if args.write else None
     if args.json:
-        out.json(_values(cluster, found, text, file, added))
+        backup = "" if added is None else str(added.backup or "")
+        written = added is not None
+        shown = (cluster.name, found.kinds, found.notices, text, str(file), written, backup)
+        out.json(ShownNodeTypes(*shown))
     elif not args.write:
         _say_where(cluster, file, out)
     return 0
@@ -148,7 +164,7 @@ def _say_where(cluster: Cluster, file: Path, out: Output) -> None:
     else:
         where = f"These lines can be added to {place}; --write puts it there."
     out.note(where)
-    if all(kind.price is None for kind in cluster.node_types):
+    if all(kind.price_per_hour is None for kind in cluster.node_types):
         out.note("If its nodes cost something, give each type a `price_per_hour`.")
 
 
@@ -170,28 +186,3 @@ def _write(
     number = plural(text.count("\n[[cluster.node_type]]\n"), "node type")
     out.note(f"Added {number} to {visible(str(added.file))}{kept}.")
     return added
-
-
-def _values(
-    cluster: Cluster, found: FoundNodes, text: str, file: Path, added: Added | None
-) -> to.NodeTypesJson:
-    return {
-        "version": VERSION,
-        "cluster": cluster.name,
-        "node_types": [_found(each) for each in found.kinds],
-        "notices": list(found.notices),
-        "toml": text,
-        "file": str(file),
-        "written": added is not None,
-        "backup": str(added.backup) if added is not None and added.backup is not None else None,
-    }
-
-
-def _found(found: FoundKind) -> to.FoundNodeTypeJson:
-    return {
-        **node_kind_of(found.kind),
-        "nodes": found.nodes,
-        "down": found.down,
-        "asleep": found.asleep,
-        "closed": found.closed,
-    }

@@ -12,11 +12,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from rowtui.cli.asker import TerminalAsker
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.mapping.files import project_root, usual_files
+from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.clusters.config.builtin import CLUSTERS
@@ -42,16 +43,19 @@ from rowtui.core.project.project import Project
 from rowtui.core.workspace.list import list_workspace
 from rowtui.core.workspace.watch import LOCAL_FILE_SYSTEMS, file_system_type
 
-OK, WARNING, ERROR = "ok", "warning", "error"
+Verdict: TypeAlias = Literal["ok", "warning", "error"]
+OK: Final = "ok"
+WARNING: Final = "warning"
+ERROR: Final = "error"
 
 
 class DoctorFinding(NamedTuple):
     """One checked item."""
 
     topic: str
-    verdict: str
+    verdict: Verdict
     text: str
-    hint: str = ""
+    hint: TextOrNull = ""
 
 
 def terminal_findings() -> Iterator[DoctorFinding]:
@@ -128,7 +132,7 @@ def problem_findings(project: Project) -> Iterator[DoctorFinding]:
 
 def problem_finding(problem: Problem) -> DoctorFinding:
     """Return a problem of a configuration file as a finding."""
-    verdict = ERROR if problem.severity == "error" else WARNING
+    verdict: Verdict = ERROR if problem.severity == "error" else WARNING
     place = f"{problem.file}:{problem.line}: " if problem.line else ""
     return DoctorFinding("problem", verdict, place + problem.message, problem.hint)
 
@@ -222,7 +226,7 @@ def mapping_findings() -> Iterator[DoctorFinding]:
     if problems:
         errors = sum(problem.severity == "error" for problem in problems)
         text = f"{plural(len(problems), 'problem')} in mapping files, {plural(errors, 'error')}"
-        verdict = ERROR if errors else WARNING
+        verdict: Verdict = ERROR if errors else WARNING
         yield DoctorFinding(
             "mapping", verdict, text, f"{problems[0]}\nall of them: rowtui mapping lint"
         )

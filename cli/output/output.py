@@ -10,9 +10,9 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from rowtui.core.base.text import visible
 
@@ -214,12 +214,13 @@ class Output:
         """Print a line of the result."""
         sys.stdout.write(text + "\n")
 
-    def json(self, document: Mapping[str, Any]) -> None:
-        """Print the result as JSON, with the version of its form."""
-        from rowtui.core.base.json import VERSION  # text needs none of the types
+    def json(self, result: object) -> None:
+        """Print a record or mapping as JSON, with the version of its form."""
+        from rowtui.core.base.document import document  # text needs neither
+        from rowtui.core.base.json import VERSION
 
         self.printed = True
-        self.print(json.dumps({"version": VERSION, **document}, indent=2))
+        self.print(json.dumps({"version": VERSION, **document(result)}, indent=2))
 
     def write(self, text: str) -> None:
         """Write a part of the result unchanged."""

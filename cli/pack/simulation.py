@@ -255,7 +255,7 @@ def _kind(view: NodeTypeView) -> NodeType:
         memory_mb=view.amounts.memory_mb or None,
         gpus=view.amounts.gpus,
         disk_mb=view.amounts.disk_mb or None,
-        price=view.price if view.priced else None,
+        price_per_hour=view.price if view.priced else None,
         at_most=view.at_most,
         boot_seconds=view.boot_seconds,
         longest_seconds=None,

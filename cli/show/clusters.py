@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import NamedTuple
 
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.output.output import Output
@@ -15,8 +16,14 @@ from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.load_launchers import load_launchers
 from rowtui.core.clusters.config.show import cluster_toml, clusters_toml, launchers_toml
 from rowtui.core.clusters.identify import identify_cluster
+from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
-from rowtui.core.engine.api.json.values import cluster_of
+
+
+class ShownClusters(NamedTuple):
+    """`show cluster`."""
+
+    clusters: list[Cluster]
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -38,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         clusters = [identified.cluster]
     clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
     if args.json:
-        out.json({"clusters": [cluster_of(it) for it in clusters]})
+        out.json(ShownClusters(clusters))
     elif args.short:
         out.lines(cluster.name for cluster in clusters)
     else:
@@ -50,13 +57,9 @@ def launchers(args: argparse.Namespace, out: Output) -> int:
     """Print TOML that can be pasted into launchers.toml, names, or JSON."""
     launchers = load_launchers(os.environ)
     if args.json:
-        document = {
-            name: {cluster: launcher._asdict() for cluster, launcher in by_cluster.items()}
-            for name, by_cluster in launchers.by_name.items()
-        }
-        out.json({"launchers": document})
+        out.json(launchers)
     elif args.short:
-        out.lines(sorted(launchers.by_name))
+        out.lines(sorted(launchers.launchers))
     elif args.all:
         out.write(launchers_toml(launchers))
     else:

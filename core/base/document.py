@@ -1,24 +1,26 @@
 """What `--json` prints, made from records: a record with the fields of a document is the document.
 
 A NamedTuple or dataclass becomes an object with its fields in order, an enum its value, and any
-sequence or set an array. Field types state the two conversions: `Moment` and `TextOrNull`. Types
-of documents that are no records stand in `core/base/json/`; `docs/make_schema.py` reads both.
+sequence or set an array. Field types state the conversions: `Moment`, `TextOrNull` and `Flat`.
+Types of documents that are no records stand in `core/base/json/`; `docs/make_schema.py` reads both.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import enum
-import inspect
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 Moment = Annotated[float, "moment"]
 """Epoch seconds, 0 for no time. In documents: ISO 8601 in UTC, null for no time."""
 
 TextOrNull = Annotated[str, "text or null"]
 """A text. In documents: null if it is empty."""
+
+_Record = TypeVar("_Record")
+Flat = Annotated[_Record, "flat"]
+"""A record in a record. In documents: its fields are fields of the outer one."""
 
 
 def utc(at: float | None) -> str | None:
@@ -42,7 +44,11 @@ def document(value: Any) -> Any:
         return value.value
     kind: Any = type(value)
     if fields := _fields(kind):
-        return {name: _field(getattr(value, name), kind) for name, kind in fields}
+        found: dict[str, Any] = {}
+        for name, hint in fields:
+            part = getattr(value, name)
+            found |= document(part) if hint.startswith("Flat[") else {name: _field(part, hint)}
+        return found
     if isinstance(value, Mapping):
         return {str(key): document(each) for key, each in value.items()}
     if isinstance(value, tuple | list | frozenset):
@@ -62,8 +68,10 @@ def _field(value: object, kind: str) -> Any:
 def _fields(kind: type) -> tuple[tuple[str, str], ...]:
     """Return the fields of a record with their types as written; none for another type."""
     names: tuple[str, ...] = getattr(kind, "_fields", ())
-    if dataclasses.is_dataclass(kind):
-        names = tuple(field.name for field in dataclasses.fields(kind))
-    hints = inspect.get_annotations(kind)
+    if hasattr(kind, "__dataclass_fields__"):
+        from dataclasses import fields  # whoever prints text does not need it
+
+        names = tuple(field.name for field in fields(kind))
+    hints: dict[str, Any] = kind.__annotations__ if names else {}
     written = ((name, hints[name]) for name in names)
     return tuple((name, str(getattr(hint, "__forward_arg__", hint))) for name, hint in written)

@@ -11,6 +11,7 @@ from rowtui.core.workflow.model import Action, Resources
 from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
+    from rowtui.core.base.document import TextOrNull
     from rowtui.core.clusters.schedulers.kind import SchedulerKind
     from rowtui.core.workflow.model import Resources
 
@@ -75,7 +76,7 @@ class NodeType(NamedTuple):
     """One node type: the resources of a whole node that jobs may use, and its price.
 
     `partition`: the partition of the nodes, "" for any of the cluster. `memory_mb` and `disk_mb`:
-    None if unknown; they are then not counted. `price`: per hour, in the cluster's currency; None
+    None if unknown; they are then not counted. `price_per_hour`: in the cluster's currency; None
     if no node type of the cluster has one. `at_most`: number of nodes; None for no limit.
     `boot_seconds`: until a sleeping node takes a job. `longest_seconds`: longest walltime of a job
     on it; None: the partition's limit. `whole_node`: a job gets a whole node, even if it asks for
@@ -83,12 +84,12 @@ class NodeType(NamedTuple):
     """
 
     name: str
-    partition: str
+    partition: TextOrNull
     cpus: int
     memory_mb: int | None = None
     gpus: int = 0
     disk_mb: int | None = None
-    price: float | None = None
+    price_per_hour: float | None = None
     at_most: int | None = None
     boot_seconds: int = 0
     longest_seconds: int | None = None
@@ -101,8 +102,8 @@ class PackingDefaults(NamedTuple):
 
     `largest_bundle`: the most requests in one job; `longest_seconds`: the longest walltime of such
     a job, besides the partition's limit; `time_factor`: requests get this multiple of the time that
-    they ask for. `partitions`: the settings of some partitions, which replace these settings
-    completely.
+    they ask for. `partitions`: the settings of some partitions, by name, which replace these
+    settings completely.
     """
 
     enabled: bool = True
@@ -110,7 +111,7 @@ class PackingDefaults(NamedTuple):
     largest_bundle: int | None = None
     longest_seconds: int | None = None
     time_factor: float = 1.0
-    partitions: tuple[tuple[str, PackingDefaults], ...] = ()
+    partitions: Mapping[str, PackingDefaults] = {}
 
 
 class BudgetLimit(NamedTuple):
@@ -172,7 +173,7 @@ class Cluster(NamedTuple):
     memory_resource: str = "h_vmem"
     gpu_resource: str = "gpu"
     node_types: tuple[NodeType, ...] = ()
-    currency: str = ""
+    currency: TextOrNull = ""
     packing: PackingDefaults | None = None
     asked_partitions: bool = False
     budget: BudgetLimit | None = None
@@ -208,13 +209,13 @@ class Launcher(NamedTuple):
 
 
 class Launchers(NamedTuple):
-    """Launcher name -> cluster name or "default" -> Launcher."""
+    """`show launchers`: launcher name -> cluster name or "default" -> Launcher."""
 
-    by_name: Mapping[str, Mapping[str, Launcher]]
+    launchers: Mapping[str, Mapping[str, Launcher]]
 
     def find(self, name: str, cluster: str) -> Launcher | None:
         """Return the launcher for this cluster, else its default; None if the name is unknown."""
-        by_cluster = self.by_name.get(name)
+        by_cluster = self.launchers.get(name)
         if by_cluster is None:
             return None
         return by_cluster.get(cluster, by_cluster.get("default"))
@@ -375,6 +376,6 @@ def _one(launcher: Launcher, resources: Resources, processes: int) -> str:
 
 
 def _known(launchers: Launchers, name: str) -> str:
-    known = sorted(launchers.by_name)
+    known = sorted(launchers.launchers)
     shown = ", ".join(f"'{visible(launcher)}'" for launcher in known)
     return did_you_mean(name, known) or f"the known launchers are {shown}"

@@ -131,16 +131,16 @@ def hourly(
     if cluster is None or not cluster.node_types:
         return _UNPRICED
     prices = [
-        (not _holds(it, kind), _share(it, kind, in_bundle) * it.price, it)
+        (not _holds(it, kind), _share(it, kind, in_bundle) * it.price_per_hour, it)
         for it in node_types_for(cluster, kind.partition)
-        if it.price is not None and (it.gpus or not kind.gpus)
+        if it.price_per_hour is not None and (it.gpus or not kind.gpus)
     ]
     if not prices:
         return _UNPRICED
     _, price, chosen = min(prices, key=lambda it: it[:2])
-    assert chosen.price is not None
-    of_gpu = chosen.price / chosen.gpus if chosen.gpus else math.nan
-    return price, chosen.price / chosen.cpus, of_gpu
+    assert chosen.price_per_hour is not None
+    of_gpu = chosen.price_per_hour / chosen.gpus if chosen.gpus else math.nan
+    return price, chosen.price_per_hour / chosen.cpus, of_gpu
 
 
 def _holds(node: NodeType, kind: UsageKind) -> bool:

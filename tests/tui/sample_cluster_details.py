@@ -19,9 +19,11 @@ from rowtui.core.project.views.views import ClusterView
 FILE = "/home/someone/.config/rowtui/clusters.toml"
 KINDS = {
     "anvil": (
-        NodeType("standard", "wholenode", 128, 263_168, at_most=1000, price=1.28, source=FILE),
-        NodeType("half", "shared", 128, 263_168, at_most=750, price=1.28, source=FILE),
-        NodeType("a100", "gpu", 128, 526_336, 4, at_most=16, price=9.6, source=FILE),
+        NodeType(
+            "standard", "wholenode", 128, 263_168, at_most=1000, price_per_hour=1.28, source=FILE
+        ),
+        NodeType("half", "shared", 128, 263_168, at_most=750, price_per_hour=1.28, source=FILE),
+        NodeType("a100", "gpu", 128, 526_336, 4, at_most=16, price_per_hour=9.6, source=FILE),
     ),
     "local": (NodeType("this-machine", "", 16, 65_536, 1, at_most=1, source="this machine"),),
 }

@@ -160,7 +160,7 @@ def _node_type(table: TomlTable, cluster: Cluster) -> list[NodeType]:
         memory_mb=_amount(table, "memory", at_least=1),
         gpus=_count(table, "gpus") or 0,
         disk_mb=_amount(table, "local_disk"),
-        price=_number(table, "price_per_hour", LARGEST_PRICE),
+        price_per_hour=_number(table, "price_per_hour", LARGEST_PRICE),
         at_most=_count(table, "count", at_least=1),
         boot_seconds=_seconds(table, "boot_time", LONGEST_BOOT) or 0,
         longest_seconds=_seconds(table, "maximum_walltime", LONGEST_WALLTIME, at_least=1),
@@ -203,7 +203,7 @@ def _prices_for_all_or_none(table: TomlTable, cluster: Cluster) -> None:
     elements = table.values.get("node_type")
     here = [it for it in elements if isinstance(it, dict)] if isinstance(elements, list) else []
     priced = [it for it in here if "price_per_hour" in it]
-    before = [kind for kind in cluster.node_types if kind.price is not None]
+    before = [kind for kind in cluster.node_types if kind.price_per_hour is not None]
     if not here or not (priced or before):
         return
     bare = [it for it in here if "price_per_hour" not in it]
@@ -230,7 +230,7 @@ def _packing(table: TomlTable, cluster: Cluster) -> PackingDefaults | None:
     packing.only((*_PACKING, "partition"))
     defaults = _packing_values(packing, cluster.packing or PackingDefaults())
     by_name = packing.table("partition")
-    special = []
+    special: dict[str, PackingDefaults] = {}
     for name in by_name or ():
         inner = by_name.table(name) if by_name is not None else None
         if inner is None:
@@ -238,8 +238,8 @@ def _packing(table: TomlTable, cluster: Cluster) -> PackingDefaults | None:
         if cluster.partitions:
             _known_partition(inner, (), name, cluster)
         inner.only(_PACKING)
-        special.append((name, _packing_values(inner, defaults._replace(partitions=()))))
-    return defaults._replace(partitions=tuple(special))
+        special[name] = _packing_values(inner, defaults._replace(partitions={}))
+    return defaults._replace(partitions=special)
 
 
 def _packing_values(table: TomlTable, otherwise: PackingDefaults) -> PackingDefaults:

@@ -46,8 +46,8 @@ def packing_for(cluster: Cluster, partition: str) -> PackingDefaults | None:
     packing = cluster.packing
     if packing is None:
         return None
-    special = (it for name, it in packing.partitions if _is_in(name, partition))
-    return next(special, packing._replace(partitions=()))
+    special = (it for name, it in packing.partitions.items() if _is_in(name, partition))
+    return next(special, packing._replace(partitions={}))
 
 
 def node_of(partition: Partition) -> NodeType | None:

@@ -40,7 +40,7 @@ def node_types_toml(
 def packing_toml(packing: PackingDefaults, prefix: str = "cluster.") -> str:
     """Return the `[packing]` table, and one for each partition with settings of its own."""
     text = f"\n[{prefix}packing]\n" + _packing(packing)
-    for name, special in dict(packing.partitions).items():
+    for name, special in packing.partitions.items():
         text += f"\n[{prefix}packing.partition.{toml_key(name)}]\n" + _packing(special)
     return text
 
@@ -68,8 +68,8 @@ def _node_type(kind: NodeType, prefix: str, remarks: Sequence[str]) -> str:
         lines.append(f"gpus = {kind.gpus}")
     if kind.disk_mb is not None:
         lines.append(f'local_disk = "{amount(kind.disk_mb)}"')
-    if kind.price is not None:
-        lines.append(f"price_per_hour = {kind.price!r}")
+    if kind.price_per_hour is not None:
+        lines.append(f"price_per_hour = {kind.price_per_hour!r}")
     if kind.at_most is not None:
         lines.append(f"count = {kind.at_most}")
     if kind.boot_seconds:
@@ -177,7 +177,7 @@ def clusters_toml(clusters: Iterable[Cluster]) -> str:
 def launchers_toml(launchers: Launchers, cluster: str | None = None) -> str:
     """Return the launchers of one cluster, or all of them (`cluster` is None, `--all`)."""
     tables = []
-    for name, by_cluster in sorted(launchers.by_name.items()):
+    for name, by_cluster in sorted(launchers.launchers.items()):
         if cluster is not None:
             launcher = launchers.find(name, cluster)
             if launcher is not None:

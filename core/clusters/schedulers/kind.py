@@ -19,6 +19,7 @@ from rowtui.core.base.plug_ins import PlugInError, PlugIns
 from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
+    from rowtui.core.base.document import Flat
     from rowtui.core.clusters.commands import Transport
     from rowtui.core.clusters.model import Cluster, ClusterLoad, NodeType, Partition
     from rowtui.core.clusters.schedulers.base import Job, JobKey, Scheduler
@@ -77,7 +78,7 @@ class FoundKind(NamedTuple):
     `example`: the name of one node. `closed`: the state of a partition that accepts no jobs now.
     """
 
-    kind: NodeType
+    kind: Flat[NodeType]
     nodes: int
     down: int = 0
     asleep: int = 0

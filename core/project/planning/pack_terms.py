@@ -129,7 +129,7 @@ def type_view(kind: NodeType, partition: int | None) -> NodeTypeView:
         name=kind.name,
         amounts=ResourceAmounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0),
         price=price_of(kind),
-        priced=kind.price is not None,
+        priced=kind.price_per_hour is not None,
         at_most=kind.at_most,
         boot_seconds=kind.boot_seconds,
         longest_seconds=kind.longest_seconds or partition,
@@ -147,12 +147,12 @@ def usable_mb(kind: NodeType) -> int:
 
 def price_of(kind: NodeType) -> float:
     """Return the price of an hour; without a configured price, the number of cores."""
-    return float(kind.cpus) if kind.price is None else kind.price
+    return float(kind.cpus) if kind.price_per_hour is None else kind.price_per_hour
 
 
 def unit_of(kinds: Sequence[NodeType], currency: str) -> str:
     """Return the unit of these node types' prices."""
-    if any(kind.price is None for kind in kinds):
+    if any(kind.price_per_hour is None for kind in kinds):
         return CPU_HOURS
     return currency
 
@@ -164,7 +164,7 @@ def seconds_of(job: PlannedJob, factor: float) -> int:
 
 def by_cpus(kinds: Sequence[NodeType]) -> bool:
     """Whether some of these node types are charged by the CPUs that jobs ask for."""
-    return any(kind.price is None and not kind.whole_node for kind in kinds)
+    return any(kind.price_per_hour is None and not kind.whole_node for kind in kinds)
 
 
 def cpu_hours(demand: Demand) -> float:
@@ -208,7 +208,7 @@ def price_on_cheapest(
     may run there. `hint`: the node type that the job must run on, "" for any.
     """
     holding = [it for it in kinds if asked.fits(_whole(it)) and hint in ("", it.name)]
-    if any(kind.price is None for kind in holding):
+    if any(kind.price_per_hour is None for kind in holding):
         return None
     return min((charge(kind, asked, seconds) for kind in holding), default=None)
 

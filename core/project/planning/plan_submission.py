@@ -287,7 +287,7 @@ def project_packing(project: Project) -> PlanPacking | None:
 def _packs(cluster: Cluster) -> bool:
     packing = cluster.packing
     return packing is not None and (
-        packing.enabled or any(there.enabled for _, there in packing.partitions)
+        packing.enabled or any(there.enabled for there in packing.partitions.values())
     )
 
 

@@ -101,11 +101,13 @@ def machines_of(project: Project) -> Machines:
             notices.append(f"the number of nodes of {name} is unknown, and taken as unlimited")
         prefix = f"{cluster.name}/" if len(clusters) > 1 else ""
         for kind in kinds:
-            price = float(kind.cpus) if kind.price is None else kind.price
+            price = float(kind.cpus) if kind.price_per_hour is None else kind.price_per_hour
             found.append((kind.gpus > 0, price / max(1, kind.cpus), _machine(kind, prefix)))
     found.sort(key=lambda it: it[:2])
     machines = tuple(it[2] for it in found)
-    units = {it.currency for it in clusters if any(k.price is not None for k in it.node_types)}
+    units = {
+        it.currency for it in clusters if any(k.price_per_hour is not None for k in it.node_types)
+    }
     if len(units) > 1:
         notices.append("their prices are in different currencies, so that no cost can be given")
         machines = tuple(it._replace(price_per_hour=None) for it in machines)
@@ -139,7 +141,7 @@ def _machine(kind: NodeType, prefix: str) -> SimulatedMachines:
         cpus=kind.cpus,
         memory_mb=UNKNOWN_MB if kind.memory_mb is None else kind.memory_mb,
         gpus=kind.gpus,
-        price_per_hour=kind.price,
+        price_per_hour=kind.price_per_hour,
         number=kind.at_most,
         boot_seconds=float(kind.boot_seconds),
         whole=kind.whole_node,

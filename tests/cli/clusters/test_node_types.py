@@ -185,6 +185,7 @@ def test_json_has_all_of_it(home: Path, doctor: Doctor, login: LoginNode) -> Non
         "nodes": 2,
         "down": 0,
         "asleep": 0,
+        "example": found["node_types"][0]["example"],
         "closed": "",
     }
     assert found["toml"].startswith('[[cluster]]\nname = "alpha"\n\n[[cluster.node_type]]\n')

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import pytest
-from rowtui.core.base.document import Moment, TextOrNull, document
+from rowtui.core.base.document import Flat, Moment, TextOrNull, document
 
 
 class Colour(enum.Enum):
@@ -19,6 +19,11 @@ class Part(NamedTuple):
     name: TextOrNull
     begun_at: Moment = 0.0
     end: Moment | None = None
+
+
+class Outer(NamedTuple):
+    part: Flat[Part]
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,12 @@ def test_a_record_is_an_object_with_its_fields_in_order() -> None:
             "text": "",
         }
     )
+
+
+def test_fields_of_a_flat_record_are_fields_of_the_outer_one() -> None:
+    assert document(Outer(Part("a", 1.5), 2)) == {
+        "name": "a", "begun_at": "1970-01-01T00:00:01.500Z", "end": None, "size": 2,
+    }  # fmt: skip
 
 
 def test_names_that_are_not_utf_8_stay_as_they_are() -> None:

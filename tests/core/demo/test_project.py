@@ -24,7 +24,7 @@ def test_every_place_of_the_demo_has_nodes_that_jobs_can_be_packed_on(tmp_path: 
     for name, partition, *_ in PLACES:
         cluster = next(cluster for cluster in found.clusters if cluster.name == name)
         (kind,) = node_types_for(cluster, partition)
-        assert kind.price is not None
+        assert kind.price_per_hour is not None
 
 
 async def test_the_records_of_the_past_agree_with_the_journal_and_are_shown(
@@ -35,9 +35,9 @@ async def test_the_records_of_the_past_agree_with_the_journal_and_are_shown(
     ended = {it.token: it for it in project.jobs.records() if it.step is JobStep.ENDED}
     engine = DemoEngine(project, moving=False)
     past = await engine.past.view(PastRequest())
-    assert past.all_jobs == past.chosen_jobs == len(ended) > 10
+    assert past.all_jobs == past.job_count == len(ended) > 10
     assert sum(one.jobs for one in past.intervals) == len(ended)
-    assert all(row.median >= 45 for row in past.waits)
+    assert all(row.median_seconds >= 45 for row in past.waits)
     for job in project.usage.store.columns().jobs():
         record = ended[job.token]
         assert record.end is not None

@@ -17,7 +17,7 @@ from rowtui.core.usage.store import UsageColumns, UsageStore
 
 KIND = UsageKind("simulate", "alpha", "cpu", "jane", 1, 4, 0, 8192, 3600)
 HALF = Used(1800.0, 3600.0)
-NODE = NodeType("small", "cpu", 16, 65_536, price=1.6)
+NODE = NodeType("small", "cpu", 16, 65_536, price_per_hour=1.6)
 
 
 def cluster(name: str = "alpha", currency: str = "EUR", *nodes: NodeType) -> Cluster:
@@ -77,9 +77,9 @@ def test_a_job_gets_whole_nodes_where_nodes_are_whole_but_not_in_a_bundle(tmp_pa
 
 
 def test_the_cheapest_node_type_that_holds_the_job_counts(tmp_path: Path) -> None:
-    tiny = NodeType("tiny", "cpu", 2, 4096, price=0.01)
-    large = NodeType("large", "cpu", 64, 1 << 20, price=100.0)
-    other = NodeType("other", "debug", 64, 1 << 20, price=0.01)
+    tiny = NodeType("tiny", "cpu", 2, 4096, price_per_hour=0.01)
+    large = NodeType("large", "cpu", 64, 1 << 20, price_per_hour=100.0)
+    other = NodeType("other", "debug", 64, 1 << 20, price_per_hour=0.01)
     found = cost(tmp_path, job(1), cluster("alpha", "EUR", tiny, NODE, large, other))
     assert found.charged == pytest.approx(0.2)
 

@@ -184,13 +184,14 @@ KIND_HEADS = ("Type", "Partition", "Cores", "Memory", "GPUs", "Price / h", "How 
 
 def _kind_row(kind: NodeType, currency: str, count: str = "") -> tuple[Line, ...]:
     memory = "–" if kind.memory_mb is None else f"{kind.memory_mb / 1024:,.0f} GB"
-    price = "–" if kind.price is None else f"{kind.price:,.2f} {currency}".rstrip()
+    price = kind.price_per_hour
+    priced = "–" if price is None else f"{price:,.2f} {currency}".rstrip()
     many = count or ("–" if kind.at_most is None else f"{kind.at_most:,}")
     longest = "–" if kind.longest_seconds is None else duration(kind.longest_seconds)
     whole = " whole" if kind.whole_node else ""
     texts = (
         kind.partition or "any", f"{kind.cpus:,}{whole}", memory,
-        f"{kind.gpus:,}" if kind.gpus else "–", price, many, longest,
+        f"{kind.gpus:,}" if kind.gpus else "–", priced, many, longest,
     )  # fmt: skip
     return (line((kind.name, "title")), *(line(text) for text in texts))
 

@@ -87,18 +87,18 @@ longest = 600
             memory_mb=256 * 1024,
             gpus=4,
             disk_mb=1536 * 1024,
-            price=3.25,
+            price_per_hour=3.25,
             at_most=12,
             boot_seconds=120,
             longest_seconds=216000,
             whole_node=True,
             source=source,
         ),
-        NodeType("small", "", 2, 8000, price=0.0, boot_seconds=2, source=source),
+        NodeType("small", "", 2, 8000, price_per_hour=0.0, boot_seconds=2, source=source),
     )
     usual = PackingDefaults(True, "fill", 100, 43200, 1.2)
     debug = usual._replace(enabled=False, longest_seconds=600)
-    assert found.packing == usual._replace(partitions=(("debug", debug),))
+    assert found.packing == usual._replace(partitions={"debug": debug})
 
 
 def test_a_cluster_that_says_nothing_of_packing_has_none_of_it(tmp_path: Path) -> None:

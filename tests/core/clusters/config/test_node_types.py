@@ -80,7 +80,7 @@ def test_this_machine_may_be_described_too() -> None:
 
 
 def test_a_node_type_of_this_machine_offers_no_more_than_the_machine_has() -> None:
-    cluster = LOCAL._replace(node_types=(NodeType("big", "", 8, 64_000, 2, price=1.0),))
+    cluster = LOCAL._replace(node_types=(NodeType("big", "", 8, 64_000, 2, price_per_hour=1.0),))
     stated = {"ROWTUI_LOCAL_CORES": "2", "ROWTUI_LOCAL_MEMORY_MB": "900", "ROWTUI_LOCAL_GPUS": "0"}
     (kind,) = node_types_for(cluster, "local", stated)
     assert (kind.name, kind.cpus, kind.memory_mb, kind.gpus) == ("big", 2, 900, 0)
@@ -98,9 +98,9 @@ def test_every_built_in_cluster_has_usable_types_or_none() -> None:
 
 def test_packing_is_what_the_cluster_says_unless_the_partition_says_more() -> None:
     debug = PackingDefaults(enabled=False)
-    packing = PackingDefaults(largest_bundle=7, partitions=(("debug", debug),))
+    packing = PackingDefaults(largest_bundle=7, partitions={"debug": debug})
     cluster = CLUSTER._replace(packing=packing)
     assert packing_for(CLUSTER, "cpu") is None
-    assert packing_for(cluster, "cpu") == packing._replace(partitions=())
+    assert packing_for(cluster, "cpu") == packing._replace(partitions={})
     assert packing_for(cluster, "debug") == debug
     assert packing_for(cluster, "cpu,debug") == debug

@@ -39,7 +39,7 @@ def kinds(partition: str, priced: bool) -> st.SearchStrategy[NodeType]:
         memory_mb=st.integers(512, 1 << 40),
         gpus=st.integers(0, 64),
         disk_mb=st.none() | st.integers(0, 1 << 40),
-        price=st.floats(0, 1e9) if priced else st.none(),
+        price_per_hour=st.floats(0, 1e9) if priced else st.none(),
         at_most=st.none() | counts,
         boot_seconds=st.integers(0, 7 * 86400),
         longest_seconds=st.none() | seconds,
@@ -54,7 +54,7 @@ packings = st.builds(
     largest_bundle=st.none() | counts,
     longest_seconds=st.none() | seconds,
     time_factor=st.floats(0.01, 100),
-    partitions=st.just(()),
+    partitions=st.just({}),
 )
 
 
@@ -81,7 +81,7 @@ def test_what_is_shown_reads_back_as_the_same(data: st.DataObject) -> None:
             source=str(file),
             node_types=tuple(kind._replace(source=str(file)) for kind in found),
             currency=data.draw(st.sampled_from(["", "EUR", "€"])),
-            packing=usual._replace(partitions=((partition, special),)),
+            packing=usual._replace(partitions={partition: special}),
         )
         file.parent.mkdir()
         file.write_text(clusters_toml([cluster]), encoding="utf-8", newline="")

@@ -108,7 +108,9 @@ async def test_clusters_are_shown_with_what_they_are_and_why_one_cannot_be_reach
         assert "always" in alpha.chosen
         assert alpha.places == (f"{file}:1",)
         assert [one.name for one in alpha.partitions] == ["cpu"]
-        assert [(one.name, one.at_most, one.price) for one in alpha.kinds] == [("big", 12, 1.5)]
+        assert [(one.name, one.at_most, one.price_per_hour) for one in alpha.kinds] == [
+            ("big", 12, 1.5)
+        ]
         assert (alpha.failures, alpha.pace) == (1, PollPace.BACKING_OFF)
         assert "the controller is down" in alpha.error
 
