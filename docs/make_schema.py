@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from rowtui.cli.clusters.doctor import DoctorFindings, ShownNodeTypes
+from rowtui.cli.mapping.explain import NotThere, WorkflowChange
 from rowtui.cli.show.clusters import ShownClusters
 from rowtui.core.base import document
-from rowtui.core.base.document import Moment, TextOrNull
+from rowtui.core.base.document import Moment, Plain, TextOrNull
 from rowtui.core.base.json import (
     VERSION,
     FailedJson,
     directories,
     jobs,
-    mapping,
     messages,
     network,
     packing,
@@ -36,6 +36,7 @@ from rowtui.core.base.json import (
 from rowtui.core.base.json import directories as amounts
 from rowtui.core.base.json import plans as copies
 from rowtui.core.clusters.model import Launchers, NodeType
+from rowtui.core.mapping.model.decision_json import Explained, ShownDecision, ShownRequest
 from rowtui.core.usage.past import PastView
 
 FOLDER = Path(__file__).with_name("schema")
@@ -47,6 +48,7 @@ _PLAIN: dict[Any, dict[str, Any]] = {
     bool: {"type": "boolean"},
     type(None): {"type": "null"},
     Any: {},
+    Plain: {},
 }
 _ONLY_FOR_MYPY = {**vars(document), "NodeType": NodeType}
 """Names in the types of records whose modules import them only for mypy."""
@@ -71,9 +73,9 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "notify": ("notify", messages.NotifyJson),
     "history": ("history", PastView),
     "projects": ("projects", projects.ProjectsJson),
-    "explained": ("explain", mapping.ExplainedJson),
-    "not-there": ("explain, of directories that do not exist yet", mapping.NotThereJson),
-    "workflow-change": ("explain --write, --undo", mapping.WorkflowChangeJson),
+    "explained": ("explain", Explained),
+    "not-there": ("explain, of directories that do not exist yet", NotThere),
+    "workflow-change": ("explain --write, --undo", WorkflowChange),
     "script-changes": ("plan --diff", plans.ScriptChangesJson),
     "queue": ("queue", jobs.QueueJson),
     "packing": ("pack", packing.PackingJson),
@@ -102,8 +104,8 @@ PARTS: dict[str, Any] = {
     "job": jobs.JobJson,
     "directory": directories.DirectoryJson,
     "group": directories.GroupJson,
-    "request": mapping.RequestJson,
-    "decision": mapping.DecisionJson,
+    "request": ShownRequest,
+    "decision": ShownDecision,
     "bundle": plans.BundleJson,
     "refused": plans.RefusedJson,
     "queue-row": jobs.QueueRowJson,
@@ -154,6 +156,7 @@ def _names_itself(kind: Any, parts: dict[str, dict[str, Any]]) -> bool:
 
 def _of(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The schema of a type. `parts`: those of the objects that were met so far."""
+    kind = _shown(kind)
     if kind in _PLAIN:
         return dict(_PLAIN[kind])
     if kind in (Moment, TextOrNull):
@@ -178,6 +181,13 @@ def _of(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     raise TypeError(f"{kind} has no schema")
 
 
+def _shown(kind: Any) -> Any:
+    """The record that stands in documents for a record."""
+    if hasattr(kind, "as_document"):
+        return typing.get_type_hints(kind.as_document)["return"]
+    return kind
+
+
 def _one_of(choices: list[dict[str, Any]]) -> dict[str, Any]:
     if all(each.keys() == {"type"} for each in choices):
         return {"type": [each["type"] for each in choices]}
@@ -192,8 +202,8 @@ def _object(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required = hints.keys() - left_out
     for name, each in hints.items():
-        if get_origin(each) is Annotated and each not in (Moment, TextOrNull):  # Flat
-            inner = _object(get_args(each)[0], parts)
+        if get_origin(each) is Annotated and each not in (Moment, TextOrNull, Plain):  # Flat
+            inner = _object(_shown(get_args(each)[0]), parts)
             properties |= inner["properties"]
             required = required - {name} | {*inner["required"]}
         else:

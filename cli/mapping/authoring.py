@@ -37,7 +37,6 @@ from rowtui.core.mapping.files.trust import LARGEST_SOURCE
 from rowtui.core.mapping.lint.lint import CODES, LintFinding
 from rowtui.core.mapping.lint.lint import lint as lint_configuration
 from rowtui.core.mapping.model.cluster_destinations import destinations_of
-from rowtui.core.mapping.model.decision_json import decision_data, placement_data
 from rowtui.core.mapping.model.entities import Destination
 from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.model.sentences import outcome_sentence, reasons
@@ -172,7 +171,7 @@ def lint(args: argparse.Namespace, out: Output) -> int:
     counts = {name: sum(each.severity == name for each in findings) for name in SEVERITIES}
     if args.json:
         files = [source.name for source in found.sources]
-        data = {"files": files, "findings": list(map(_data, findings)), **_counts(counts)}
+        data = {"files": files, "findings": findings, **_counts(counts)}
         out.json(data)
     else:
         for source in found.sources:
@@ -194,18 +193,6 @@ def _clusters(args: argparse.Namespace) -> Mapping[str, Cluster] | None:
     except RowtuiError:
         return None
     return {each.name: each for each in (*clusters, here.cluster)}
-
-
-def _data(finding: LintFinding) -> dict[str, object]:
-    return {
-        "file": finding.place.file,
-        "line": finding.place.line,
-        "column": finding.place.column,
-        "severity": finding.severity,
-        "code": finding.code,
-        "message": finding.message,
-        "hint": finding.hint,
-    }
 
 
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:
@@ -335,6 +322,8 @@ def _lines_test(result: CaseResult, out: Output) -> Iterator[str]:
 
 
 def _data_test(results: Sequence[CaseResult], problems: Sequence[Problem]) -> dict[str, Any]:
+    from rowtui.core.mapping.model.decision_json import shown_decision, shown_placement
+
     passed = sum(result.passed for result in results)
     return {
         "passed": passed,
@@ -346,9 +335,9 @@ def _data_test(results: Sequence[CaseResult], problems: Sequence[Problem]) -> di
                 "file": result.case.place.file,
                 "line": result.case.place.line,
                 "passed": result.passed,
-                "differences": list(result.differences),
-                "outcome": placement_data(result.placement),
-                "decision": None if result.decision is None else decision_data(result.decision),
+                "differences": result.differences,
+                "outcome": shown_placement(result.placement),
+                "decision": None if result.decision is None else shown_decision(result.decision),
             }
             for result in results
         ],

@@ -1,28 +1,32 @@
 """A decision as lines of text: the job's destination, the sources of each rule, every destination.
 
-The input is a `Decision` and the known loads of the queues; the result is lines for a terminal or a
-pipe. Control characters in text from outside are made visible.
+The input is a `Decision`; the result is lines for a terminal or a pipe. Control characters in text
+from outside are made visible.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.core.base.text import memory, plural, visible
-from rowtui.core.clusters.model import PartitionLoad
 from rowtui.core.mapping.engine.destinations import DestinationOffer, amount_text
-from rowtui.core.mapping.model.decision import Candidate, ConstraintCheck, Decision, Refusal
+from rowtui.core.mapping.model.decision import (
+    Candidate,
+    ConstraintCheck,
+    Decision,
+    DestinationLoad,
+    Refusal,
+)
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.sentences import check_sentence, outcome_sentence, what_to_do
 from rowtui.core.workflow.duration import format_duration
 
-Loads = Mapping[tuple[str, str], PartitionLoad]
 LONGEST = 200  # characters of one value or condition
 
 
-def decision_lines(decision: Decision, loads: Loads, out: Output) -> Iterator[str]:
+def decision_lines(decision: Decision, out: Output) -> Iterator[str]:
     """Yield all lines about one decision."""
     yield from _outcome(decision, out)
     yield from _section("Job", [_job(decision)], out)
@@ -33,20 +37,18 @@ def decision_lines(decision: Decision, loads: Loads, out: Output) -> Iterator[st
     if decision.candidates:
         order = decision.ranked_by
         by = "by score" if order == "score" else f"by the rank function of {order}"
-        table = _candidates(decision.candidates, loads, out)
+        table = _candidates(decision.candidates, out)
         yield from _section(f"Destinations that take it, {by}", table, out)
     refused = [line for each in decision.refusals for line in _refused(each)]
     yield from _section("Destinations that do not", refused, out)
 
 
-def destination_lines(
-    decision: Decision, offer: DestinationOffer, loads: Loads, out: Output
-) -> Iterator[str]:
+def destination_lines(decision: Decision, offer: DestinationOffer, out: Output) -> Iterator[str]:
     """Yield all lines about one destination for this job."""
     name = offer.entity.id
     yield from _outcome(decision, out)
     everything: list[Candidate | Refusal] = [*decision.candidates, *decision.refusals]
-    found = next((each for each in everything if each.destination == name), None)
+    found = next((each for each in everything if each.destination_id == name), None)
     yield ""
     yield out.style(f"{visible(name)}: {_verdict(decision, offer, found)}", "bold")
     yield (
@@ -56,9 +58,9 @@ def destination_lines(
     )
     if found is None:
         return
-    load = loads.get((found.cluster, found.partition))
-    if load is not None:
-        yield f"  {_wait(load)} until a small job starts, {plural(load.free_cores, 'free core')}"
+    if found.load.free_cpus is not None:
+        free = plural(found.load.free_cpus, "free core")
+        yield f"  {_wait(found.load)} until a small job starts, {free}"
     if isinstance(found, Candidate):
         points = _points(found.by_tag)
         yield f"  score {found.score}" + (f": {points}" if points else "")
@@ -84,13 +86,13 @@ def _place_in_order(decision: Decision, found: Candidate) -> str:
     if found.chosen:
         return "takes the job"
     if not found.rank:
-        return f"would take the job, but: {visible(found.tried)}"
-    if found.tried:
-        return f"was number {found.rank}, but: {visible(found.tried)}"
+        return f"would take the job, but: {visible(found.passed_over)}"
+    if found.passed_over:
+        return f"was number {found.rank}, but: {visible(found.passed_over)}"
     first = next((each for each in decision.candidates if each.chosen), None)
     if first is None:
         return f"would take the job as number {found.rank}, but its turn never came"
-    after = f"would take the job, but comes after {visible(first.destination)}"
+    after = f"would take the job, but comes after {visible(first.destination_id)}"
     if decision.ranked_by != "score":
         return f"{after} by the rank function of {decision.ranked_by}"
     if first.score == found.score:
@@ -188,28 +190,30 @@ def _who(origin: Origin) -> str:
     return "you, just now" if origin.kind == "what-if" else str(origin)
 
 
-def _candidates(candidates: Sequence[Candidate], loads: Loads, out: Output) -> list[str]:
-    known = [loads.get((each.cluster, each.partition)) for each in candidates]
+def _candidates(candidates: Sequence[Candidate], out: Output) -> list[str]:
+    known = any(each.load.free_cpus is not None for each in candidates)
     columns = [
         TextColumn("#", right=True),
         TextColumn("Destination", style="cyan"),
         TextColumn("Score", right=True),
     ]
-    if any(known):
+    if known:
         columns += [TextColumn("Wait", right=True), TextColumn("Free cores", right=True)]
     columns += [TextColumn("By tag"), TextColumn("")]
     rows = []
-    for each, load in zip(candidates, known, strict=True):
-        row = [str(each.rank or "-"), each.destination, str(each.score)]
-        if any(known):
-            row += ["?", "?"] if load is None else [_wait(load), f"{load.free_cores:,}"]
-        verdict = "chosen" if each.chosen else visible(each.tried)
+    for each in candidates:
+        row = [str(each.rank or "-"), each.destination_id, str(each.score)]
+        if known:
+            free = each.load.free_cpus
+            row += [_wait(each.load), "?" if free is None else f"{free:,}"]
+        verdict = "chosen" if each.chosen else visible(each.passed_over)
         rows.append([*row, _points(each.by_tag) or "-", verdict])
     return [line.rstrip() for line in table_lines(columns, rows, out)]
 
 
-def _wait(load: PartitionLoad) -> str:
-    return "?" if load.expected_wait is None else format_duration(int(load.expected_wait))
+def _wait(load: DestinationLoad) -> str:
+    seconds = load.expected_wait_seconds
+    return "?" if seconds is None else format_duration(int(seconds))
 
 
 def _points(by_tag: Sequence[tuple[str, int]]) -> str:
@@ -217,7 +221,7 @@ def _points(by_tag: Sequence[tuple[str, int]]) -> str:
 
 
 def _refused(refusal: Refusal) -> Iterator[str]:
-    yield f"{visible(refusal.destination)}:"
+    yield f"{visible(refusal.destination_id)}:"
     for check in refusal.failed:
         yield f"  {_check(check)}"
     for change in _changes(refusal):
@@ -235,7 +239,8 @@ def _check(check: ConstraintCheck) -> str:
 
 def _changes(refusal: Refusal) -> Iterator[str]:
     for change in refusal.changes:
-        yield visible(change.words) + (", and it would then go there" if change.first else "")
+        first = ", and it would then go there" if change.would_be_first else ""
+        yield visible(change.words) + first
 
 
 def _value(value: Any) -> str:

@@ -24,13 +24,11 @@ from rowtui.cli.project.open import (
     open_project,
 )
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION, problem_data
 from rowtui.core.base.text import plural, visible
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.mapping.model.decision import Decision
-from rowtui.core.mapping.model.decision_json import decision_data
-from rowtui.core.mapping.model.request import Amounts, Person, WhatIf
+from rowtui.core.mapping.model.request import AddedTag, Amounts, Person, WhatIf
 from rowtui.core.project.context.credentials import person_named, this_person
 from rowtui.core.project.planning.plan_submission import counted_on, project_problems
 from rowtui.core.project.project import Project
@@ -39,7 +37,7 @@ from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if, last_
 from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import mapping as to
+    from rowtui.core.mapping.model.decision_json import Explained
     from rowtui.core.project.views.views import Edit
 
 
@@ -66,13 +64,23 @@ class Alike(NamedTuple):
     decision: Decision
 
 
-class Explained(NamedTuple):
-    """All data to print. `groups`: number of groups; `about`: as in `Groups`."""
+class NotThere(NamedTuple):
+    """`explain` of directories that do not exist yet: by name, what their jobs wait for."""
 
-    found: list[Alike]
-    groups: int
-    about: str
-    why_not: str | None
+    action: str
+    not_there: dict[str, str]
+
+
+class WorkflowChange(NamedTuple):
+    """`explain --write` and `--undo`: what changes in workflow.toml. `diff`: lines.
+
+    `written`: only with `--yes`. `fields`: what of the what-if is set. `notes`: what that means.
+    """
+
+    written: bool
+    fields: tuple[str, ...]
+    diff: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -89,8 +97,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.print(f"{visible(name)} {why}.")
     if not_there and len(not_there) == len(set(args.directories)):
         if args.json:
-            document = {"version": 1, "action": args.action, "not_there": not_there}
-            out.json(document)
+            out.json(NotThere(args.action, not_there))
         return 1
     groups = _groups(args, project, out)
     run_async(project.mapping.ask_loads())
@@ -101,11 +108,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
     asked = _asked(args)
     found = _alike(project, groups.groups, asked)
     why_not = None if args.why_not is None else _destination(project, args.why_not)
-    explained = Explained(found, groups.total, groups.about, why_not)
     if args.json:
-        out.json(_data(args.action, project, explained))
+        out.json(_explained(args.action, project, groups, found, why_not))
     else:
-        _print(project, explained, out)
+        _print(project, groups, found, why_not, out)
     return 0 if all(each.decision.chosen.chosen for each in found) else 1
 
 
@@ -162,7 +168,7 @@ def _formed(
 def _asked(args: argparse.Namespace) -> CommandLineChanges:
     amounts = Amounts(gpus=args.gpus, cores=args.cores, mem=args.mem)
     drop = tuple(tag for tag, strength in args.tag if not strength)
-    add = tuple((tag, strength) for tag, strength in args.tag if strength)
+    add = tuple(AddedTag(tag, strength) for tag, strength in args.tag if strength)
     what_if = WhatIf(amounts, args.time, drop, add)
     person = None
     if args.user is not None:
@@ -216,56 +222,47 @@ def _destination(project: Project, name: str) -> str:
     raise RowtuiError(f"there is no destination '{visible(name)}'", hint)
 
 
-def _print(project: Project, explained: Explained, out: Output) -> None:
-    loads = project.mapping.facts.loads
-    groups, why_not = explained.groups, explained.why_not
-    for at, (job, numbers, decision) in enumerate(explained.found):
+def _print(
+    project: Project, groups: Groups, found: Sequence[Alike], why_not: str | None, out: Output
+) -> None:
+    for at, (job, numbers, decision) in enumerate(found):
         if at:
             out.print()
         first = visible(project.state.directories.name(job.group.indices[0]))
-        kind = "eligible " if explained.about == "eligible" else ""
+        kind = "eligible " if groups.about == "eligible" else ""
         size = plural(len(job.group.indices), f"{kind}directory", f"{kind}directories")
-        title = f"Group {numbers[0]} of {groups} ({size}, from {first} on)"
+        title = f"Group {numbers[0]} of {groups.total} ({size}, from {first} on)"
         if len(numbers) > 1:
-            these = f"Groups {ranges(numbers)} of {groups}"
+            these = f"Groups {ranges(numbers)} of {groups.total}"
             title = f"{these}, decided alike (the first: {size}, from {first} on)"
         out.print(out.style(title, "bold"))
         if why_not is not None:
             offer = project.mapping.mapper.all_offers[why_not]
-            out.lines(destination_lines(decision, offer, loads, out))
+            out.lines(destination_lines(decision, offer, out))
         else:
-            out.lines(decision_lines(decision, loads, out))
+            out.lines(decision_lines(decision, out))
 
 
-def _data(action: str, project: Project, explained: Explained) -> to.ExplainedJson:
+def _explained(
+    action: str, project: Project, groups: Groups, found: Sequence[Alike], why_not: str | None
+) -> Explained:
+    from rowtui.core.base.json import problem_data
+    from rowtui.core.mapping.model.decision_json import Explained, GroupsDecision, shown_decision
+
     mapping = project.mapping
-    decisions: list[to.GroupsDecisionJson] = []
-    for job, numbers, decision in explained.found:
-        data = decision_data(decision, mapping.facts.loads)
-        if (wanted := explained.why_not) is not None:
-            data["candidates"] = [it for it in data["candidates"] if it["destination_id"] == wanted]
-            data["refusals"] = [it for it in data["refusals"] if it["destination_id"] == wanted]
-        decisions.append(
-            {
-                "groups": [list(span) for span in spans(numbers)],
-                "directory_count": len(job.group.indices),
-                "first_directory": project.state.directories.name(job.group.indices[0]),
-                **data,
-            }
-        )
-    return {
-        "version": VERSION,
-        "action": action,
-        "about": explained.about,
-        "group_count": explained.groups,
-        "why_not": explained.why_not,
-        "files": [
-            {"name": each.name, "trusted": each.trusted, "because": each.trusted_because}
-            for each in mapping.sources.sources
-        ],
-        "problems": [problem_data(each) for each in mapping.configuration.problems],
-        "decisions": decisions,
-    }
+    decisions = []
+    for job, numbers, decision in found:
+        shown = shown_decision(decision)
+        if why_not is not None:
+            shown = shown._replace(
+                candidates=tuple(it for it in shown.candidates if it.destination_id == why_not),
+                refusals=tuple(it for it in shown.refusals if it.destination_id == why_not),
+            )
+        first = project.state.directories.name(job.group.indices[0])
+        decisions.append(GroupsDecision(spans(numbers), len(job.group.indices), first, shown))
+    problems = [problem_data(each) for each in mapping.configuration.problems]
+    files = mapping.sources.trust
+    return Explained(action, groups.about, groups.total, why_not, files, problems, decisions)
 
 
 def change_workflow(
@@ -292,14 +289,7 @@ def change_workflow(
     if written:
         edit = change(asked._replace(confirmed=edit.token))
     if args.json:
-        fields = {
-            "version": 1,
-            "written": edit.written,
-            "fields": list(edit.fields),
-            "diff": list(edit.diff),
-            "notes": list(edit.notes),
-        }
-        out.json(fields)
+        out.json(WorkflowChange(edit.written, edit.fields, edit.diff, edit.notes))
         return 0
     if not written:
         out.warn("Nothing was written.")

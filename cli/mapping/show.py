@@ -18,7 +18,6 @@ from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.mapping.files.places import MappingSource
 from rowtui.core.mapping.files.show import EffectiveEntity, Value, configuration_text, effective
 from rowtui.core.mapping.model.configuration import Configuration, MappingFile
-from rowtui.core.mapping.model.decision_json import origin_data, plain
 from rowtui.core.mapping.model.request import Person
 
 
@@ -55,7 +54,7 @@ def _show_action(
 ) -> int:
     entity = effective(EntityLookup(configuration), args.action, _person(args))
     if args.json:
-        out.json(_entity_data(entity))
+        out.json(entity)
     else:
         _warn(sources, configuration, out)
         out.lines(_entity_lines(entity, out))
@@ -160,7 +159,7 @@ def _entity_lines(entity: EffectiveEntity, out: Output) -> Iterator[str]:
         roles = ", ".join(map(visible, user.roles))
         roles = f"{'role' if len(user.roles) == 1 else 'roles'} {roles}" if roles else "no roles"
         whom = f" for {visible(user.name)} ({roles})"
-    yield out.style(f"{visible(entity.tool_id)}{whom}", "bold")
+    yield out.style(f"{visible(entity.action)}{whom}", "bold")
     if entity.stop:
         where = f" ({entity.stop_origin})" if entity.stop_origin is not None else ""
         yield out.style(f"  cannot be mapped: {visible(entity.stop)}{where}", "red")
@@ -193,42 +192,3 @@ def _value_lines(value: Value, indent: str) -> Iterator[str]:
 def _text(value: Any) -> str:
     """Return a value on one line; a block of code with its lines separated."""
     return visible(" ⏎ ".join(str(value).strip().splitlines())) if value != "" else "''"
-
-
-def _entity_data(entity: EffectiveEntity) -> dict[str, Any]:
-    user = entity.user
-    return {
-        "action": entity.tool_id,
-        "user": None if user is None else {"name": user.name, "roles": list(user.roles)},
-        "id": entity.id,
-        "matched": [
-            {"pattern": each.pattern, "subject": each.subject, "origin": origin_data(each.origin)}
-            for each in entity.matched
-        ],
-        "values": list(map(_value_data, entity.values)),
-        "rules": [
-            {
-                "id": rule.id,
-                "condition": rule.condition,
-                "origin": origin_data(rule.origin),
-                "values": list(map(_value_data, rule.values)),
-            }
-            for rule in entity.rules
-        ],
-        "stop": entity.stop,
-        "stop_origin": None if entity.stop_origin is None else origin_data(entity.stop_origin),
-        "hint": entity.hint,
-    }
-
-
-def _value_data(value: Value) -> dict[str, Any]:
-    return {
-        "field": value.field,
-        "value": plain(value.value),
-        "origin": origin_data(value.origin),
-        "replaced": [
-            {"value": plain(written), "origin": origin_data(origin)}
-            for written, origin in value.replaced
-        ],
-        "note": value.note,
-    }

@@ -1,13 +1,15 @@
 """What `--json` prints, made from records: a record with the fields of a document is the document.
 
 A NamedTuple or dataclass becomes an object with its fields in order, an enum its value, and any
-sequence or set an array. Field types state the conversions: `Moment`, `TextOrNull` and `Flat`.
-Types of documents that are no records stand in `core/base/json/`; `docs/make_schema.py` reads both.
+sequence or set an array. Field types state the conversions: `Moment`, `TextOrNull`, `Flat` and
+`Plain`. A record with other units than documents returns one with theirs by `as_document`. Types
+of documents that are no records stand in `core/base/json/`; `docs/make_schema.py` reads both.
 """
 
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, TypeVar
@@ -21,6 +23,12 @@ TextOrNull = Annotated[str, "text or null"]
 _Record = TypeVar("_Record")
 Flat = Annotated[_Record, "flat"]
 """A record in a record. In documents: its fields are fields of the outer one."""
+
+Plain = Annotated[Any, "plain"]
+"""Any value. In documents: as `plain` returns it."""
+
+DEEPEST = 50
+"""Most nested values, as in YAML files, whose own limit is `yaml_text.DEEPEST`."""
 
 
 def utc(at: float | None) -> str | None:
@@ -43,6 +51,8 @@ def document(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return value.value
     kind: Any = type(value)
+    if hasattr(kind, "as_document"):
+        return document(value.as_document())
     if fields := _fields(kind):
         found: dict[str, Any] = {}
         for name, hint in fields:
@@ -61,7 +71,27 @@ def _field(value: object, kind: str) -> Any:
         return utc(value)
     if "TextOrNull" in kind:
         return value or None
+    if kind == "Plain":
+        return plain(value)
     return document(value)
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return a value as JSON; what JSON does not have, and NaN and infinity, become text."""
+    if value is None or isinstance(value, bool | int) or type(value) is str:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if depth >= DEEPEST:
+        return "..."
+    if isinstance(value, Mapping):
+        return {str(key): plain(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each, depth + 1) for each in value]
+    try:
+        return str(value)
+    except Exception as error:  # an object of a class that an expression defines
+        return f"<{type(value).__name__}: {type(error).__name__}>"
 
 
 @cache

@@ -16,8 +16,6 @@ from rowtui.core.workflow.model import Action
 if TYPE_CHECKING:
     from rowtui.core.groups.form import GroupCut
     from rowtui.core.groups.model import Group
-    from rowtui.core.mapping.model.decision import Decision
-    from rowtui.core.mapping.model.decision_json import Loads
     from rowtui.core.project.project import Project
 
 _NOTHING = WhatIf()
@@ -58,20 +56,11 @@ def explain_group(
         directories=len(group.indices),
         first=project.state.directories.name(group.indices[0]),
         decision=decision,
-        files=tuple(source.name for source in sources),
+        files=mapping.sources.trust,
         problems=mapping.configuration.problems,
         notices=tuple(source.notice for source in sources if source.notice),
         loads_at=mapping.loads_at,
-        trusted=tuple((source.trusted, source.trusted_because) for source in sources),
-        loads=_loads_of(decision, mapping.facts.loads),
     )
-
-
-def _loads_of(decision: Decision, loads: Loads) -> Loads:
-    """Return the loads of the destinations in a decision."""
-    places = [(it.cluster, it.partition) for it in decision.candidates]
-    places += [(it.cluster, it.partition) for it in decision.refusals]
-    return {place: loads[place] for place in places if place in loads}
 
 
 def _person(usual: Person, asked: WhatIfRequest) -> Person:

@@ -20,6 +20,7 @@ from rowtui.core.clusters.transports.login import Asker
 from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
 from rowtui.core.groups.model import Status
+from rowtui.core.mapping.files.places import FileTrust
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
 from rowtui.core.project.next_attempt import AmountChange
@@ -480,7 +481,7 @@ class SampleEngine(
             len(groups[group]),
             groups[group][0],
             decision,
-            ("mapping.yml",),
+            (FileTrust("mapping.yml", self.trusted, ""),),
             mapper.configuration.problems,
         )
 

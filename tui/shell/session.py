@@ -196,7 +196,7 @@ class Session:
         """The destination under the cursor of the explanation, if it refuses the job."""
         decision = self.explanation.decision if self.explanation else None
         for refusal in decision.refusals if decision else ():
-            if refusal.destination == self.destination:
+            if refusal.destination_id == self.destination:
                 return refusal
         return None
 

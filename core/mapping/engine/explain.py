@@ -17,6 +17,7 @@ from rowtui.core.mapping.model.decision import ConstraintCheck, Decision, Liftin
 from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,
+    AddedTag,
     Amounts,
     ClusterFacts,
     MappingRequest,
@@ -55,19 +56,19 @@ def _admitting(
         (words, what_if)
         for check in refusal.failed
         for words, what_if in _remedies(
-            mapper.all_offers[refusal.destination], check, amounts, request
+            mapper.all_offers[refusal.destination_id], check, amounts, request
         )
     ]
     single_works = False
     for words, what_if in singles:
-        change = _tested(mapper, refusal.destination, request, facts, (words, what_if))
+        change = _tested(mapper, refusal.destination_id, request, facts, (words, what_if))
         if change is not None:
             single_works = True
             yield change
     if not single_works and len(singles) > 1:
         words = " and ".join(dict.fromkeys(words for words, _ in singles))
         whole = _together([what_if for _, what_if in singles])
-        change = _tested(mapper, refusal.destination, request, facts, (words, whole))
+        change = _tested(mapper, refusal.destination_id, request, facts, (words, whole))
         if change is not None:
             yield change
 
@@ -84,7 +85,7 @@ def _tested(
     asked = request._replace(what_if=_together([request.what_if or WhatIf(), what_if]))
     again = watched(mapper, asked, facts)
     for candidate in again.candidates:
-        if candidate.destination == destination and candidate.rank and not candidate.tried:
+        if candidate.destination_id == destination and candidate.rank and not candidate.passed_over:
             return LiftingChange(words, what_if, candidate.chosen)
     return None
 
@@ -137,7 +138,7 @@ def _amount(what: str, amounts: Amounts, limit: Any) -> tuple[str, WhatIf]:
 def _tag_remedy(check: ConstraintCheck) -> Iterator[tuple[str, WhatIf]]:
     shown = visible(check.tag)
     if "does not have" in check.asked:
-        yield f"accept tag {shown}", WhatIf(add_tags=((check.tag, "accept"),))
+        yield f"accept tag {shown}", WhatIf(add_tags=(AddedTag(check.tag, "accept"),))
         return
     strength = check.asked.split()[2].removesuffix("s")
     words = {"require": "required", "prefer": "preferred", "accept": "accepted"}

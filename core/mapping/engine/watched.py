@@ -18,14 +18,17 @@ from rowtui.core.mapping.model.decision import (
     ConstraintCheck,
     Contribution,
     Decision,
+    DestinationLoad,
+    JobTag,
     Matched,
     Placement,
     Refusal,
+    Replaced,
     RuleOutcome,
+    TagPoints,
 )
 from rowtui.core.mapping.model.entities import Entity, Rule
 from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, env_key
-from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import ClusterFacts, MappingRequest
 from rowtui.core.mapping.model.tags import score
 
@@ -94,7 +97,7 @@ def watched(mapper: Mapper, request: MappingRequest, facts: ClusterFacts) -> Dec
         rules=tuple(notes.rules),
         job=job.amounts,
         tags=tuple(
-            (strength, tag, entity.whence(f"tags.{tag}"))
+            JobTag(strength, tag, entity.whence(f"tags.{tag}"))
             for tag, strength in entity.tpv_tags.strengths().items()
         ),
         contributions=tuple(_contributions(job, notes.lanes, notes.final, placement)),
@@ -132,25 +135,29 @@ def _destinations(
             found = (ConstraintCheck("trust", "trusted code", sealed.message, False), *found)
         failed = tuple(check for check in found if not check.passed)
         where = (name, offer.entity.runner or "", offer.partition_name)
+        load = DestinationLoad()
+        if (known := facts.loads.get(where[1:])) is not None:
+            load = DestinationLoad(known.expected_wait, known.free_cores, known.pending)
         # a rank function may name destinations that do not fit
         if failed and name not in notes.order:
-            refusals.append(Refusal(*where, failed, found, offer.entity.origin))
+            refusals.append(Refusal(*where, failed, found, offer.entity.origin, load=load))
             continue
         by_tag = score(offer.entity.tpv_dest_tags, entity.tpv_tags, mapper.dialect)
-        rank = notes.order.index(name) + 1 if name in notes.order else 0
+        rank = notes.order.index(name) + 1 if name in notes.order else None
         candidates.append(
             Candidate(
                 *where,
                 rank=rank,
                 score=sum(points for _, points in by_tag),
-                by_tag=by_tag,
+                by_tag=tuple(map(TagPoints._make, by_tag)),
                 checks=found,
                 origin=offer.entity.origin,
                 chosen=notes.turns.get(name) == "",
-                tried=notes.turns.get(name, "") if rank else LEFT_OUT,
+                passed_over=notes.turns.get(name, "") if rank else LEFT_OUT,
+                load=load,
             )
         )
-    candidates.sort(key=lambda each: (each.rank == 0, each.rank))
+    candidates.sort(key=lambda each: (each.rank is None, each.rank))
     return tuple(candidates), tuple(refusals)
 
 
@@ -189,7 +196,7 @@ def _of_amount(lanes: _Lanes, name: str, value: Any) -> Iterator[Contribution]:
     chosen = next((lane for lane in reversed(having) if lane[1] == value), having[-1])
     contribution = _said(chosen[0], name, value)
     others = tuple(
-        (found, entity.whence(name)) for entity, found in having if entity is not chosen[0]
+        Replaced(found, entity.whence(name)) for entity, found in having if entity is not chosen[0]
     )
     yield contribution._replace(replaced=others + contribution.replaced)
 
@@ -202,10 +209,10 @@ def _said(entity: Entity, field: str, value: Any) -> Contribution:
     return Contribution(field, value, written, origin, tuple(others))
 
 
-def _chain(entity: Entity, field: str) -> list[tuple[Any, Origin]]:
+def _chain(entity: Entity, field: str) -> list[Replaced]:
     """Return the origins of a value, nearest first, each once."""
-    found: list[tuple[Any, Origin]] = []
+    found: list[Replaced] = []
     for said in entity.said.get(field, ()):
         if all(origin != said.origin for _, origin in found):
-            found.append((said.value, said.origin))
+            found.append(Replaced(said.value, said.origin))
     return found

@@ -28,11 +28,24 @@ class MappingSource(NamedTuple):
     place: str = ""
 
 
+class FileTrust(NamedTuple):
+    """A mapping file, whether its code may run, and why."""
+
+    name: str
+    trusted: bool
+    because: str
+
+
 class FoundSources(NamedTuple):
     """The sources in the order in which they are merged, and the problems of reading them."""
 
     sources: tuple[MappingSource, ...]
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def trust(self) -> tuple[FileTrust, ...]:
+        """Return the trust in each source."""
+        return tuple(FileTrust(it.name, it.trusted, it.trusted_because) for it in self.sources)
 
 
 class UserFolders(NamedTuple):

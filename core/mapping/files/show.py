@@ -8,7 +8,7 @@ expressions are shown as written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.mapping.code.expressions import number
 from rowtui.core.mapping.engine.evaluate import StopMapping
@@ -18,10 +18,13 @@ from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched
 from rowtui.core.mapping.model.entities import Entity, Rule
 from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, BUDGETS, env_key
-from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.origin import Origin, Said
 from rowtui.core.mapping.model.request import MappingRequest, Person
 from rowtui.core.mapping.yaml.dump import configuration_text
 from rowtui.core.workflow.toml_file import did_you_mean
+
+if TYPE_CHECKING:
+    from rowtui.core.base.document import Plain
 
 __all__ = ["EffectiveEntity", "EffectiveRule", "Value", "configuration_text", "effective"]
 
@@ -34,9 +37,9 @@ class Value(NamedTuple):
     """
 
     field: str
-    value: Any
+    value: Plain
     origin: Origin
-    replaced: tuple[tuple[Any, Origin], ...] = ()
+    replaced: tuple[Said, ...] = ()
     note: str = ""
 
 
@@ -57,7 +60,7 @@ class EffectiveEntity(NamedTuple):
     `hint`: a similar entity, if nothing matched.
     """
 
-    tool_id: str
+    action: str
     user: Person | None = None
     id: str = ""
     matched: tuple[Matched, ...] = ()
@@ -137,10 +140,10 @@ def _values(entity: Entity) -> Iterator[Value]:
 
 
 def _value(entity: Entity, field: str, value: Any) -> Value:
-    chain: list[tuple[Any, Origin]] = []
+    chain: list[Said] = []
     for said in entity.said.get(field, ()):
         if all(origin != said.origin for _, origin in chain):
-            chain.append((said.value, said.origin))
+            chain.append(said)
     if not chain:
         return Value(field, value, entity.origin)
     if field.startswith("tags."):  # tags are combined by strength: the strongest claim comes first
@@ -167,7 +170,7 @@ def _settled(value: Value, entities: Sequence[Entity]) -> Value:
         note = f"the {word} one counts"
     chosen = _value(said[at], field, getattr(said[at], field))
     others = tuple(
-        (getattr(each, field), each.whence(field)) for each in said if each is not said[at]
+        Said(getattr(each, field), each.whence(field)) for each in said if each is not said[at]
     )
     return chosen._replace(replaced=others + chosen.replaced, note=note)
 

@@ -7,11 +7,14 @@ and pitfalls of TPV 3, M2 ids, M3 rules, M4 destinations and tags, M5 expression
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.entities import Entity
 from rowtui.core.mapping.model.origin import FilePosition, Origin
+
+if TYPE_CHECKING:
+    from rowtui.core.base.document import Flat
 
 Severity = Literal["error", "warning", "note"]
 
@@ -71,7 +74,7 @@ class LintFinding(NamedTuple):
     """One result of a check. `hint` is the correction, "" if the message contains it."""
 
     code: str
-    place: FilePosition
+    place: Flat[FilePosition]
     message: str
     hint: str = ""
     severity: Severity = "warning"

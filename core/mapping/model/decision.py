@@ -11,11 +11,11 @@ import enum
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.mapping.model.request import Amounts
+from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.model.origin import Origin
-    from rowtui.core.mapping.model.request import MappingRequest, WhatIf
+    from rowtui.core.base.document import Flat, Plain, TextOrNull
 
 
 class MappingOutcome(enum.Enum):
@@ -76,18 +76,33 @@ class RuleOutcome(NamedTuple):
     effect: str = ""
 
 
+class JobTag(NamedTuple):
+    """A tag of the job."""
+
+    strength: str
+    tag: str
+    origin: Origin
+
+
+class Replaced(NamedTuple):
+    """A value that another one won over."""
+
+    written: Plain
+    origin: Origin
+
+
 class Contribution(NamedTuple):
     """One value of the job and its origin; `replaced`: the values it replaced, nearest first.
 
     `field`: `mem`, `params.partition`, `env.OMP_NUM_THREADS`, `tags.highmem`, ...; `value`: as
-    evaluated, `written`: as written.
+    evaluated, `written`: as written. Both are as in mapping files: `mem` is in GB.
     """
 
     field: str
-    value: Any
-    written: Any
+    value: Plain
+    written: Plain
     origin: Origin
-    replaced: tuple[tuple[Any, Origin], ...] = ()
+    replaced: tuple[Replaced, ...] = ()
 
 
 class ConstraintCheck(NamedTuple):
@@ -101,51 +116,72 @@ class ConstraintCheck(NamedTuple):
     asked: str
     offered: str
     passed: bool
-    hint: str = ""
+    hint: TextOrNull = ""
     origin: Origin | None = None
-    tag: str = ""
+    tag: TextOrNull = ""
 
 
 class LiftingChange(NamedTuple):
     """A single change with which the mapper, when it runs again, takes the destination.
 
-    `words`: `cores 96 -> 64`. `first`: the job then goes there, and does not only fit there.
+    `words`: `cores 96 -> 64`. `would_be_first`: the job then goes there, and does not only fit
+    there.
     """
 
     words: str
     what_if: WhatIf
-    first: bool = False
+    would_be_first: bool = False
+
+
+class TagPoints(NamedTuple):
+    """What a tag adds to the score of a destination."""
+
+    tag: str
+    points: int
+
+
+class DestinationLoad(NamedTuple):
+    """How busy the partition of a destination is; None: not known.
+
+    `expected_wait_seconds`: until a small job would probably start.
+    """
+
+    expected_wait_seconds: float | None = None
+    free_cpus: int | None = None
+    pending_jobs: int | None = None
 
 
 class Candidate(NamedTuple):
-    """A destination that passed every check. `rank`: from 1, in the order of trying.
+    """A destination that takes the job. `destination_id`: its id in the mapping files.
 
-    `by_tag`: the points that each tag added to the score. `tried`: why the destination refused the
-    job when it was tried, "" if it was chosen or never tried.
+    `rank`: from 1, in the order of trying; None if a rank function left it out. `passed_over`: why
+    it refused the job when it was tried, "" if it was chosen or never tried.
     """
 
-    destination: str
+    destination_id: str
     cluster: str
-    partition: str
-    rank: int
+    partition: TextOrNull
+    rank: int | None
     score: int
-    by_tag: tuple[tuple[str, int], ...]
+    by_tag: tuple[TagPoints, ...]
     checks: tuple[ConstraintCheck, ...]
     origin: Origin
     chosen: bool = False
-    tried: str = ""
+    passed_over: TextOrNull = ""
+    load: Flat[DestinationLoad] = DestinationLoad()
 
 
 class Refusal(NamedTuple):
     """A destination that does not take the job: the failed checks in `failed`, all in `checks`."""
 
-    destination: str
+    destination_id: str
     cluster: str
-    partition: str
+    partition: TextOrNull
     failed: tuple[ConstraintCheck, ...]
     checks: tuple[ConstraintCheck, ...]
     origin: Origin
     changes: tuple[LiftingChange, ...] = ()
+    load: Flat[DestinationLoad] = DestinationLoad()
 
 
 class Decision(NamedTuple):
@@ -156,7 +192,7 @@ class Decision(NamedTuple):
     matched: tuple[Matched, ...] = ()
     rules: tuple[RuleOutcome, ...] = ()
     job: Amounts = Amounts()
-    tags: tuple[tuple[str, str, Origin], ...] = ()  # strength, tag, origin
+    tags: tuple[JobTag, ...] = ()
     contributions: tuple[Contribution, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     refusals: tuple[Refusal, ...] = ()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.base.document import Flat, Plain
 
 
 class FilePosition(NamedTuple):
@@ -28,7 +31,7 @@ class Origin(NamedTuple):
 
     kind: str
     id: str
-    place: FilePosition = FilePosition("")
+    place: Flat[FilePosition] = FilePosition("")
     rule: str = ""
     sealed: bool = False
 
@@ -43,7 +46,7 @@ class Origin(NamedTuple):
 class Said(NamedTuple):
     """A value as written, and its origin."""
 
-    value: Any
+    value: Plain
     origin: Origin
 
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from rowtui.core.base.document import Flat, TextOrNull
     from rowtui.core.clusters.model import JobTotals, PartitionLoad
+
+
+class StatedAmounts(NamedTuple):
+    """What a job has or asks for, as far as that is stated."""
+
+    cpus: float | None
+    memory_mb: int | None
+    gpus: float | None
 
 
 class Amounts(NamedTuple):
@@ -15,6 +25,17 @@ class Amounts(NamedTuple):
     gpus: Any = None
     cores: Any = None
     mem: Any = None
+
+    def as_document(self) -> StatedAmounts:
+        """Return the numbers among them: dialect tpv3 does not check amounts."""
+        gpus, cores, mem = (
+            each if _is_number(each) and math.isfinite(each) else None for each in self
+        )
+        return StatedAmounts(cores, None if mem is None else math.ceil(mem * 1024), gpus)
+
+
+def _is_number(amount: Any) -> bool:
+    return isinstance(amount, int | float) and not isinstance(amount, bool)
 
 
 class Person(NamedTuple):
@@ -34,20 +55,27 @@ class Person(NamedTuple):
         return self.email or self.name
 
 
+class AddedTag(NamedTuple):
+    """A tag and how strongly it is meant: require, prefer, accept or reject."""
+
+    tag: str
+    strength: str
+
+
 class WhatIf(NamedTuple):
     """Hypothetical changes to a job, made after its rules and before matching.
 
     Amounts (and the walltime) that are not None replace the job's; tags of `drop_tags` are removed
-    from the job, tags of `add_tags` (tag, strength) are added. `destination` and `cluster`: where
+    from the job, tags of `add_tags` are added. `destination` and `cluster`: where
     the job has to go; "": anywhere.
     """
 
-    amounts: Amounts = Amounts()
+    amounts: Flat[Amounts] = Amounts()
     walltime_seconds: int | None = None
     drop_tags: tuple[str, ...] = ()
-    add_tags: tuple[tuple[str, str], ...] = ()
-    destination: str = ""
-    cluster: str = ""
+    add_tags: tuple[AddedTag, ...] = ()
+    destination: TextOrNull = ""
+    cluster: TextOrNull = ""
 
 
 class MappingRequest(NamedTuple):

@@ -55,7 +55,7 @@ def reasons(decision: Decision) -> tuple[str, ...]:
 
 
 def _why(candidate: Candidate, decision: Decision) -> str:
-    name = visible(candidate.destination)
+    name = visible(candidate.destination_id)
     fitting = sum(1 for each in decision.candidates if each.rank)
     if fitting == 1:
         return f"{name}: the only destination that takes the job"
@@ -68,14 +68,14 @@ def _why(candidate: Candidate, decision: Decision) -> str:
 
 
 def _why_not(candidate: Candidate) -> str:
-    name = visible(candidate.destination)
-    if candidate.tried:
-        return f"not {name}: {visible(candidate.tried)}"
+    name = visible(candidate.destination_id)
+    if candidate.passed_over:
+        return f"not {name}: {visible(candidate.passed_over)}"
     return f"not {name}: it comes after, score {candidate.score}"
 
 
 def _refused(refusal: Refusal) -> str:
-    text = f"not {visible(refusal.destination)}: {check_sentence(refusal.failed[0])}"
+    text = f"not {visible(refusal.destination_id)}: {check_sentence(refusal.failed[0])}"
     others = len(refusal.failed) - 1
     if others:
         text += f", and {plural(others, 'more reason')}"

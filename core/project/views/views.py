@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.schedulers.base import Job, JobState
     from rowtui.core.groups.model import Status
+    from rowtui.core.mapping.files.places import FileTrust
     from rowtui.core.mapping.model.decision import Decision
-    from rowtui.core.mapping.model.decision_json import Loads
     from rowtui.core.project.queue.book import ActionThroughput
     from rowtui.core.project.queue.needs import QueueNeed
     from rowtui.core.submission.plan.record import JobRecord
@@ -282,11 +282,10 @@ class WhatIfRequest(NamedTuple):
 class PlacementExplanation(NamedTuple):
     """Where one group's job would go, and why. `decision` is None if `problem` states why not.
 
-    `files`: the mapping files in effect (none: the cluster's partitions alone). `trusted`: whether
-    each is trusted, and why. `loads_at`: epoch seconds of the known queue loads, 0 for none.
-    `loads`: how busy the decision's destinations are, by cluster and partition. `measured`: what
-    the action's measured jobs would request, None if they are fewer than 5 or request it already;
-    `measured_jobs`: how many there are.
+    `files`: the mapping files in effect (none: the cluster's partitions alone). `loads_at`: epoch
+    seconds of the known queue loads, 0 for none. `measured`: what the action's measured jobs would
+    request, None if they are fewer than 5 or request it already; `measured_jobs`: how many there
+    are.
     """
 
     generation: int
@@ -296,12 +295,10 @@ class PlacementExplanation(NamedTuple):
     directories: int
     first: str
     decision: Decision | None
-    files: tuple[str, ...] = ()
+    files: tuple[FileTrust, ...] = ()
     problems: tuple[Problem, ...] = ()
     notices: tuple[str, ...] = ()
     loads_at: float = 0.0
     problem: str = ""
-    trusted: tuple[tuple[bool, str], ...] = ()
-    loads: Loads = {}
     measured: WhatIf | None = None
     measured_jobs: int = 0

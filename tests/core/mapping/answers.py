@@ -73,7 +73,9 @@ def as_recorded(placement: Placement, decision: Decision) -> dict[str, Any]:
         tags[strength].append(tag)
     found["entity"] = {"id": decision.entity_id, **decision.job._asdict(), "tags": tags}
     found["ranked"] = [
-        {"id": each.destination, "score": each.score} for each in decision.candidates if each.rank
+        {"id": each.destination_id, "score": each.score}
+        for each in decision.candidates
+        if each.rank
     ]
     return found
 

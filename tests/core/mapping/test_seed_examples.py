@@ -107,7 +107,7 @@ def test_simple_hisat2_does_not_schedule_on_general_pulsar_1_for_want_of_cores()
     decision = explained(mapper_of("simple.yml"), "hisat2")
 
     (refusal,) = decision.refusals
-    assert refusal.destination == "general_pulsar_1"
+    assert refusal.destination_id == "general_pulsar_1"
     assert ("max_accepted_cores", "cores 12", "at most 8") in [c[:3] for c in refusal.failed]
 
 
@@ -117,7 +117,7 @@ def test_simple_needs_that_are_left_out_match() -> None:
 
     # A destination that says nothing takes everything.
     mapper = mapper_of("simple.yml", "destinations: {roomy: {}}")
-    assert {each.destination for each in explained(mapper, "hisat2").candidates} == {
+    assert {each.destination_id for each in explained(mapper, "hisat2").candidates} == {
         "slurm",
         "roomy",
     }
@@ -179,7 +179,7 @@ def test_tags_hisat2_prefers_highmem_inherits_the_rejection_and_goes_to_slurm() 
     assert tags_of(decision) == {"highmem": "prefer", "offline": "reject"}
     assert decision.chosen.destination == "slurm"
     (refusal,) = decision.refusals
-    assert refusal.destination == "general_pulsar_1"
+    assert refusal.destination_id == "general_pulsar_1"
     assert [check[:3] for check in refusal.failed] == [
         ("tag offline", "the job rejects it", "the destination rejects it")
     ]
@@ -192,7 +192,7 @@ def test_tags_minimap2_requires_what_hisat2_prefers_and_has_nowhere_to_go() -> N
     assert decision.chosen.outcome is MappingOutcome.NOWHERE
     assert decision.chosen.cause == "JobMappingException"
     assert {
-        each.destination: [c.constraint for c in each.failed] for each in decision.refusals
+        each.destination_id: [c.constraint for c in each.failed] for each in decision.refusals
     } == {
         "slurm": ["tag highmem"],
         "general_pulsar_1": ["tag offline"],
@@ -203,7 +203,7 @@ def test_tags_all_tools_reject_offline_so_that_default_ones_go_to_slurm_alone() 
     decision = explained(mapper_of("tags.yml"), "bwa")
 
     assert tags_of(decision) == {"offline": "reject"}
-    assert [each.destination for each in decision.candidates] == ["slurm"]
+    assert [each.destination_id for each in decision.candidates] == ["slurm"]
 
 
 def test_tags_what_would_admit_hisat2_to_pulsar_is_not_to_reject_offline() -> None:
@@ -211,7 +211,7 @@ def test_tags_what_would_admit_hisat2_to_pulsar_is_not_to_reject_offline() -> No
 
     (change,) = refusal.changes
     assert change.words == "drop rejected tag offline"
-    assert change.first  # it prefers highmem, as the text says: it would go there
+    assert change.would_be_first  # it prefers highmem, as the text says: it would go there
 
 
 # Rules
@@ -249,7 +249,7 @@ def test_rules_an_input_of_15_requires_pulsar_and_highmem() -> None:
 
     assert tags_of(decision) == {"pulsar": "require", "highmem": "require"}
     assert decision.chosen.destination == "pulsar_highmem"
-    assert {each.destination for each in decision.refusals} == {"pulsar", "anything_else"}
+    assert {each.destination_id for each in decision.refusals} == {"pulsar", "anything_else"}
 
 
 @pytest.mark.parametrize("size", [20, 250])
@@ -396,7 +396,7 @@ def busy(**waits: float | None) -> ClusterFacts:
 
 def order(mapper: Mapper, facts: ClusterFacts = NOTHING_KNOWN) -> list[str]:
     decision = decide(mapper, request("bwa"), facts)
-    return [each.destination for each in decision.candidates if each.rank]
+    return [each.destination_id for each in decision.candidates if each.rank]
 
 
 def test_rank_among_equals_the_shortest_queue_comes_first() -> None:
@@ -508,7 +508,7 @@ tools:
     orphan = explained(mapper, "orphan")
     assert not orphan.chosen.chosen
     assert {"NameError: name 'additional_spec' is not defined"} == {
-        each.tried for each in orphan.candidates
+        each.passed_over for each in orphan.candidates
     }
 
 

@@ -29,9 +29,9 @@ def destination_lines(row: DestinationRow, decision: Decision, keys: str, width:
         lines += _checks("Fails", row.of.failed, row.of.checks, width)
     else:
         lines += where
-        if row.of.tried:
+        if row.of.passed_over:
             lines += section("Result of the attempt")
-            lines += wrapped(line("  ", (row.of.tried, "warning")), width, 2)
+            lines += wrapped(line("  ", (row.of.passed_over, "warning")), width, 2)
         lines += _score(row.of, decision, width)
     passed = [check for check in row.of.checks if check.passed]
     lines += _checks("Passes", passed, row.of.checks, width)
@@ -46,7 +46,7 @@ def _verdict(row: DestinationRow, decision: Decision) -> str:
         return f"refused: {why}"
     many = sum(1 for candidate in decision.candidates if candidate.rank)
     if not row.of.rank:
-        return "not ranked: " + visible(row.of.tried or "left out")
+        return "not ranked: " + visible(row.of.passed_over or "left out")
     place = f"number {row.of.rank} of {plural(many, 'candidate')}"
     if row.mark is CANDIDATE:
         reached = "it takes the job; another comes first"
@@ -127,7 +127,7 @@ def _changes(refusal: Refusal, keys: str, width: int) -> Iterator[Line]:
         yield from wrapped(line(f"  {visible(hint)}"), width, 2)
     for number, change in enumerate(refusal.changes):
         key = keys[number] if number < len(keys) else "·"
-        after = "and it goes there" if change.first else "it could go there, after others"
+        after = "and it goes there" if change.would_be_first else "it could go there, after others"
         yield from wrapped(
             line((f"  {key} ", "key"), change.words.replace("->", "→"), (f"  {after}", "dim")),
             width,

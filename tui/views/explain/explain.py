@@ -55,7 +55,7 @@ def destination_rows(decision: Decision | None) -> list[DestinationRow]:
     rows = [_candidate_row(candidate) for candidate in decision.candidates]
     return rows + [
         DestinationRow(
-            refusal.destination,
+            refusal.destination_id,
             REFUSED,
             0,
             None,
@@ -90,10 +90,10 @@ def _candidate_row(candidate: Candidate) -> DestinationRow:
     mark, why = CANDIDATE, ""
     if candidate.chosen:
         mark = CHOSEN
-    elif candidate.tried:
-        mark, why = PASSED_OVER, candidate.tried
+    elif candidate.passed_over:
+        mark, why = PASSED_OVER, candidate.passed_over
     return DestinationRow(
-        candidate.destination, mark, candidate.rank, candidate.score, why, candidate
+        candidate.destination_id, mark, candidate.rank or 0, candidate.score, why, candidate
     )
 
 

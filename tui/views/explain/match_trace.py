@@ -154,7 +154,7 @@ def _matrix(decision: Decision, width: int) -> Iterator[Line]:
     if len(ranked) < 2 or not tags:
         return
     label = min(max(len(visible(tag)) for tag in (*tags, "total")), max(8, width // 3)) + 2
-    names = [visible(one.destination) for one in ranked]
+    names = [visible(one.destination_id) for one in ranked]
     broad = [min(BROAD, max(NARROW, len(name))) for name in names]
     shown = 0
     while shown < len(ranked) and label + 2 + sum(broad[: shown + 1]) + 2 * shown <= width:
@@ -189,4 +189,4 @@ def _files(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
     if not explanation.files:
         yield from wrapped(line(("  none: the cluster's partitions alone count", "dim")), width, 2)
     for file in explanation.files:
-        yield from wrapped(line("  ", file), width, 4)
+        yield from wrapped(line("  ", file.name), width, 4)

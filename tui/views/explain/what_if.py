@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision
-from rowtui.core.mapping.model.request import Amounts, WhatIf
+from rowtui.core.mapping.model.request import AddedTag, Amounts, WhatIf
 from rowtui.core.project.views.views import WhatIfRequest
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_time
 from rowtui.tui.widgets.cells import Line, line
@@ -139,9 +139,7 @@ def _roles(text: str, names: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(names.get(word, word) for word in words)
 
 
-def _tags(
-    text: str, names: Mapping[str, str]
-) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+def _tags(text: str, names: Mapping[str, str]) -> tuple[tuple[AddedTag, ...], tuple[str, ...]]:
     adds: dict[str, str] = {}
     drops: dict[str, None] = {}
     for word in _words(text):
@@ -157,7 +155,7 @@ def _tags(
         elif strength not in STRENGTHS:
             raise Unreadable(f"after = comes {', '.join(STRENGTHS[:-1])} or {STRENGTHS[-1]}")
         adds[names.get(tag, tag)] = strength
-    return tuple(adds.items()), tuple(drops)
+    return tuple(map(AddedTag._make, adds.items())), tuple(drops)
 
 
 def with_change(texts: Mapping[str, str], change: WhatIf) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rowtui.core.base.document import document
 from rowtui.core.base.json import VERSION, problem_data
 from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.engine.api.json.values import cost_of
@@ -13,7 +14,6 @@ from rowtui.core.submission.plan.outcome import read_old_end
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.directories import DirectoryJson, FailureJson, GroupJson
-    from rowtui.core.base.json.mapping import ExplainedJson, GroupsDecisionJson
     from rowtui.core.groups.model import JobRequest
     from rowtui.core.project.planning.asked import AskedAmounts
     from rowtui.core.project.project import Project
@@ -88,32 +88,19 @@ def group_of(
     }
 
 
-def explanation_of(explanation: PlacementExplanation, action: str, about: str) -> ExplainedJson:
-    """An explanation as `rowtui explain --json` prints one. `about`: which directories."""
-    from rowtui.core.mapping.model.decision_json import decision_data
+def explanation_of(explanation: PlacementExplanation, action: str, about: str) -> dict[str, Any]:
+    """Return what `explain --json` prints of one group. `about`: which directories."""
+    from rowtui.core.mapping.model.decision_json import Explained, GroupsDecision, shown_decision
 
-    decisions: list[GroupsDecisionJson] = []
-    if explanation.decision is not None:
-        decisions.append(
-            {
-                "groups": [[explanation.group, explanation.group]],
-                "directory_count": explanation.directories,
-                "first_directory": explanation.first,
-                **decision_data(explanation.decision, explanation.loads),
-            }
-        )
-    return {
-        "version": VERSION,
-        "action": action,
-        "about": about,
-        "group_count": explanation.groups,
-        "why_not": None,
-        "files": [
-            {"name": name, "trusted": trusted, "because": because}
-            for name, (trusted, because) in zip(
-                explanation.files, explanation.trusted, strict=False
-            )
-        ],
-        "problems": [problem_data(each) for each in explanation.problems],
-        "decisions": decisions,
-    }
+    number, decision = explanation.group, explanation.decision
+    these = (((number, number),), explanation.directories, explanation.first)
+    explained = Explained(
+        action,
+        about,
+        explanation.groups,
+        None,
+        explanation.files,
+        [problem_data(each) for each in explanation.problems],
+        [] if decision is None else [GroupsDecision(*these, shown_decision(decision))],
+    )
+    return {"version": VERSION, **document(explained)}

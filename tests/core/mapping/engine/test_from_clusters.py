@@ -82,7 +82,7 @@ def test_every_change_that_is_offered_admits_the_job(
     for refusal in decide(mapper, request).refusals:
         for change in refusal.changes:
             again = decide(mapper, request._replace(what_if=change.what_if), changes=False)
-            assert refusal.destination in {each.destination for each in again.candidates}
+            assert refusal.destination_id in {each.destination_id for each in again.candidates}
 
 
 def test_a_cluster_without_partitions_is_one_destination() -> None:

@@ -237,12 +237,12 @@ destinations:
     )
     loads = {("r", "b"): load(600.0), ("r", "c"): load(5.0), ("r", "d"): load(9000.0)}
     ranked = decide(asked, T, ClusterFacts(1, loads)).candidates
-    assert [each.destination for each in ranked] == ["liked", "short", "long", "unknown"]
+    assert [each.destination_id for each in ranked] == ["liked", "short", "long", "unknown"]
 
     # When the clusters say something else, then the answer follows.
     loads = {**loads, ("r", "d"): load(0.0), ("r", "b"): load(1.0)}
     ranked = decide(asked, T, ClusterFacts(2, loads)).candidates
-    assert [each.destination for each in ranked] == ["liked", "long", "short", "unknown"]
+    assert [each.destination_id for each in ranked] == ["liked", "long", "short", "unknown"]
 
 
 def test_load_is_also_a_name_by_destination() -> None:

@@ -125,7 +125,7 @@ def test_a_failed_case_has_the_decision_with_its_reasons() -> None:
     (result,) = results("- {tool: huge, expect: {destination: slurm}}")
     assert result.decision is not None
     refusal = result.decision.refusals[0]
-    assert (refusal.destination, refusal.failed[0].asked) == ("slurm", "cores 500")
+    assert (refusal.destination_id, refusal.failed[0].asked) == ("slurm", "cores 500")
 
 
 def test_a_case_is_a_request() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import Problem
+from rowtui.core.mapping.files.places import FileTrust
 from rowtui.core.mapping.model.decision import (
     Candidate,
     ConstraintCheck,
@@ -44,7 +45,8 @@ def texts(lines: Sequence[Line]) -> str:
 
 
 def explanation(decision: Decision | None, **more: object) -> PlacementExplanation:
-    return PlacementExplanation(1, 0, 1, 3, 10, "d0", decision, ("mapping.yml",), **more)  # type: ignore[arg-type]
+    files = (FileTrust("mapping.yml", True, "it is yours"),)
+    return PlacementExplanation(1, 0, 1, 3, 10, "d0", decision, files, **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +145,7 @@ def decisions(draw: st.DrawFn) -> Decision:
     """A decision in which every text is hostile."""
     candidate = st.builds(
         Candidate,
-        anything, anything, anything, st.integers(0, 3), st.integers(-9, 9),
+        anything, anything, anything, st.none() | st.integers(1, 3), st.integers(-9, 9),
         st.lists(st.tuples(anything, st.integers(-9, 9)), max_size=2).map(tuple),
         some_checks, origins, st.booleans(), anything,
     )  # fmt: skip
