@@ -18,7 +18,17 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from rowtui.cli.clusters.doctor import DoctorFindings, ShownNodeTypes
 from rowtui.cli.mapping.explain import NotThere, WorkflowChange
+from rowtui.cli.project.init import MadeProject
+from rowtui.cli.project.mirror import Copied, ShownComparisons
+from rowtui.cli.project.scan import Cleaned, ScanReport
 from rowtui.cli.show.clusters import ShownClusters
+from rowtui.cli.show.json import (
+    DirectoryNames,
+    ShownDirectory,
+    ShownGroup,
+    ShownGroups,
+    ShownStatus,
+)
 from rowtui.core.base import document
 from rowtui.core.base.document import Moment, Plain, TextOrNull
 from rowtui.core.base.json import (
@@ -33,8 +43,6 @@ from rowtui.core.base.json import (
     projects,
     usage,
 )
-from rowtui.core.base.json import directories as amounts
-from rowtui.core.base.json import plans as copies
 from rowtui.core.clusters.model import Launchers, NodeType
 from rowtui.core.mapping.model.decision_json import Explained, ShownDecision, ShownRequest
 from rowtui.core.usage.past import PastView
@@ -54,15 +62,15 @@ _ONLY_FOR_MYPY = {**vars(document), "NodeType": NodeType}
 """Names in the types of records whose modules import them only for mypy."""
 
 COMMANDS: dict[str, tuple[str, Any]] = {
-    "status": ("show status", directories.StatusJson),
-    "directory-names": ("show directories", directories.DirectoryNamesJson),
-    "groups": ("show directories --action", directories.GroupsJson),
+    "status": ("show status", ShownStatus),
+    "directory-names": ("show directories", DirectoryNames),
+    "groups": ("show directories --action", ShownGroups),
     "jobs": ("show jobs", jobs.JobsJson),
     "clusters": ("show cluster", ShownClusters),
     "launchers": ("show launchers", Launchers),
-    "scan": ("scan", directories.ScanJson),
-    "init": ("init", directories.InitJson),
-    "clean": ("clean", directories.CleanJson),
+    "scan": ("scan", ScanReport),
+    "init": ("init", MadeProject),
+    "clean": ("clean", Cleaned),
     "report": ("report", usage.ReportJson),
     "failed": ("any command that fails before it has a result", FailedJson),
     "plan": ("plan; submit --dry-run", plans.PlanJson),
@@ -91,19 +99,19 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "network-simulation": ("network run --simulate", network.NetworkSimulationJson),
     "network-check": ("network check", network.NetworkCheckJson),
     "retired": ("network retire", network.RetiredJson),
-    "comparisons": ("mirror", copies.ComparisonsJson),
-    "copied": ("mirror --send, --fetch, --keep", copies.CopiedJson),
+    "comparisons": ("mirror", ShownComparisons),
+    "copied": ("mirror --send, --fetch, --keep", Copied),
     "findings": ("doctor", DoctorFindings),
     "node-types": ("doctor --node-types", ShownNodeTypes),
 }
 """What each command prints: name of the schema -> the command, and the type."""
 
 PARTS: dict[str, Any] = {
-    "cost": amounts.CostJson,
+    "cost": directories.CostJson,
     "failure": directories.FailureJson,
     "job": jobs.JobJson,
-    "directory": directories.DirectoryJson,
-    "group": directories.GroupJson,
+    "directory": ShownDirectory,
+    "group": ShownGroup,
     "request": ShownRequest,
     "decision": ShownDecision,
     "bundle": plans.BundleJson,

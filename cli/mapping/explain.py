@@ -24,6 +24,7 @@ from rowtui.cli.project.open import (
     open_project,
 )
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json import problem_data
 from rowtui.core.base.text import plural, visible
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest, Status
@@ -246,7 +247,6 @@ def _print(
 def _explained(
     action: str, project: Project, groups: Groups, found: Sequence[Alike], why_not: str | None
 ) -> Explained:
-    from rowtui.core.base.json import problem_data
     from rowtui.core.mapping.model.decision_json import Explained, GroupsDecision, shown_decision
 
     mapping = project.mapping

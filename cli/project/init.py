@@ -5,11 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 
 SIGNAC = '[workspace]\nvalue_file = "signac_statepoint.json"\n'
+
+
+class MadeProject(NamedTuple):
+    """`init`: the folder of the new project."""
+
+    root: str
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -27,7 +34,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     (root / workspace).mkdir(parents=True, exist_ok=True)
     (root / "workflow.toml").write_text(_workflow(workspace, signac=args.signac))
     if args.json:
-        out.json({"root": str(root.resolve())})
+        out.json(MadeProject(str(root.resolve())))
     else:
         out.print(f"Created row project in '{root.resolve()}'")
     return 0

@@ -16,16 +16,14 @@ from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output, TableCell, TextColumn, table_lines
 from rowtui.cli.output.progress import ProgressBar, waited_for
 from rowtui.cli.project.open import answer_to, ask, open_project, say_notices
-from rowtui.core.base.document import utc
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import file_size, plural, visible
 from rowtui.core.mirror.compare import Copy, Side, Transfer
 from rowtui.core.mirror.model import FOLDER, LINK, FileFacts
 from rowtui.core.project.project import Project
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import plans as to
+    from rowtui.core.base.document import TextOrNull
     from rowtui.core.mirror.transfer import arriving as files
     from rowtui.core.project.context.copy_by_hand import CopyByHand, CopyComparison
 
@@ -39,13 +37,42 @@ _STYLES = {"conflict": "red bold", "deleted here": "dim", "deleted there": "dim"
 
 
 class PathDifference(NamedTuple):
-    """One path that differs. `kind`: `conflict`, `newer here`, `only there`, `deleted here`, ..."""
+    """A path that differs between the project and its copy; None: it is not there.
+
+    `kind`: `conflict`, `newer here`, `only there`, `deleted here`, ...
+    """
 
     kind: str
     path: str
     here: FileFacts | None
     there: FileFacts | None
-    reason: str = ""
+    reason: TextOrNull = ""
+
+
+class ShownComparison(NamedTuple):
+    """`mirror`: a copy of the project against the project. `same`: how many paths."""
+
+    cluster: str
+    place: str
+    same: int
+    differences: Sequence[PathDifference]
+    notices: Sequence[str]
+
+
+class ShownComparisons(NamedTuple):
+    """`mirror`."""
+
+    copies: Sequence[ShownComparison]
+
+
+class Copied(NamedTuple):
+    """`mirror --send`, `--fetch` and `--keep`: what was copied. `size`: bytes."""
+
+    cluster: str
+    place: str
+    files: int
+    size: int
+    notices: Sequence[str]
 
 
 def differences(transfer: Transfer) -> Iterator[PathDifference]:
@@ -148,36 +175,12 @@ def _moment(mtime_ns: int) -> str:
     return time.strftime("%m-%d %H:%M" if then[0] == now[0] else "%Y-%m-%d", then)
 
 
-def compared_json(compared: CopyComparison) -> to.ComparisonJson:
-    """Return the comparison for programs."""
-    return {
-        "cluster": compared.cluster,
-        "place": compared.place,
-        "same": compared.transfer.unchanged,
-        "differences": [
-            {
-                "kind": it.kind,
-                "path": it.path,
-                "here": _facts_json(it.here),
-                "there": _facts_json(it.there),
-                "reason": it.reason or None,
-            }
-            for it in differences(compared.transfer)
-        ],
-        "notices": list(compared.transfer.notices),
-    }
-
-
-def _facts_json(facts: FileFacts | None) -> to.FileFactsJson | None:
-    if facts is None:
-        return None
-    of_file = facts.kind not in (LINK, FOLDER)
-    return {
-        "kind": facts.kind,
-        "size": facts.size if of_file else None,
-        "modified_at": utc(facts.mtime_ns / 1e9) if of_file else None,
-        "target": facts.target if facts.kind == LINK else None,
-    }
+def _shown(compared: CopyComparison) -> ShownComparison:
+    transfer = compared.transfer
+    found = [*differences(transfer)]
+    return ShownComparison(
+        compared.cluster, compared.place, transfer.unchanged, found, transfer.notices
+    )
 
 
 MUCH = 1_000_000_000  # bytes from which the user is asked first
@@ -276,7 +279,7 @@ def _compare(
             print_compared(compared, out, all_of_them=bool(getattr(args, "verbose", 0)))
         found.append(compared)
     if args.json:
-        out.json({"copies": [compared_json(it) for it in found]})
+        out.json(ShownComparisons([_shown(it) for it in found]))
     elif not found and not failed:
         out.note(
             "No cluster has a copy of this project. A submission makes one where it is needed."
@@ -328,15 +331,8 @@ def _carry_out(
     for notice in notices:
         out.warn(notice)
     if args.json:
-        copied: to.CopiedJson = {
-            "version": VERSION,
-            "cluster": copy.cluster.name,
-            "place": compared.place,
-            "files": last.done_files,
-            "size": last.done_bytes,
-            "notices": [*notices],
-        }
-        out.json(copied)
+        to = (copy.cluster.name, compared.place)
+        out.json(Copied(*to, last.done_files, last.done_bytes, notices))
     elif copies:
         done = plural(last.done_files, "file")
         out.print(f"{done}, {file_size(last.done_bytes)}, copied {where}.")

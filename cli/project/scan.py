@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import given_names, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.project.scan import ScanReport, scan
 from rowtui.core.state.records import forget
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import directories as to
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.model import JournalEntry
+
+
+class Cleaned(NamedTuple):
+    """`clean`: the kinds of removed records. `kept_jobs`: jobs whose directories stay submitted."""
+
+    removed: list[str]
+    kept_jobs: int
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -31,7 +36,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.action is not None and not project.workflow.named(args.action):
         out.warn("No actions scanned.")
         if args.json:
-            _print_json(ScanReport(0, {}, {}), out)
+            out.json(ScanReport(0, {}, {}))
         return 0
     progress = ProgressBar(out, "Scanning directories")
     try:
@@ -39,7 +44,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     finally:
         progress.close()
     if args.json:
-        _print_json(report, out)
+        out.json(report)
     for name, number in report.found.items():
         directories = plural(number, "completed directory", "completed directories")
         out.info(f"Found {directories} for action '{visible(name)}'.")
@@ -64,16 +69,6 @@ def _close(project: Project, entry: JournalEntry) -> str | None:
         return project.wait(access.site.abandon(entry.token)) if access else "unreachable"
     except (RowtuiError, OSError) as error:
         return str(error) or "unreachable"
-
-
-def _print_json(report: ScanReport, out: Output) -> None:
-    document: to.ScanJson = {
-        "version": VERSION,
-        "scanned": report.scanned,
-        "found": dict(report.found),
-        "lost": dict(report.lost),
-    }
-    out.json(document)
 
 
 def clean(args: argparse.Namespace, out: Output) -> int:
@@ -123,5 +118,5 @@ def clean(args: argparse.Namespace, out: Output) -> int:
             "usage": args.usage,
         }
         removed = [name for name, is_chosen in chosen.items() if is_chosen]
-        out.json({"removed": removed, "kept_jobs": kept})
+        out.json(Cleaned(removed, kept))
     return 0

@@ -2,17 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from rowtui.cli.output.output import Output
 from rowtui.cli.show.listing import Element
-from rowtui.core.base.json import VERSION
-from rowtui.core.base.json import directories as to
-from rowtui.core.engine.api.json.directories import directory_of, group_of
+from rowtui.core.base.document import Flat, TextOrNull
+from rowtui.core.base.json.directories import CostJson, FailureJson
+from rowtui.core.clusters.schedulers.base import job_label
+from rowtui.core.engine.api.json.directories import failed_for
 from rowtui.core.engine.api.json.values import bad_of, cost_of
-from rowtui.core.groups.model import ActionStatus
+from rowtui.core.groups.model import ENDED, ActionStatus, JobRequest, Status
 from rowtui.core.groups.status import STATUS_OF, StatusCounts, status_codes
+from rowtui.core.project.planning.asked import AskedAmounts, as_asked, shown_amounts
 from rowtui.core.project.project import Project
+
+
+class ShownAction(NamedTuple):
+    """Directories of an action by status. `completed`, `submitted`, `eligible` and `waiting` add up
+    to all of them; `failed`, `not_reached` and `cancelled` are parts of `eligible`.
+
+    `problem`: why they cannot be counted.
+    """
+
+    name: str
+    index: int  # type: ignore[assignment]  # not `tuple.index`, which nothing calls
+    counts: Flat[StatusCounts]
+    remaining_cost: CostJson
+    problem: TextOrNull
+
+
+class WaitingInNetwork(NamedTuple):
+    """How many jobs of a network wait for inputs: most of them have no directory yet."""
+
+    waiting: int
+
+
+class ShownStatus(NamedTuple):
+    """`show status`. `bad`: directories that are set aside, by name, and why.
+
+    `network`: of a project with network.toml.
+    """
+
+    project: str
+    directories: int
+    bad: Mapping[str, str]
+    actions: Sequence[ShownAction]
+    network: WaitingInNetwork | None
+
+
+class DirectoryNames(NamedTuple):
+    """`show directories` without an action: names. `bad`: as in `ShownStatus`."""
+
+    directories: Sequence[str]
+    bad: Mapping[str, str]
+
+
+class JobReference(NamedTuple):
+    """A job by name. `id`: `12`, a task `12_3`, a request of a bundle `12.3`; null: no id yet.
+
+    `token`: rowtui's own name of the job; null for a job that Row submitted.
+    """
+
+    cluster: str
+    id: str | None
+    token: TextOrNull
+
+
+class ShownDirectory(NamedTuple):
+    """A directory and its status for an action.
+
+    `status`: completed, submitted, eligible, waiting; failed, not reached or cancelled for an
+    eligible directory whose last job ended so, with the `reason`. `job`: the job with which the
+    directory is submitted. `value`: its JSON value.
+    """
+
+    name: str
+    action: str
+    status: Status | None
+    failed: FailureJson | None
+    reason: str | None
+    job: JobReference | None
+    value: Any
+
+
+class ShownGroup(NamedTuple):
+    """Directories that one job processes, in order, and what the action asks for that job.
+
+    `number`: from 1. `status`: that of all its directories, null if they differ. Amounts are those
+    of workflow.toml: the mapper may change them. `memory_mb`: null where the action states none.
+    """
+
+    action: str
+    number: int
+    directories: Sequence[ShownDirectory]
+    directory_count: int
+    status: Status | None
+    processes: int
+    cpus: int
+    memory_mb: int | None
+    gpus: int
+    walltime_seconds: int
+    cost: CostJson
+
+
+class ShownGroups(NamedTuple):
+    """`show directories --action`: the groups of an action, with their directories."""
+
+    action: str
+    groups: Sequence[ShownGroup]
 
 
 def print_status(
@@ -22,60 +120,81 @@ def print_status(
     waiting: int | None = None,
 ) -> None:
     """Print the status. `waiting`: waiting network jobs, None without a network."""
-    document: to.StatusJson = {
-        "version": VERSION,
-        "project": str(project.root),
-        "directories": len(project.state.directories),
-        "bad": bad_of(project),
-        "actions": [
-            {
-                "name": row.action.name,
-                "index": row.action.index,
-                "completed": counts.completed,
-                "submitted": counts.submitted,
-                "eligible": counts.eligible,
-                "waiting": counts.waiting,
-                "failed": counts.failed,
-                "not_reached": counts.not_reached,
-                "cancelled": counts.cancelled,
-                "remaining_cost": cost_of(row.remaining_cost),
-                "problem": row.problem or None,
-            }
-            for row, counts in rows
-        ],
-        "network": None if waiting is None else {"waiting": waiting},
-    }
-    out.json(document)
+    actions = [
+        ShownAction(
+            row.action.name, row.action.index, counts, cost_of(row.remaining_cost), row.problem
+        )
+        for row, counts in rows
+    ]
+    network = None if waiting is None else WaitingInNetwork(waiting)
+    directories = len(project.state.directories)
+    out.json(ShownStatus(str(project.root), directories, bad_of(project), actions, network))
 
 
 def print_names(project: Project, names: Sequence[str], out: Output) -> None:
     """Print the names of directories, and the directories that cannot be used."""
-    found: to.DirectoryNamesJson = {
-        "version": VERSION,
-        "directories": list(names),
-        "bad": bad_of(project),
-    }
-    out.json(found)
+    out.json(DirectoryNames(names, bad_of(project)))
 
 
 def print_groups(project: Project, action: str, elements: Sequence[Element], out: Output) -> None:
     """Print the groups of an action, with the status of each directory."""
     from rowtui.core.groups.form import job_requests
-    from rowtui.core.project.planning.asked import shown_amounts
     from rowtui.core.project.planning.plan_submission import counted_on
 
-    def entry(element: Element, code: int, position: int) -> to.DirectoryJson:
-        job = element.submitted.get(position)
-        return directory_of(project, action, position, STATUS_OF[code], job)
-
-    groups: list[to.GroupJson] = []
+    groups: list[ShownGroup] = []
     for element in elements:
         codes = status_codes(element.row, len(project.state.directories))
         requests = counted_on(project, job_requests(element.cut.page(0, element.shown)))
         for request, asked in zip(requests, shown_amounts(project, requests), strict=True):
-            entries = [
-                entry(element, codes[position], position) for position in request.group.indices
+            directories = [
+                _directory(project, element, position, STATUS_OF[codes[position]])
+                for position in request.group.indices
             ]
-            groups.append(group_of(request, asked, len(groups) + 1, entries))
-    document: to.GroupsJson = {"version": VERSION, "action": action, "groups": groups}
-    out.json(document)
+            groups.append(_group(request, asked, len(groups) + 1, directories))
+    out.json(ShownGroups(action, groups))
+
+
+def _directory(
+    project: Project, element: Element, position: int, status: Status | None
+) -> ShownDirectory:
+    action = element.row.action.name
+    end = project.state.ends.get(action, {}).get(position) if status in ENDED else None
+    failed = None
+    if end is not None and status is Status.FAILED:
+        failed = failed_for(end.reason, job_label(end.job_id, end.token), end.cluster)
+    job = None
+    if (submitted := element.submitted.get(position)) is not None:
+        label = job_label(submitted.job_id, submitted.token)
+        job = JobReference(submitted.cluster, label, submitted.token)
+    directories = project.state.directories
+    return ShownDirectory(
+        directories.name(position),
+        action,
+        status,
+        failed,
+        None if end is None else end.reason,
+        job,
+        directories.value(position),
+    )
+
+
+def _group(
+    request: JobRequest, asked: AskedAmounts, number: int, directories: Sequence[ShownDirectory]
+) -> ShownGroup:
+    group = request.group
+    if asked.refused:  # what the action itself asks for
+        asked = as_asked(request)
+    statuses = {it.status for it in directories}
+    return ShownGroup(
+        group.action.name,
+        number,
+        directories,
+        len(group.indices),
+        statuses.pop() if len(statuses) == 1 else None,
+        request.processes,
+        asked.cpus,
+        asked.memory_mb,
+        asked.gpus,
+        asked.walltime_seconds,
+        cost_of(asked.cost),
+    )

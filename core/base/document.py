@@ -97,11 +97,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 @cache
 def _fields(kind: type) -> tuple[tuple[str, str], ...]:
     """Return the fields of a record with their types as written; none for another type."""
-    names: tuple[str, ...] = getattr(kind, "_fields", ())
-    if hasattr(kind, "__dataclass_fields__"):
-        from dataclasses import fields  # whoever prints text does not need it
-
-        names = tuple(field.name for field in fields(kind))
+    names = tuple(getattr(kind, "_fields", getattr(kind, "__dataclass_fields__", ())))
     hints: dict[str, Any] = kind.__annotations__ if names else {}
     written = ((name, hints[name]) for name in names)
     return tuple((name, str(getattr(hint, "__forward_arg__", hint))) for name, hint in written)

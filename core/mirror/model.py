@@ -12,11 +12,14 @@ import enum
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import CommandResult, Trouble
+
+if TYPE_CHECKING:
+    from rowtui.core.base.document import Moment, TextOrNull
 
 # Turn the reasons why files could not be copied into errors with hints for the user.
 #
@@ -112,6 +115,15 @@ _OURS = frozenset({PARTIAL, MARKER})
 FILE, LINK, FOLDER = "file", "link", "folder"
 
 
+class ShownFile(NamedTuple):
+    """A file of a project or a copy. `size`: bytes. `target`: of a link."""
+
+    kind: str
+    size: int | None
+    modified_at: Moment
+    target: TextOrNull
+
+
 class FileFacts(NamedTuple):
     """One file on one side. Two equal `FileFacts` count as the same content.
 
@@ -125,6 +137,12 @@ class FileFacts(NamedTuple):
     kind: str = FILE
     target: str = ""
     executable: bool = False
+
+    def as_document(self) -> ShownFile:
+        """Return what the kind has of it, with the time in seconds."""
+        if self.kind != FILE:
+            return ShownFile(self.kind, None, 0.0, self.target)
+        return ShownFile(self.kind, self.size, self.mtime_ns / 1e9, "")
 
 
 FOLDER_FACTS = FileFacts(0, 0, FOLDER)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ScanReport(NamedTuple):
-    """The result of a scan: directories, by action. `lost`: completions that were removed."""
+    """`scan`: directories looked at; by action, those found complete, and completions removed."""
 
     scanned: int
     found: Mapping[str, int]

@@ -1,10 +1,10 @@
-"""What the command line prints with `--json`: every object, each field with one name and one unit.
+"""What the command line prints with `--json` where it is no record (see `core/base/document.py`).
 
-Each module has the types of one noun; `core/engine/api/json/` and the commands make the values.
+Each field has one name and one unit. `core/engine/api/json/` and the commands make the values.
 Units, unless a docstring states others: memory in MB (2^20 bytes), durations in seconds
 (`..._seconds`), times as ISO 8601 in UTC (`..._at`), costs in hours of one CPU or one GPU.
 A field without a value is null; no field is left out unless it is `NotRequired`.
-`docs/make_schema.py` writes these types as JSON Schemas (docs/schema/).
+`docs/make_schema.py` writes these types and records as JSON Schemas (docs/schema/).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from rowtui.core.base.json.directories import JobAmountsJson
 class JobJson(JobAmountsJson):
     """One job: what it asks for and, once it was sent, how it stands.
 
-    `id`: as in `JobReferenceJson`. `state`: waiting (for `depends_on`), eligible, reserved, held,
+    `id`: as in `JobReference`. `state`: waiting (for `depends_on`), eligible, reserved, held,
     pending, running, suspended, completing, completed, failed, timeout, out of memory, node failed,
     preempted, lost, cancelled, refused, never sent, or unknown. `reason`: why it waits (only then),
     or how it ended. `outcome`: how it ended, null before: completed, no product, exit code, setup

@@ -7,8 +7,6 @@ from typing import NotRequired, TypedDict
 from rowtui.core.base.json.directories import CostJson, PlaceJson
 from rowtui.core.base.json.jobs import JobJson
 
-# JSON objects of copies of a project on clusters.
-
 
 class TransferJson(TypedDict):
     """What is copied to a cluster before jobs are sent. `size`: bytes. `back`: is fetched later."""
@@ -21,53 +19,6 @@ class TransferJson(TypedDict):
     unchanged: int
     conflicts: list[str]
     back: list[str]
-    notices: list[str]
-
-
-class FileFactsJson(TypedDict):
-    """A file of a project or a copy. `size`: bytes. `target`: of a link."""
-
-    kind: str
-    size: int | None
-    modified_at: str | None
-    target: str | None
-
-
-class DifferenceJson(TypedDict):
-    """A path that differs between the project and its copy; null: it is not there."""
-
-    kind: str
-    path: str
-    here: FileFactsJson | None
-    there: FileFactsJson | None
-    reason: str | None
-
-
-class ComparisonsJson(TypedDict):
-    """`mirror`."""
-
-    version: int
-    copies: list[ComparisonJson]
-
-
-class ComparisonJson(TypedDict):
-    """`mirror`: a copy of the project against the project. `same`: how many paths."""
-
-    cluster: str
-    place: str
-    same: int
-    differences: list[DifferenceJson]
-    notices: list[str]
-
-
-class CopiedJson(TypedDict):
-    """`mirror --send`, `--fetch` and `--keep`: what was copied. `size`: bytes."""
-
-    version: int
-    cluster: str
-    place: str
-    files: int
-    size: int
     notices: list[str]
 
 
