@@ -20,6 +20,7 @@ from rowtui.cli.clusters.doctor import DoctorFindings, ShownNodeTypes
 from rowtui.cli.mapping.explain import NotThere, WorkflowChange
 from rowtui.cli.project.init import MadeProject
 from rowtui.cli.project.mirror import Copied, ShownComparisons
+from rowtui.cli.project.projects import ShownProjects
 from rowtui.cli.project.scan import Cleaned, ScanReport
 from rowtui.cli.show.clusters import ShownClusters
 from rowtui.cli.show.json import (
@@ -40,7 +41,6 @@ from rowtui.core.base.json import (
     network,
     packing,
     plans,
-    projects,
     usage,
 )
 from rowtui.core.clusters.model import Launchers, NodeType
@@ -58,7 +58,7 @@ _PLAIN: dict[Any, dict[str, Any]] = {
     Any: {},
     Plain: {},
 }
-_ONLY_FOR_MYPY = {**vars(document), "NodeType": NodeType}
+_ONLY_FOR_MYPY = {**vars(document), "NodeType": NodeType, "CostJson": directories.CostJson}
 """Names in the types of records whose modules import them only for mypy."""
 
 COMMANDS: dict[str, tuple[str, Any]] = {
@@ -80,7 +80,7 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "usage": ("usage", usage.UsageJson),
     "notify": ("notify", messages.NotifyJson),
     "history": ("history", PastView),
-    "projects": ("projects", projects.ProjectsJson),
+    "projects": ("projects", ShownProjects),
     "explained": ("explain", Explained),
     "not-there": ("explain, of directories that do not exist yet", NotThere),
     "workflow-change": ("explain --write, --undo", WorkflowChange),

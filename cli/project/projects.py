@@ -7,19 +7,19 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.argument_parser import json_option
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.output.progress import Busy, ProgressBar
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.home.known import KnownProject, KnownProjects
 from rowtui.core.home.reading import find_below, read_projects
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import projects as to
+    from rowtui.core.base.document import Moment, TextOrNull
+    from rowtui.core.base.json.directories import CostJson
 
 _EXAMPLES = """\
   rowtui projects                    what needs you, in all projects that you have opened
@@ -32,6 +32,49 @@ _HOW_TO_BEGIN = """\
 You have not opened a project yet.
 `rowtui init FOLDER` makes a new one; `rowtui` in its folder opens it, and adds it to this list.
 `rowtui projects find FOLDER` lists existing projects; `rowtui demo` makes one to try."""
+
+
+class ProjectCounts(NamedTuple):
+    """Pairs of an action and a directory, by status. `failed` are among the eligible ones."""
+
+    total: int
+    completed: int
+    submitted: int
+    eligible: int
+    waiting: int
+    failed: int
+
+
+class ShownProject(NamedTuple):
+    """A project. `state`: `ok`, `no answer`, `gone`, `broken`, or `unread` if it was never read.
+
+    `problem`: why it is broken. `opened_at`: null if it was found and not opened. `read_at`: when
+    the other values were read; they are null before. `no_answer_since`: the first read without an
+    answer. `running_jobs`: as of the last polls of the queues; null if a queue was not polled.
+    `run_paused`: why a run is paused. `silent_clusters`: clusters with jobs of the project whose
+    last poll failed. `needs`: what needs the user, in words.
+    """
+
+    path: str
+    state: str
+    problem: TextOrNull
+    opened_at: Moment
+    read_at: Moment
+    no_answer_since: Moment
+    directories: int | None = None
+    counts: ProjectCounts | None = None
+    jobs: int | None = None
+    running_jobs: int | None = None
+    remaining_cost: CostJson | None = None
+    run_paused: TextOrNull = ""
+    silent_clusters: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+class ShownProjects(NamedTuple):
+    """`projects`, in the order of the last opening."""
+
+    projects: Sequence[ShownProject]
 
 
 def add_projects(commands: Any, add: Any, about: Mapping[str, str]) -> None:
@@ -69,7 +112,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if known.notice:
         out.warn(known.notice)
     if args.json:
-        out.json(_json(found))
+        out.json(ShownProjects([_shown(one) for one in found]))
     elif not found:
         out.print(_HOW_TO_BEGIN)
     else:
@@ -161,46 +204,32 @@ def _local(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC).astimezone():%Y-%m-%d %H:%M}"
 
 
-def _json(found: Sequence[KnownProject]) -> to.ProjectsJson:
-    return {"version": VERSION, "projects": [_project_json(one) for one in found]}
-
-
-def _project_json(one: KnownProject) -> to.KnownProjectJson:
+def _shown(one: KnownProject) -> ShownProject:
     summary = one.summary
-    used = summary if summary is not None and summary.usable else None
-    return {
-        "path": one.root,
-        "state": one.state,
-        "problem": (summary.problem or None) if summary is not None else None,
-        "opened_at": _iso(one.opened),
-        "read_at": _iso(one.read),
-        "no_answer_since": _iso(one.no_answer_since),
-        "directories": None if used is None else used.directories,
-        "counts": None
-        if used is None
-        else {
-            "total": used.total,
-            "completed": used.completed,
-            "submitted": used.submitted,
-            "eligible": used.eligible,
-            "waiting": used.waiting,
-            "failed": used.failed,
-        },
-        "jobs": None if used is None else used.jobs,
-        "running_jobs": None if used is None else used.running,
-        "remaining_cost": None
-        if used is None
-        else {
-            "cpu_hours": used.cpu_hours,
-            "gpu_hours": used.gpu_hours,
+    problem = "" if summary is None else summary.problem
+    times = (one.opened, one.read, one.no_answer_since)
+    shown = ShownProject(one.root, one.state, problem, *times)
+    if summary is None or not summary.usable:
+        return shown
+    return shown._replace(
+        directories=summary.directories,
+        counts=ProjectCounts(
+            summary.total,
+            summary.completed,
+            summary.submitted,
+            summary.eligible,
+            summary.waiting,
+            summary.failed,
+        ),
+        jobs=summary.jobs,
+        running_jobs=summary.running,
+        remaining_cost={
+            "cpu_hours": summary.cpu_hours,
+            "gpu_hours": summary.gpu_hours,
             "price": None,
             "currency": None,
         },
-        "run_paused": (used.paused or None) if used is not None else None,
-        "silent_clusters": [] if used is None else list(used.silent),
-        "needs": list(one.needs),
-    }
-
-
-def _iso(at: float) -> str | None:
-    return datetime.fromtimestamp(at, UTC).astimezone().isoformat() if at else None
+        run_paused=summary.paused,
+        silent_clusters=summary.silent,
+        needs=one.needs,
+    )
