@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
@@ -26,6 +26,8 @@ Flat = Annotated[_Record, "flat"]
 
 Plain = Annotated[Any, "plain"]
 """Any value. In documents: as `plain` returns it."""
+
+_JSON = frozenset((str, int, float, bool, type(None)))
 
 DEEPEST = 50
 """Most nested values, as in YAML files, whose own limit is `yaml_text.DEEPEST`."""
@@ -46,34 +48,35 @@ def utc(at: float | None) -> str | None:
 
 def document(value: Any) -> Any:
     """Return a value in the form of JSON. Raises: TypeError for a value without such a form."""
-    if value is None or isinstance(value, bool | int | float | str):
+    kind: Any = type(value)
+    if kind in _JSON:  # the frequent types first: documents may have a million values
         return value
+    if kind is list:
+        return [document(each) for each in value]
+    if kind is dict:
+        return {str(key): document(each) for key, each in value.items()}
     if isinstance(value, enum.Enum):
         return value.value
-    kind: Any = type(value)
     if hasattr(kind, "as_document"):
         return document(value.as_document())
     if fields := _fields(kind):
         found: dict[str, Any] = {}
-        for name, hint in fields:
+        for name, convert in fields:
             part = getattr(value, name)
-            found |= document(part) if hint.startswith("Flat[") else {name: _field(part, hint)}
+            if convert is None:
+                found |= document(part)
+            elif convert is document and type(part) in _JSON:
+                found[name] = part
+            else:
+                found[name] = convert(part)
         return found
     if isinstance(value, Mapping):
-        return {str(key): document(each) for key, each in value.items()}
+        return document(dict(value))
     if isinstance(value, tuple | list | frozenset):
         return [document(each) for each in value]
-    raise TypeError(f"{type(value).__name__} is no value of a document")
-
-
-def _field(value: object, kind: str) -> Any:
-    if "Moment" in kind and isinstance(value, int | float):
-        return utc(value)
-    if "TextOrNull" in kind:
-        return value or None
-    if kind == "Plain":
-        return plain(value)
-    return document(value)
+    if isinstance(value, int | float | str):
+        return value
+    raise TypeError(f"{kind.__name__} is no value of a document")
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -95,9 +98,19 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 @cache
-def _fields(kind: type) -> tuple[tuple[str, str], ...]:
-    """Return the fields of a record with their types as written; none for another type."""
+def _fields(kind: type) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
+    """Return the fields of a record and their conversions, None for `Flat`; none of other types."""
     names = tuple(getattr(kind, "_fields", getattr(kind, "__dataclass_fields__", ())))
     hints: dict[str, Any] = kind.__annotations__ if names else {}
-    written = ((name, hints[name]) for name in names)
-    return tuple((name, str(getattr(hint, "__forward_arg__", hint))) for name, hint in written)
+    written = (getattr(hints[name], "__forward_arg__", hints[name]) for name in names)
+    return tuple(zip(names, map(_conversion, map(str, written)), strict=True))
+
+
+def _conversion(hint: str) -> Callable[[Any], Any] | None:
+    if hint.startswith("Flat["):
+        return None
+    if "Moment" in hint:
+        return utc
+    if "TextOrNull" in hint:
+        return lambda text: text or None
+    return plain if hint == "Plain" else document
