@@ -26,7 +26,7 @@ from rowtui.core.engine.api.json.queue import cluster_queue
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.queue_list import ClusterRow, cluster_rows
-from rowtui.core.project.queue.queues import Looks
+from rowtui.core.project.queue.queues import QueuePolls
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.submission.plan.charges import Charge, bundle_charges
 from rowtui.core.submission.plan.record import JobRecord
@@ -107,7 +107,7 @@ def _refuse_unknown(around: ClusterContext, name: str) -> None:
         return
     if around.failure:
         raise RowtuiError(around.failure)
-    looks = Looks(around)
+    looks = QueuePolls(around)
     here = around.here()
     known = sorted(looks.all_names() | ({here.name} if here is not None else set()))
     raise RowtuiError(
@@ -123,7 +123,7 @@ async def _show(
     names: Sequence[str],
     out: Output,
 ) -> int:
-    looks = Looks(around)
+    looks = QueuePolls(around)
     now = True  # the user has just typed the command; later polls keep the site's interval
     said: set[str] = set()
     before: Reported | None = None
@@ -175,7 +175,7 @@ def _rows(
     return {cluster.name: cluster_rows(cluster, jobs, ended=args.ended) for cluster in clusters}
 
 
-async def _look(looks: Looks, names: Sequence[str], now: bool) -> tuple[ClusterView, ...]:
+async def _look(looks: QueuePolls, names: Sequence[str], now: bool) -> tuple[ClusterView, ...]:
     """Poll the clusters without a project."""
     await looks.everywhere(
         lambda name: looks.look(name, now=now), names or looks.all_names(), here=not names

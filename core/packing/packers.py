@@ -65,7 +65,7 @@ Solver = Callable[[Vectors, GoOn], PackedVectors]
 
 
 @dataclass(slots=True)
-class Ours:
+class BuiltInPacker:
     """A built-in packer: `find` also returns the results about the best possible packing."""
 
     name: str
@@ -97,7 +97,7 @@ class Ours:
         return self.find(problem, go_on).bundles
 
 
-class Seed(Ours):
+class Seed(BuiltInPacker):
     """CAVATICA's algorithm, unchanged: each instance keeps the type that it was opened with."""
 
     def find(self, problem: PackingProblem, _go_on: GoOn) -> PackerAnswer:
@@ -105,7 +105,7 @@ class Seed(Ours):
         return PackerAnswer(tuple(_bundles_of_seed(problem)), self.name)
 
 
-class Best(Ours):
+class Best(BuiltInPacker):
     """The best result of all packers, the seed algorithm included, improved while there is time."""
 
     def find(self, problem: PackingProblem, go_on: GoOn) -> PackerAnswer:
@@ -195,12 +195,14 @@ def _bettered(best: PackedVectors, vectors: Vectors, bound: float, go_on: GoOn) 
     return best._replace(bound=bound)
 
 
-OURS: dict[str, Ours] = {
+OURS: dict[str, BuiltInPacker] = {
     one.name: one
     for one in (
         Best(BEST, "the cheapest that any of these finds, as long as time is given", _filled),
-        Ours(FILL, "nodes filled so that nothing runs out first, for any number of jobs", _filled),
-        Ours(COLUMNS, "nearly the best possible for up to 150 kinds of jobs", _by_columns),
+        BuiltInPacker(
+            FILL, "nodes filled so that nothing runs out first, for any number of jobs", _filled
+        ),
+        BuiltInPacker(COLUMNS, "nearly the best possible for up to 150 kinds of jobs", _by_columns),
         Seed(SEED, "the cheapest node for the job that needs the dearest, then filled", _seeded),
     )
 }

@@ -121,7 +121,7 @@ class _Tried(NamedTuple):
     place: PlacedRequest
 
 
-class _Wish(NamedTuple):
+class _NextAttempt(NamedTuple):
     """The request for one job of the next attempt, before its destination is chosen.
 
     `memory_mb` and `cpus` are for the whole job, None if the user did not set them.
@@ -149,7 +149,7 @@ class _Resubmitter:
 
     def tried(self, groups: Sequence[FailedGroup], limit: int | None) -> list[_Tried]:
         """Return the groups that have a place, at most `limit`."""
-        wishes: list[_Wish] = []
+        wishes: list[_NextAttempt] = []
         for failed in groups:
             if limit is not None and len(wishes) >= limit:
                 break
@@ -163,8 +163,8 @@ class _Resubmitter:
         return (*refused_requests(self.project, self.refused, RefusedAt.GROUP), *self.not_placed)
 
     def attempt(
-        self, failed: FailedGroup, how: Callable[[FailedGroup], _Wish | None]
-    ) -> _Wish | None:
+        self, failed: FailedGroup, how: Callable[[FailedGroup], _NextAttempt | None]
+    ) -> _NextAttempt | None:
         try:
             return how(failed)
         except RowtuiError as error:
@@ -177,7 +177,7 @@ class _Resubmitter:
 
     # Requests
 
-    def wish(self, failed: FailedGroup) -> _Wish | None:
+    def wish(self, failed: FailedGroup) -> _NextAttempt | None:
         """Return the request of the next attempt.
 
         Raises: RowtuiError with the reason if there is none.
@@ -220,7 +220,7 @@ class _Resubmitter:
         action = plain.action._replace(resources=resources)
         (request,) = job_requests((failed.group._replace(action=action),))
         request = request._replace(attempt=failed.attempt + 1)
-        return _Wish(failed, request, cluster, memory, cpus, asked, rule, warnings)
+        return _NextAttempt(failed, request, cluster, memory, cpus, asked, rule, warnings)
 
     def cluster(self, failed: FailedGroup) -> Cluster | None:
         """Return the fixed cluster; None if mapping files choose. Raises: RowtuiError."""
@@ -268,7 +268,7 @@ class _Resubmitter:
 
     # Placement
 
-    def by_partition(self, wishes: Sequence[_Wish]) -> list[_Tried]:
+    def by_partition(self, wishes: Sequence[_NextAttempt]) -> list[_Tried]:
         """Place by the limits of partitions alone."""
         found = []
         for wish in wishes:
@@ -300,7 +300,7 @@ class _Resubmitter:
             found.append(self.with_reason(wish, place))
         return found
 
-    def by_mapping(self, wishes: Sequence[_Wish]) -> list[_Tried]:
+    def by_mapping(self, wishes: Sequence[_NextAttempt]) -> list[_Tried]:
         """Place by the mapping files, which see the requested amounts."""
         retries = [self.retry(wish) for wish in wishes]
         mapped = place_requests(self.project, [wish.request for wish in wishes], retries)
@@ -310,7 +310,7 @@ class _Resubmitter:
             for number, place in zip(mapped.numbers, mapped.places, strict=True)
         ]
 
-    def retry(self, wish: _Wish) -> Retry:
+    def retry(self, wish: _NextAttempt) -> Retry:
         planned = wish.failed.planned
         before = read_basis(planned.basis) if planned is not None else PlacementBasis()
         what_if = WhatIf(
@@ -324,7 +324,7 @@ class _Resubmitter:
             previous_params={} if before.params is None else before.params,
         )
 
-    def with_reason(self, wish: _Wish, place: PlacedRequest) -> _Tried:
+    def with_reason(self, wish: _NextAttempt, place: PlacedRequest) -> _Tried:
         warnings = [*place.warnings, *wish.warnings]
         request = place.request
         reason = attempt_reason(wish.failed, place)

@@ -59,7 +59,7 @@ def edit_for_what_if(
         _same_as_known(project, before)
         if asked.what_if is None or not asked.group < len(groups):
             raise EditRefusedError("there is no such job now")
-        wish = _Wish(project, action, groups[asked.group], asked.what_if)
+        wish = _TriedAmounts(project, action, groups[asked.group], asked.what_if)
         made = wish.made()
         after = edit_resources(before, action.index, made.settings)
         if after == before:
@@ -202,13 +202,13 @@ def _text(data: bytes) -> str:
 # Effects of a change
 
 
-class _Made(NamedTuple):
+class _EditedSettings(NamedTuple):
     settings: Settings
     fields: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-class _Wish:
+class _TriedAmounts:
     """The amounts that the user tried in a what-if about the job of one group."""
 
     def __init__(
@@ -223,7 +223,7 @@ class _Wish:
         self.values = {name: value for name, value in values.items() if value is not None}
         self.tried = self._decision(action, asked)
 
-    def made(self) -> _Made:
+    def made(self) -> _EditedSettings:
         """Return the settings for all amounts that workflow.toml finally decides.
 
         Raises: EditRefusedError if there is no such amount, or it cannot be expressed.
@@ -236,7 +236,9 @@ class _Wish:
             then = self._decision(action, self._without(fields))
             lost = self._lost(fields, then, settings.resources)
             if not lost:
-                return _Made(settings, fields, self._notes(fields, then, settings.resources))
+                return _EditedSettings(
+                    settings, fields, self._notes(fields, then, settings.resources)
+                )
             fields = tuple(name for name in fields if name not in lost)
         if not self.values:
             raise EditRefusedError("tags, users and roles are not written in workflow.toml")

@@ -37,7 +37,7 @@ class Failed(NamedTuple):
     failure: LastEnd
 
 
-class News(NamedTuple):
+class StateChanges(NamedTuple):
     """What the records contain and the graph does not: numbers of jobs.
 
     `cancelled`: by the user, outside of the run. `gone`: completed before, and no longer. `back`:
@@ -109,7 +109,7 @@ class ObservedStates:
                 self._seen[job] = 0
         self._complete.clear()
 
-    def news(self, state: State, counts: Callable[[int, str], bool]) -> News:
+    def news(self, state: State, counts: Callable[[int, str], bool]) -> StateChanges:
         """Return what is new.
 
         `counts`: whether the end of a scheduler job (token) fails a graph job.
@@ -117,7 +117,7 @@ class ObservedStates:
         graph = self._growth.graph
         self._seen.extend(bytes(len(graph) - len(self._seen)))
         self._find(state.directories)
-        news = News([], [], [], [], [], [], [], [])
+        news = StateChanges([], [], [], [], [], [], [], [])
         active: set[int] = set()
         explained: set[int] = set()
         for node, mask in self._masks.items():

@@ -17,7 +17,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import JSON
 from rowtui.core.network.graph.job_model import LOST_STATES, GraphChange, GraphJobState
-from rowtui.core.runs.directories.directories import Made, make_directories
+from rowtui.core.runs.directories.directories import MadeDirectories, make_directories
 from rowtui.core.runs.directories.inputs import inputs_of, look_for_lost, write_inputs
 from rowtui.core.runs.directories.readiness import (
     bring_directories,
@@ -59,7 +59,7 @@ _GIVEN_BACK = (
 _NO_PRODUCTS = "it is not complete, and cannot be: its action has no products in workflow.toml"
 
 
-class Happened(NamedTuple):
+class RunUpdate(NamedTuple):
     """The result of one update: numbers of jobs."""
 
     completed: int = 0
@@ -89,7 +89,7 @@ class OpenRun(RunGraph):
 
     # Beginning
 
-    def begin(self, progress: Callable[[int], None] = lambda _: None) -> Made:
+    def begin(self, progress: Callable[[int], None] = lambda _: None) -> MadeDirectories:
         """Record that the run started or resumed, make the directories, and update the graph.
 
         Raises: RowtuiError.
@@ -110,15 +110,15 @@ class OpenRun(RunGraph):
         self,
         wanted: Iterable[tuple[str, Mapping[str, object]]],
         progress: Callable[[int], None] = lambda _: None,
-    ) -> Made:
+    ) -> MadeDirectories:
         if not self.drives:
-            return Made([], [], [])
+            return MadeDirectories([], [], [])
         made = make_directories(self.project, wanted, self.run.note_made, progress)
         if made.made:
             self.project.synchronise()
         return made
 
-    def _refuse(self, made: Made) -> None:
+    def _refuse(self, made: MadeDirectories) -> None:
         """Report which directories cannot be used, and record that their jobs failed."""
         for conflict in made.conflicts[:_NAMED]:
             self.project.notice(f"{visible(conflict.name)}: {conflict.why}")
@@ -159,7 +159,7 @@ class OpenRun(RunGraph):
             self.project.synchronise()
         self._made_ready = made.made
 
-    def advance(self) -> Made:
+    def advance(self) -> MadeDirectories:
         """Make the directories of jobs that became ready when the jobs before them completed.
 
         This is for runs that no process drives. Raises: RowtuiError.
@@ -200,7 +200,7 @@ class OpenRun(RunGraph):
 
     # Updating
 
-    def look(self) -> Happened:
+    def look(self) -> RunUpdate:
         """Update the graph from the project's records, and act on the changes.
 
         Raises: RowtuiError if the journal cannot be written.
@@ -209,7 +209,7 @@ class OpenRun(RunGraph):
             self._take_appended()
         news = self.facts.news(self.project.state, self._counts)
         if not (news or self._ahead) and self._looked:
-            return Happened(failed=tuple(self._fail_left_out()))
+            return RunUpdate(failed=tuple(self._fail_left_out()))
         if self.drives and (news.back or not self._looked):
             self._give_back_unstarted()
         self._looked = True
@@ -244,7 +244,7 @@ class OpenRun(RunGraph):
         left_out = self._fail_left_out()
         if self.drives:
             self._bring_directories()
-        return Happened(
+        return RunUpdate(
             completed=len(news.complete) - len(broken),
             failed=(*(job for job, _, _ in failed), *left_out),
             blocked=len(blocked),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.transports.login import LoginError, Nobody
+from rowtui.core.clusters.transports.login import LoginError, NoUser
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.process.serve import open_engine
 from rowtui.core.engine.process.start import EngineOptions
@@ -56,7 +56,7 @@ async def two(
 ) -> AsyncIterator[tuple[InProcessEngine, FaultyLogin, FaultyLogin]]:
     """An engine whose jobs go to `other`, and two clusters that have empty queues.
 
-    `options`: of the login of `other`. Nobody described the partitions of the clusters.
+    `options`: of the login of `other`. NoUser described the partitions of the clusters.
     """
     programs = home / "bin"
     programs.mkdir()
@@ -163,9 +163,9 @@ async def test_explaining_asks_only_for_the_login_of_the_cluster_that_jobs_go_to
 ) -> None:
     asked: list[str] = []
 
-    def person(cluster: str) -> Nobody:
+    def person(cluster: str) -> NoUser:
         asked.append(cluster)
-        return Nobody()
+        return NoUser()
 
     async with two(tmp_path, keys=False, rounds=PASSWORD):
         project = Project.open(root, cluster="local")

@@ -93,7 +93,7 @@ class Asker(Protocol):
         """Return whether the user accepts the machine's key from now on."""
 
 
-class Nobody:
+class NoUser:
     """The asker for runs without a user: every question is declined."""
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:

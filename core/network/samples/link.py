@@ -97,7 +97,7 @@ class LinkStage(Stage):
         "" there is no dimension then). Raises: DimensionError.
         """
         dropped = _dropped(source.columns, collapse)
-        made = _Made(source.columns, RowOrigin(), source.opens)
+        made = _LinkColumns(source.columns, RowOrigin(), source.opens)
         if expand:
             made = _expanded(source, expand)
         if dropped:
@@ -141,7 +141,7 @@ class LinkStage(Stage):
         return np.where(unknown > 0, UNKNOWN, sums).astype(np.int32)
 
 
-class _Made(NamedTuple):
+class _LinkColumns(NamedTuple):
     """The samples of a link under construction."""
 
     columns: Columns
@@ -171,7 +171,7 @@ def _dropped(table: Columns, collapse: Sequence[str | int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _expanded(source: NodeOutput | SubOutput, name: str) -> _Made:
+def _expanded(source: NodeOutput | SubOutput, name: str) -> _LinkColumns:
     table, had = source.columns, source.opens
     if name in table.names:
         raise DimensionError(f"there is a dimension '{name}' already, so nothing can become it")
@@ -203,7 +203,7 @@ def _expanded(source: NodeOutput | SubOutput, name: str) -> _Made:
         np.concatenate((had.owners, np.full(len(new), owner, dtype=np.int64))),
         np.concatenate((had.rows, new)),
     )
-    return _Made(made, RowOrigin(rows), opens, places)
+    return _LinkColumns(made, RowOrigin(rows), opens, places)
 
 
 def _output(stage: SubOutput) -> NodeOutput:
@@ -212,7 +212,7 @@ def _output(stage: SubOutput) -> NodeOutput:
     return output
 
 
-def _collapsed(flow: _Made, dropped: Sequence[int], target: str) -> _Made:
+def _collapsed(flow: _LinkColumns, dropped: Sequence[int], target: str) -> _LinkColumns:
     table, origin, opens, places = flow
     kept = [at for at in range(len(table.axes)) if at not in dropped]
     found = group(table, kept)
@@ -233,4 +233,6 @@ def _collapsed(flow: _Made, dropped: Sequence[int], target: str) -> _Made:
     rows = found.members if origin.rows is None else origin.rows[found.members]
     if places is not None:
         places = places[found.members]
-    return _Made(made, RowOrigin(rows, found.starts), Opens(left, opens.owners, opens.rows), places)
+    return _LinkColumns(
+        made, RowOrigin(rows, found.starts), Opens(left, opens.owners, opens.rows), places
+    )

@@ -235,7 +235,7 @@ def rows_from_directories(
     dimensions.
     """
     pointers = ["/" + name for name in data.dimensions]
-    aside = Aside()
+    aside = LeftOutNotices()
     dimensions = data.dimensions or (source,)
     taken: list[str] = []
     columns: list[list[JSON]] = [[] for _ in dimensions]
@@ -282,7 +282,7 @@ def made_by_network(name: str, value: JSON) -> bool:
     return kept.startswith(start + ",") or (start.startswith(kept) if cut else name == start)
 
 
-class Aside:
+class LeftOutNotices:
     """Notices about entries that were left out: the first few as texts, the others counted."""
 
     def __init__(self) -> None:

@@ -28,7 +28,7 @@ from rowtui.core.clusters.polling.description_cache import (
 )
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.schedulers.kind import make_scheduler
-from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble, Nobody
+from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble, NoUser
 from rowtui.core.mirror.model import CopyFailure, MirrorError
 from rowtui.core.project.context.credentials import LoginCredentials
 from rowtui.core.submission.sending.site import Access, LocalSite, RemoteSite, Site
@@ -254,7 +254,7 @@ class Connections:
         person = self.around.person
         asked_for = self._wanted[name] or (self.around.always_ask and not self._quiet[name])
         if person is None or not asked_for:
-            return Nobody()
+            return NoUser()
         self._asked[name] += 1
         return person(name)
 

@@ -1,7 +1,7 @@
 """Polls of the schedulers for a project's jobs, as seldom as the site administrators would like.
 
 The input is the records of submitted jobs. The result is `Answers`, which `jobs.py` enters into the
-records. `Looks` polls all clusters at the same time, and a failing cluster does not affect the
+records. `QueuePolls` polls all clusters at the same time, and a failing cluster does not affect the
 others. This module does not change the records, so no one holds the lock on the records while a
 cluster is slow.
 """
@@ -52,7 +52,7 @@ Others = Callable[[Polled], Awaitable[tuple[Job, ...]]]
 
 
 @dataclass
-class Looks:
+class QueuePolls:
     """The queues as of their last polls. `latest`: by cluster name, the queues polled so far."""
 
     around: ClusterContext
@@ -207,13 +207,13 @@ class Queues:
     unanswered: dict[str, str] = field(default_factory=dict)
     failure: str = ""  # why the cluster of this machine cannot be determined
     _failed_at: float = 0.0
-    looks: Looks = field(init=False)
+    looks: QueuePolls = field(init=False)
     _settling: asyncio.Lock = field(default_factory=asyncio.Lock)
     _settled_at: dict[str, tuple[float | None, object]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Start without any known queue."""
-        self.looks = Looks(self.project)
+        self.looks = QueuePolls(self.project)
 
     def here(self) -> Cluster | None:
         """Return the default cluster of jobs, with its partitions; None if it is unknown now.

@@ -57,7 +57,7 @@ class DirectoryConflict(NamedTuple):
     why: str
 
 
-class Made(NamedTuple):
+class MadeDirectories(NamedTuple):
     """The result for the requested directories."""
 
     made: list[str]
@@ -71,7 +71,7 @@ def make_directories(
     note: Callable[[Sequence[str]], None] = lambda _: None,
     progress: Callable[[int], None] = lambda _: None,
     inputs: Mapping[str, bytes] | None = None,
-) -> Made:
+) -> MadeDirectories:
     """Make directories of the workspace with these values; keep existing ones with the same value.
 
     `inputs`: the content of inputs.json by directory name, for the directories that get one. `note`
@@ -81,7 +81,7 @@ def make_directories(
     """
     value_file = required_value_file(project)
     workspace = project.workflow.workspace
-    made = Made([], [], [])
+    made = MadeDirectories([], [], [])
     iterator = iter(wanted)
     try:
         workspace.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ def required_value_file(project: Project) -> str:
 
 
 def _sorted_out(
-    batch: list[tuple[str, Value]], there: set[str], made: Made
+    batch: list[tuple[str, Value]], there: set[str], made: MadeDirectories
 ) -> tuple[list[tuple[str, Value, bytes]], list[tuple[str, Value]]]:
     """Return the directories to be made, with their values' bytes, and the existing ones.
 
@@ -171,7 +171,7 @@ def _why_no_name(name: str) -> str:
 
 
 def _compare(
-    project: Project, value_file: str, old: Sequence[tuple[str, Value]], made: Made
+    project: Project, value_file: str, old: Sequence[tuple[str, Value]], made: MadeDirectories
 ) -> None:
     """Sort existing directories into kept ones (with the wanted value) and conflicts."""
     if not old:

@@ -191,7 +191,7 @@ def _kind(value: JSON) -> str:
     return names.get(type(value), "null" if value is None else "a number")
 
 
-class Came(NamedTuple):
+class NewLists(NamedTuple):
     """The new lists as events to be recorded, and the reasons why other jobs' lists are invalid."""
 
     grew: list[Grew]
@@ -228,9 +228,9 @@ class TakenLists:
             for each in self._makers.get(node, ())
         )
 
-    def take(self, growth: Growth, workspace: Path, jobs: Iterable[int]) -> Came:
+    def take(self, growth: Growth, workspace: Path, jobs: Iterable[int]) -> NewLists:
         """Read the lists of complete jobs, and grow the graph."""
-        came = Came([], {})
+        came = NewLists([], {})
         read: list[tuple[int, Grew]] = []
         for job in jobs if self._makers else ():
             node = growth.where(job).node
@@ -250,7 +250,7 @@ class TakenLists:
         self._grow(growth, read, came)
         return came
 
-    def _grow(self, growth: Growth, read: Sequence[tuple[int, Grew]], came: Came) -> None:
+    def _grow(self, growth: Growth, read: Sequence[tuple[int, Grew]], came: NewLists) -> None:
         """Grow the graph by these lists; mark only the lists as invalid that the graph
         cannot take.
         """

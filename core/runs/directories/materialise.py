@@ -15,7 +15,7 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.directories.directories import (
     DirectoryConflict,
-    Made,
+    MadeDirectories,
     Value,
     make_directories,
     read_values,
@@ -69,7 +69,7 @@ class Unstarted:
         for job, why in left_out(self.project, self.growth, self.facts).items():
             graph.fail(job, why)
 
-    def make(self, progress: Callable[[int], None] = lambda _: None) -> Made:
+    def make(self, progress: Callable[[int], None] = lambda _: None) -> MadeDirectories:
         """Make the directories of all jobs that wait for no other job. Raises: RowtuiError."""
         project, note = self.project, RunStore(self.project.root).note_made
         made = make_directories(project, source_directories(self.growth.flow), note, progress)
@@ -84,7 +84,7 @@ class Unstarted:
             project.synchronise()
         return made
 
-    def advance(self) -> Made:
+    def advance(self) -> MadeDirectories:
         """Make the directories of jobs that became ready when others completed.
 
         Raises: RowtuiError.
@@ -103,7 +103,7 @@ class Unstarted:
             self.project.synchronise()
         return made
 
-    def _refuse(self, made: Made) -> None:
+    def _refuse(self, made: MadeDirectories) -> None:
         for job, why in refused(self.growth, made.conflicts).items():
             self.growth.graph.fail(job, why)
 
@@ -113,7 +113,7 @@ class Unstarted:
         counts = self.growth.graph.counts()
         return sum(each[GraphJobState.WAITING] for each in counts)
 
-    def what_to_make(self) -> Made:
+    def what_to_make(self) -> MadeDirectories:
         """Return what `make` would do: `made` are directories to be made. Raises: RowtuiError."""
         self.look()
         value_file = required_value_file(self.project)
@@ -122,7 +122,7 @@ class Unstarted:
             there = set(os.listdir(workspace))
         except OSError:
             there = set()
-        found = Made([], [], [])
+        found = MadeDirectories([], [], [])
         old = []
         for name, value in self._wanted():
             if name in there:

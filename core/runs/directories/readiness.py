@@ -25,7 +25,7 @@ from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.sample_flow import Lists
 from rowtui.core.runs.directories.directories import (
     DirectoryConflict,
-    Made,
+    MadeDirectories,
     Value,
     beside,
     make_directories,
@@ -122,7 +122,7 @@ def bring_directories(
     note: Callable[[Sequence[str]], None],
     *,
     those: Callable[[int], bool] = lambda _: True,
-) -> Made:
+) -> MadeDirectories:
     """Make nodes' own directories where inputs are complete, and move the others away.
 
     `those`: the condition for ready jobs to get a directory. Raises: RowtuiError.
@@ -140,7 +140,7 @@ def bring_directories(
             project.synchronise()
     ready = [job for job in unprepared(growth, facts) if those(job)]
     if not ready:
-        return Made([], [], [])
+        return MadeDirectories([], [], [])
     made = make_ready(project, growth, lists, ready, note)
     facts.prepare(ready)
     return made
@@ -159,7 +159,7 @@ def make_ready(
     lists: Lists,
     jobs: Sequence[int],
     note: Callable[[Sequence[str]], None],
-) -> Made:
+) -> MadeDirectories:
     """Make the own directories of these jobs, or move back the ones that were moved away.
 
     Raises: RowtuiError if no directory can be made.

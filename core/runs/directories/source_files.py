@@ -34,7 +34,7 @@ from rowtui.core.network.definition.spec import (
     Values,
 )
 from rowtui.core.network.samples.source_rows import (
-    Aside,
+    LeftOutNotices,
     is_included,
     rows_from_directories,
     rows_from_files,
@@ -288,7 +288,7 @@ def read_files(root: Path, source: str, data: FileSource) -> Read:
     Raises: SourceError.
     """
     _refuse_path(source, data.pattern)
-    aside = Aside()
+    aside = LeftOutNotices()
     try:
         paths = find_files(
             str(root),
@@ -329,7 +329,7 @@ def _is_unicode(name: bytes) -> bool:
 def _read_directories(project: Project, source: str, data: Existing) -> Read:
     directories = project.state.directories
     bad = directories.bad
-    aside = Aside()
+    aside = LeftOutNotices()
     names: list[str] = []
     values: list[Any] = []
     for at, name in enumerate(directories.names()):

@@ -54,7 +54,7 @@ from rowtui.core.submission.plan.charges import Charge, Money, charges_of
 from rowtui.core.submission.sending.send import SilentClusterError
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.running import Happened, OpenRun
+    from rowtui.core.runs.running import OpenRun, RunUpdate
     from rowtui.core.submission.plan.model import Plan
 
 _IDLE_LOOKS = 2
@@ -168,7 +168,7 @@ class Autopilot:
         async for _ in changes.words():
             self._changed.set()
 
-    async def _look(self) -> Happened:
+    async def _look(self) -> RunUpdate:
         """Poll the schedulers that are due, and derive what happened to the run."""
         project = self.running.project
         if self.ask_queues is not None:
@@ -245,7 +245,7 @@ class Autopilot:
     def _forget_failures(self) -> None:
         self.running.failures_in_a_row = 0
 
-    async def _retry(self, happened: Happened) -> AsyncGenerator[AutopilotMessage, None]:
+    async def _retry(self, happened: RunUpdate) -> AsyncGenerator[AutopilotMessage, None]:
         """Submit again the failed jobs that the policy retries now."""
         work = RoundWork(self.running, self.turn)
         for each in await work.in_turn(lambda: self.retries.plans(happened.failed)):
@@ -336,7 +336,7 @@ class Autopilot:
         self.running.run.append(Paused(time.time(), why))
         return AutopilotMessage(MessageKind.PAUSED, why, plan=plan, success=False)
 
-    def _stuck(self, happened: Happened) -> bool:
+    def _stuck(self, happened: RunUpdate) -> bool:
         """Return whether nothing can happen any more without a decision of the user.
 
         The condition must hold at two polls in a row, because other programs submit jobs as well.
@@ -348,7 +348,7 @@ class Autopilot:
         self._idle = 0 if waits else self._idle + 1
         return self._idle >= _IDLE_LOOKS
 
-    def _is_idle(self, happened: Happened) -> bool:
+    def _is_idle(self, happened: RunUpdate) -> bool:
         """Return whether all that is left to do is to wait for submitted jobs."""
         busy = self._sent or happened or self._blocked or self.resting.will_be_tried or self._waits
         return not busy and self.ask_queues is None

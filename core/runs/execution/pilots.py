@@ -58,7 +58,7 @@ class _Seen(NamedTuple):
     views: tuple[PilotView, ...]
 
 
-class _Wish(NamedTuple):
+class _NewPilot(NamedTuple):
     """A pilot that is to be started, for a job like this one."""
 
     job: PlannedJob
@@ -104,7 +104,7 @@ class _Handing:
     pilot: Pilot
     views: Sequence[PilotView]
     loads: Mapping[str, _Load]
-    wishes: dict[PlannedDestination, _Wish] = field(default_factory=dict)
+    wishes: dict[PlannedDestination, _NewPilot] = field(default_factory=dict)
     kept_back: int = 0
     alone: tuple[str, ...] = ()  # why jobs are submitted alone
     _fresh: dict[PlannedDestination, IntoPilot | str] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class _Handing:
             else:
                 self.kept_back += 1
                 if len(mine) < self.pilot.number:
-                    self.wishes.setdefault(job.destination, _Wish(job))
+                    self.wishes.setdefault(job.destination, _NewPilot(job))
         made = [job for token, those in handed.items() for job in takers[token](tuple(those)).jobs]
         self.alone = tuple(
             f"pilot: {plural(count, 'job goes', 'jobs go')} alone: {why}"
@@ -246,7 +246,7 @@ class Pilots(Execution):
         since = int(now - seen.at)
         return tuple(it._replace(seconds_left=it.seconds_left - since) for it in seen.views)
 
-    async def _start(self, work: RoundWork, pilot: Pilot, wish: _Wish, found: Round) -> Round:
+    async def _start(self, work: RoundWork, pilot: Pilot, wish: _NewPilot, found: Round) -> Round:
         if PILOT in work.resting or work.queue_is_full:
             return found
         counts = work.running.graph.counts()

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.planning.plan_submission import Pack
     from rowtui.core.project.project import Project
     from rowtui.core.runs.execution.parts import Parts
-    from rowtui.core.runs.running import Happened, OpenRun
+    from rowtui.core.runs.running import OpenRun, RunUpdate
 
 
 # The order of a run's jobs: the facts for a scheduling plug-in, and the ranks that it returns.
@@ -165,7 +165,7 @@ class AutopilotMessage(NamedTuple):
 
     kind: MessageKind
     sentence: str
-    happened: Happened | None = None
+    happened: RunUpdate | None = None
     plan: Plan | None = None
     success: bool = True
     completed: int = 0
@@ -222,7 +222,7 @@ def begun_text(running: OpenRun, made: int) -> str:
     return f"{samples}, {plural(made, 'new directory', 'new directories')}"
 
 
-def happened_text(happened: Happened) -> str:
+def happened_text(happened: RunUpdate) -> str:
     """Return what a poll found."""
     parts = []
     if happened.completed:

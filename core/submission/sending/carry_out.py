@@ -38,7 +38,7 @@ from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
 from rowtui.core.submission.plan.outcome import NOT_BEGUN, WITHOUT_A_WORD, JobOutcome
 from rowtui.core.submission.reconcile.ending import Evidence
 from rowtui.core.submission.sending.release_held import (
-    LettingGo,
+    JobRelease,
     RunRecords,
     SendingProgress,
     Tools,
@@ -75,7 +75,7 @@ async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[SendingProgress,
         if not held:
             raise RowtuiError("another rowtui is carrying out this plan right now")
         it = RunRecords(plan, tools)
-        run = _Run(it, LettingGo(it))
+        run = _Run(it, JobRelease(it))
         steps = run.send_all()
         try:
             async for progress in steps:
@@ -90,7 +90,7 @@ async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[SendingProgress,
 @dataclass
 class _Run:
     it: RunRecords
-    letting: LettingGo
+    letting: JobRelease
     sent: Sent = Sent({}, (), {})
     open: dict[str, PlannedJob] = field(default_factory=dict)  # planned or reserved, not sent
     under_way: asyncio.Future[list[SendingProgress]] | None = None

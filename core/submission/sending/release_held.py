@@ -231,7 +231,7 @@ def _words(options: str) -> list[str]:
 
 
 @dataclass
-class LettingGo:
+class JobRelease:
     """The accepted jobs of a submission: the waiting ones, and the ones that are being released."""
 
     it: RunRecords

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
-from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.login import NoUser, SshTarget
 from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 from rowtui.core.mirror.compare import compare
 from rowtui.core.mirror.listing import list_here, list_there
@@ -127,6 +127,6 @@ async def way(
     if request.param.endswith("openssh"):
         transport = OpensshTransport(target)
     else:
-        transport = AsyncsshTransport(target, Nobody())
+        transport = AsyncsshTransport(target, NoUser())
     yield Way(login, tmp_path, transport, request.param)
     await transport.close()

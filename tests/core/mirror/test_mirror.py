@@ -14,7 +14,7 @@ from rowtui.core.clusters.commands import CommandResult, LocalTransport
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.cluster_transport import transport_for
-from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.login import NoUser, SshTarget
 from rowtui.core.clusters.transports.shared.calls import log_in_at
 from rowtui.core.clusters.transports.shared.server import Shared, serve
 from rowtui.core.clusters.transports.shared.transport import SharedTransport
@@ -427,7 +427,7 @@ async def test_a_place_that_may_not_be_written_is_told(root: Path) -> None:
 
 @pytest.fixture
 async def transport(login: LoginNode) -> AsyncIterator[AsyncsshTransport]:
-    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), Nobody())
+    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), NoUser())
     yield transport
     await transport.close()
 
@@ -450,7 +450,7 @@ async def test_the_way_that_a_project_takes_to_a_cluster_offers_rsync(
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     remote = Remote(login.name, config=(login.ssh_config,))
-    transport = transport_for(remote, Nobody(), cluster="alpha")
+    transport = transport_for(remote, NoUser(), cluster="alpha")
     try:
         mirror = Mirror(root, "alpha", transport, str(there))
         await send(mirror)
@@ -472,7 +472,7 @@ async def test_a_login_that_another_process_holds_serves_as_well(
         )
     )  # fmt: skip
     await ready.wait()
-    await log_in_at(path, Nobody())
+    await log_in_at(path, NoUser())
     user = SharedTransport(path)
     (root / "scripts" / "large").write_bytes(os.urandom(9_000_000))
 

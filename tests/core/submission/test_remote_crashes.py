@@ -30,7 +30,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
-from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.login import NoUser, SshTarget
 from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.sending import carry_out as carrying_out
@@ -215,7 +215,7 @@ class Case:
     @asynccontextmanager
     async def over_ssh(self, steps: Steps) -> AsyncIterator[SteppingScheduler]:
         target = SshTarget(self.login.name, config=(self.login.ssh_config,))
-        transport = AsyncsshTransport(target, Nobody())
+        transport = AsyncsshTransport(target, NoUser())
         try:
             yield SteppingScheduler(transport, steps)
         finally:
@@ -416,7 +416,7 @@ def test_killed_while_its_sbatch_is_on_its_way_what_comes_late_is_taken_away(
             return await super().run(argv, **rest)
 
     async def send(case: Case, steps: Steps) -> None:
-        transport = Late(SshTarget(login.name, config=(login.ssh_config,)), Nobody())
+        transport = Late(SshTarget(login.name, config=(login.ssh_config,)), NoUser())
         case.real.scheduler = SlurmScheduler("alpha", transport)
         await case.real.submit(case.plan)
 

@@ -26,7 +26,7 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.clusters.schedulers.local.machine import boot_time
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
-from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.login import NoUser, SshTarget
 from rowtui.core.submission.plan.json import save_plan
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan
 from rowtui.core.submission.reconcile.lost import ORPHAN_SECONDS
@@ -150,7 +150,7 @@ class Roads:
 
     def to(self, node: FaultyLogin | LoginNode, **options: Any) -> AsyncsshTransport:
         target = SshTarget(node.name, config=(node.ssh_config,))
-        transport = AsyncsshTransport(target, Nobody(), **options)
+        transport = AsyncsshTransport(target, NoUser(), **options)
         self.stack.push_async_callback(transport.close)
         return transport
 

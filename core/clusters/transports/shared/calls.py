@@ -35,10 +35,10 @@ from rowtui.core.clusters.transports.shared.folder import (
     sockets,
 )
 from rowtui.core.clusters.transports.shared.protocol import (
+    ClientRequest,
     Message,
     ProtocolError,
     SharedLogin,
-    Wish,
     field,
     read_failure,
     read_host_key,
@@ -195,7 +195,7 @@ async def log_in_at(path: Path, asker: Asker) -> SharedLogin:
 
     Raises: LoginError, NobodyThere, SharedError.
     """
-    line, _ = await open_line(path, Wish.LOGIN)
+    line, _ = await open_line(path, ClientRequest.LOGIN)
     try:
         frame = await _answer_questions(line, asker)
         if frame is None:
@@ -266,7 +266,7 @@ async def look_at(path: Path) -> SharedLogin | None:
     except NobodyThere:
         return None
     try:
-        return _known(line, await line.greet(Wish.LOOK))
+        return _known(line, await line.greet(ClientRequest.LOOK))
     except NobodyThere:
         return None
     except (SharedError, ProtocolError):
@@ -300,7 +300,7 @@ async def end_shared(path: Path) -> bool:
         return True
     try:
         async with asyncio.timeout(_END_SECONDS):
-            await line.greet(Wish.END)
+            await line.greet(ClientRequest.END)
             while await receive(line.reader) is not None:
                 pass
     except NobodyThere:

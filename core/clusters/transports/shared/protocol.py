@@ -38,7 +38,7 @@ class ProtocolError(RowtuiError):
     """The other end violates the protocol."""
 
 
-class Wish(Enum):
+class ClientRequest(Enum):
     """The request of a process that connects."""
 
     COMMANDS = "commands"
@@ -142,15 +142,15 @@ def field(head: Mapping[str, Any], name: str, *kinds: type[_Value]) -> _Value:
 # The greeting
 
 
-def greeting(wish: Wish) -> dict[str, Any]:
+def greeting(wish: ClientRequest) -> dict[str, Any]:
     """Return the first message of a process that connects."""
     return {"rowtui": __version__, "protocol": PROTOCOL, "wish": wish.value}
 
 
-def wish_in(frame: Message | None) -> Wish | None:
+def wish_in(frame: Message | None) -> ClientRequest | None:
     """Return the request of a greeting; None if it is invalid."""
     try:
-        return Wish(frame.head.get("wish")) if frame is not None else None
+        return ClientRequest(frame.head.get("wish")) if frame is not None else None
     except ValueError:
         return None
 

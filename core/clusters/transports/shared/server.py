@@ -27,11 +27,11 @@ from rowtui.core.clusters.transports.shared.folder import (
     remove,
 )
 from rowtui.core.clusters.transports.shared.protocol import (
+    ClientRequest,
     LoginState,
     ProtocolError,
     Request,
     SharedLogin,
-    Wish,
     failure_head,
     greeting,
     login_head,
@@ -225,25 +225,25 @@ class _Server:
         await client.writer.drain()
         if refused:
             return
-        if wish is Wish.COMMANDS:
+        if wish is ClientRequest.COMMANDS:
             await self._take_commands(client)
-        elif wish is Wish.STREAM:
+        elif wish is ClientRequest.STREAM:
             await self._pass_stream_on(client)
-        elif wish is Wish.LOGIN:
+        elif wish is ClientRequest.LOGIN:
             await self._let_log_in(client)
-        elif wish is Wish.END:
+        elif wish is ClientRequest.END:
             self.end()
             await receive(client.reader)  # until the client or this server closes
 
-    def _refusal(self, wish: Wish, same: bool) -> str:
+    def _refusal(self, wish: ClientRequest, same: bool) -> str:
         """Return why a request is refused, in a word of the protocol; "" if it is not."""
-        if wish in (Wish.LOOK, Wish.END):
+        if wish in (ClientRequest.LOOK, ClientRequest.END):
             return ""
         if not same:
             return "version"
         if self._ending:
             return "ending"
-        if self._logging_in or (wish is not Wish.LOGIN and not self.was_in):
+        if self._logging_in or (wish is not ClientRequest.LOGIN and not self.was_in):
             return "logging in"
         return ""
 

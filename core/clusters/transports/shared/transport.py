@@ -21,9 +21,9 @@ from typing import Any
 from rowtui.core.clusters.commands import CommandResult, Trouble, streaming
 from rowtui.core.clusters.transports.shared.folder import NobodyThere, SharedError, connect_to
 from rowtui.core.clusters.transports.shared.protocol import (
+    ClientRequest,
     Message,
     ProtocolError,
-    Wish,
     greeting,
     read_result,
     receive,
@@ -61,7 +61,7 @@ class SharedConnection:
             connected.close()
             raise
 
-    async def greet(self, wish: Wish) -> Message:
+    async def greet(self, wish: ClientRequest) -> Message:
         """Send the request and return the answer. Raises: SharedError if none arrives in time."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -95,7 +95,7 @@ class SharedConnection:
             await self.writer.wait_closed()
 
 
-async def open_line(path: Path, wish: Wish) -> tuple[SharedConnection, Message]:
+async def open_line(path: Path, wish: ClientRequest) -> tuple[SharedConnection, Message]:
     """Connect and greet. Raises: NobodyThere, SharedError, also if the request is refused."""
     line = await SharedConnection.to(path)
     try:
@@ -186,7 +186,7 @@ class SharedTransport:
         Raises: NobodyThere, SharedError.
         """
         await self._line()
-        hello = json.dumps(greeting(Wish.STREAM))
+        hello = json.dumps(greeting(ClientRequest.STREAM))
         return [sys.executable, "-I", "-S", str(_PROGRAM), str(self.socket_path), hello, line]
 
     @contextlib.asynccontextmanager
@@ -202,7 +202,7 @@ class SharedTransport:
                 self._opened = None
             if self._opened is None:
                 try:
-                    line, _ = await open_line(self.socket_path, Wish.COMMANDS)
+                    line, _ = await open_line(self.socket_path, ClientRequest.COMMANDS)
                 except SharedError as error:
                     self.error = error
                     raise

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from rowtui.core.clusters.transports.login import Asker, Nobody, Prompt, UnknownHostKey
+from rowtui.core.clusters.transports.login import Asker, NoUser, Prompt, UnknownHostKey
 from rowtui.core.clusters.transports.shared.protocol import (
     Message,
     ProtocolError,
@@ -26,11 +26,11 @@ class UserQuestions:
     """Asks the present user, if there is one."""
 
     def __init__(self, person: Asker | None = None) -> None:
-        self.person: Asker = person or Nobody()
+        self.person: Asker = person or NoUser()
 
     def nobody(self) -> None:
         """Decline every further question."""
-        self.person = Nobody()
+        self.person = NoUser()
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
         """See `Asker`."""

@@ -9,7 +9,7 @@ from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.model import Cluster, Identify, Remote
 from rowtui.core.clusters.polling.probe import visit
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
-from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.login import NoUser, SshTarget
 
 from tests.rig.login import LoginNode
 
@@ -68,7 +68,7 @@ async def test_without_a_connection_nothing_is_known() -> None:
 
 @pytest.mark.slurm
 async def test_a_real_cluster_is_looked_at(login: LoginNode) -> None:
-    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), Nobody())
+    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), NoUser())
     try:
         seen = await visit(ALPHA, transport)
     finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.transports.asyncssh_login import Timing
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
-from rowtui.core.clusters.transports.login import Nobody, Prompt, SshTarget, UnknownHostKey
+from rowtui.core.clusters.transports.login import NoUser, Prompt, SshTarget, UnknownHostKey
 
 from tests.rig.faulty import FaultyLogin, faulty_login
 from tests.rig.login import LoginNode
@@ -60,7 +60,7 @@ class Reach:
     ) -> AsyncsshTransport:
         options.setdefault("timing", Timing(connect=10))
         target = SshTarget(node.name, config=(config or node.ssh_config,))
-        transport = AsyncsshTransport(target, person or Nobody(), **options)  # type: ignore[arg-type]
+        transport = AsyncsshTransport(target, person or NoUser(), **options)  # type: ignore[arg-type]
         self._stack.push_async_callback(transport.close)
         return transport
 

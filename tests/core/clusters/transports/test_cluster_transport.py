@@ -38,13 +38,13 @@ ANSWERS = (["right"], ["123456"])
 OTHER_PROCESS = """\
 import asyncio, sys
 from rowtui.core.clusters.model import Remote
-from rowtui.core.clusters.transports.login import Nobody
+from rowtui.core.clusters.transports.login import NoUser
 from rowtui.core.clusters.transports.cluster_transport import transport_for
 
 async def main():
     host, config, kind, word = sys.argv[1:]
     remote = Remote(host, transport=kind, config=(config,))
-    transport = transport_for(remote, Nobody(), cluster="alpha")
+    transport = transport_for(remote, NoUser(), cluster="alpha")
     done = await transport.run(["echo", word], timeout=20)
     await transport.close()
     print(done.stdout.decode().strip() or done.complaint)

@@ -12,7 +12,7 @@ import pytest
 from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.kept_shells import KeptShells
-from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.login import NoUser, SshTarget
 from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 
 from tests.eventually import eventually_async
@@ -71,7 +71,7 @@ async def through(request: pytest.FixtureRequest, login: Counting) -> AsyncItera
             target = SshTarget(login.node.name, config=(login.node.ssh_config,))
             transport: Transports
             if request.param == "asyncssh":
-                transport = AsyncsshTransport(target, Nobody(), **options)  # type: ignore[arg-type]
+                transport = AsyncsshTransport(target, NoUser(), **options)  # type: ignore[arg-type]
             else:
                 transport = OpensshTransport(target, **options)  # type: ignore[arg-type]
             stack.push_async_callback(transport.close)

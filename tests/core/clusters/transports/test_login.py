@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 from rowtui.core.clusters.transports.asyncssh_login import Timing
-from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, Nobody
+from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, NoUser
 
 from tests.core.clusters.transports.conftest import Person, Reach
 from tests.rig.faults import Prompt
@@ -367,7 +367,7 @@ async def test_a_jump_host_that_is_its_own_jump_host_is_an_error_not_a_loop(reac
 
 
 async def test_nobody_answers_nothing_and_believes_nothing() -> None:
-    assert await Nobody().ask([]) is None
+    assert await NoUser().ask([]) is None
 
 
 @asynccontextmanager

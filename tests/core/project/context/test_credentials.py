@@ -11,7 +11,7 @@ from rowtui.core.clusters.transports.cluster_transport import transport_for
 from rowtui.core.clusters.transports.login import (
     Asker,
     LoginError,
-    Nobody,
+    NoUser,
     Prompt,
     UnknownHostKey,
 )
@@ -104,7 +104,7 @@ async def test_a_stored_password_alone_needs_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = await log_in(
-        tmp_path, monkeypatch, [[Asked("Password: ", "right")]], Nobody(), "right"
+        tmp_path, monkeypatch, [[Asked("Password: ", "right")]], NoUser(), "right"
     )
 
     assert answers == ["right"]

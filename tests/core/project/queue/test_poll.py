@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.polling.poll import Polled
 from rowtui.core.project.context.cluster_context import ClusterContext
-from rowtui.core.project.queue.queues import POLL_VARIABLE, Looks
+from rowtui.core.project.queue.queues import POLL_VARIABLE, QueuePolls
 
 from tests.rig.faults import Hang, Refuse
 from tests.rig.faulty import FaultyLogin, faulty_login
@@ -37,7 +37,7 @@ def cluster_context(home: Path, *nodes: FaultyLogin, more: str = "") -> ClusterC
     return ClusterContext("local", kept)
 
 
-async def asked(looks: Looks) -> dict[str, Polled]:
+async def asked(looks: QueuePolls) -> dict[str, Polled]:
     await looks.everywhere(looks.look, looks.all_names(), here=True)
     return looks.latest
 
@@ -55,7 +55,7 @@ async def test_a_cluster_that_hangs_keeps_no_other_waiting(
         answered = asyncio.Event()
         slow.inject("squeue", Hang(until=answered))
         around = cluster_context(tmp_path, slow, quick)
-        looks = Looks(around)
+        looks = QueuePolls(around)
         # when all are asked
         done: asyncio.Queue[str] = asyncio.Queue()
 
@@ -90,7 +90,7 @@ async def test_each_failure_stays_with_its_cluster(slurm: SlurmCluster, tmp_path
         broken.inject("squeue", Refuse(), times=None)
         nowhere = '[[cluster]]\nname = "nowhere"\nssh.host = "no.such.host.invalid"\n'
         around = cluster_context(tmp_path, broken, well, more=nowhere)
-        looks = Looks(around)
+        looks = QueuePolls(around)
 
         known = await asked(looks)
 
@@ -102,7 +102,7 @@ async def test_each_failure_stays_with_its_cluster(slurm: SlurmCluster, tmp_path
 
 async def test_a_machine_that_is_no_cluster_has_its_own_queue_only(tmp_path: Path) -> None:
     around = cluster_context(tmp_path)
-    looks = Looks(around)
+    looks = QueuePolls(around)
     assert [*await asked(looks)] == ["local"]
     assert around.connections.known("gamma") is None
     assert await looks.look("gamma") is None

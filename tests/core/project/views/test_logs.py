@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
-from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.login import NoUser, SshTarget
 from rowtui.core.project.views.logs import (
     LINES_BYTES,
     PIECE_BYTES,
@@ -37,7 +37,7 @@ async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[L
         return
     node: LoginNode = request.getfixturevalue("login")
     target = SshTarget(node.name, config=(node.ssh_config,))
-    transport = AsyncsshTransport(target, Nobody())
+    transport = AsyncsshTransport(target, NoUser())
     yield RemoteLog(transport, PurePosixPath(path), "alpha")
     await transport.close()
 
@@ -216,7 +216,7 @@ async def test_names_of_logs_are_safe_to_show(log: Log, tmp_path: Path) -> None:
 async def test_a_log_on_a_cluster_that_cannot_be_reached_is_an_error(
     login: LoginNode, tmp_path: Path
 ) -> None:
-    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), Nobody())
+    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), NoUser())
     log = RemoteLog(transport, PurePosixPath(tmp_path / "log"), "alpha")
     login.kill()
     with pytest.raises(RowtuiError, match=r"alpha:.*/log cannot be read: .*refused"):

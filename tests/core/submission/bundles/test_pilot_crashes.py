@@ -13,7 +13,7 @@ import pytest
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
-from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.login import NoUser, SshTarget
 from rowtui.core.state.model import positions
 from rowtui.core.submission.bundles.pilot import hand_over
 from rowtui.core.submission.plan.model import Plan, PlannedJob
@@ -198,7 +198,7 @@ async def test_requests_reach_a_pilot_of_a_copy_over_ssh(
 ) -> None:
     monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
     real = Piloted(tmp_path / "pro ject", NAMES, SlurmScheduler("alpha"), ALPHA)
-    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), Nobody())
+    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), NoUser())
     real.scheduler = SlurmScheduler("alpha", transport)
     real.site = RemoteSite(transport, real.root)
     try:

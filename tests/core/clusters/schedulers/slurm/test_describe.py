@@ -21,7 +21,7 @@ from rowtui.core.clusters.schedulers.slurm.describe import (
     why_no_slurm,
 )
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
-from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.login import NoUser, SshTarget
 
 from tests.rig.login import LoginNode
 from tests.rig.slurm import SlurmCluster
@@ -77,7 +77,7 @@ def test_a_real_cluster_is_described_by_its_partitions_default_first(
 async def test_a_cluster_behind_a_login_node_describes_itself_as_on_the_node(
     login: LoginNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), Nobody())
+    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), NoUser())
     try:
         described = await describe_over(transport)
         login.kill()

@@ -24,7 +24,7 @@ from rowtui.core.clusters.transports.shared.folder import (
     shared_folder,
     shared_socket,
 )
-from rowtui.core.clusters.transports.shared.protocol import LoginState, SharedLogin, Wish
+from rowtui.core.clusters.transports.shared.protocol import ClientRequest, LoginState, SharedLogin
 from rowtui.core.clusters.transports.shared.server import Shared, serve
 from rowtui.core.clusters.transports.shared.transport import (
     SharedConnection,
@@ -206,7 +206,7 @@ async def test_after_a_disconnect_nothing_is_sent_and_another_server_is_found(
 ) -> None:
     user = alpha.user()
     await user.run(["true"], timeout=20)
-    line, _ = await open_line(alpha.path, Wish.END)
+    line, _ = await open_line(alpha.path, ClientRequest.END)
     await alpha.serving
     await line.close()
 
