@@ -15,6 +15,7 @@ from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import CommandResult, Transport
+from rowtui.core.clusters.polling.poll import Polled
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.transports.login import Prompt
 from rowtui.core.demo.scheduler import (
@@ -118,7 +119,7 @@ class DemoReach(Connections):
             return SimulatedTransport(there, self._now)
         return super().transport(cluster)
 
-    def connected(self, name: str) -> bool:
+    def connected(self, name: str, polled: Polled | None = None) -> bool:
         """See `Connections`."""
         there = self._simulation.clusters.get(name)
         return there is not None and there.logged_in and not there.down

@@ -47,7 +47,7 @@ async def test_what_breaks_while_one_watches_is_told_and_what_is_old_is_marked()
         await hand.sees("5 jobs")
         hand.engine.queue_error = "squeue: timed out"
         await hand.press("r")
-        await hand.sees("▲ no answer  for 5 s: squeue: timed out", "4716")
+        await hand.sees("▲ no answer  last answer now: squeue: timed out", "4716")
         # old data is marked as such, new data is not
         await hand.press("1")
         assert "STALE" not in hand.text()

@@ -65,6 +65,15 @@ class Polled:
     latency: float = field(default=0.0, compare=False)
     failures: int = field(default=0, compare=False)
 
+    def is_fresh(self, now: float) -> bool:
+        """Whether some process of this user had an answer that is not much older than a poll.
+
+        A cluster that answered another process is connected, too. `now`: epoch seconds.
+        """
+        if self.error or self.as_of is None or not self.next_at:
+            return False
+        return now < self.next_at + (self.next_at - self.as_of)
+
     @property
     def answer(self) -> QueueSnapshot | None:
         """The result of the last poll alone: the snapshot, or its error and no jobs."""

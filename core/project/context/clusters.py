@@ -223,6 +223,7 @@ def _detail(
     away = "" if chosen or connections.known(name) is not None else _why_away(cluster)
     described, note = _described(project, cluster, away)
     kinds, kinds_note = _kinds(project, described, note)
+    polled = project.jobs.queues.looks.latest.get(name)
     detail = ClusterDetail(
         name=name,
         scheduler=cluster.scheduler,
@@ -231,7 +232,7 @@ def _detail(
         places=tuple(str(place) for place in places if place.name == name) or (cluster.source,),
         away=away,
         transport=cluster.remote.transport if remote and cluster.remote else "",
-        connected=connections.connected(name) if remote else None,
+        connected=connections.connected(name, polled) if remote else None,
         login=connections.login_needed(name) if remote else "",
         login_command=connections.login_command(name) if remote else "",
         interval=cluster.poll_seconds,
@@ -242,7 +243,6 @@ def _detail(
         currency=cluster.currency,
         load=tuple(load for (of, _), load in loads if of == name)[:MOST_PARTITIONS],
     )
-    polled = project.jobs.queues.looks.latest.get(name)
     return detail if polled is None else _with_looks(detail, polled)
 
 

@@ -9,6 +9,7 @@ does.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ from rowtui.core.submission.sending.site import Access, LocalSite, RemoteSite, S
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rowtui.core.clusters.polling.poll import Polled
     from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.mirror.mirror import Mirror
     from rowtui.core.project.context.cluster_context import ClusterContext
@@ -173,10 +175,15 @@ class Connections:
 
         return str(ssh_target(cluster.remote))
 
-    def connected(self, name: str) -> bool:
-        """Whether there is a connection, as far as is known."""
+    def connected(self, name: str, polled: Polled | None = None) -> bool:
+        """Whether there is a connection, as far as is known.
+
+        `polled`: the cluster's queue, which another process of this user may have asked just now.
+        """
         connection = self._connections.get(name)
-        return connection is not None and connection.alive
+        if connection is not None and connection.alive:
+            return True
+        return polled is not None and not self.login_needed(name) and polled.is_fresh(time.time())
 
     def login_needed(self, name: str) -> str:
         """Return why the user has to log in, "" if no login is needed."""

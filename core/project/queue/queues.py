@@ -142,7 +142,7 @@ class QueuePolls:
             name=name,
             scheduler=cluster.scheduler if cluster is not None else "",
             where=connections.where(name) if remote else "here",
-            connected=connections.connected(name) if remote else None,
+            connected=connections.connected(name, polled) if remote else None,
             login=connections.login_needed(name) if remote else "",
             login_command=connections.login_command(name) if remote else "",
             as_of=polled.as_of,

@@ -160,7 +160,7 @@ def _rest(cluster: ClusterView, mark: Mark, numbers: Line, now: float, room: int
     if mark is NEEDS_LOGIN:
         return line(("press ", "dim"), ("L", "key"), f": {cluster.login}")
     if mark in (SILENT, UNREACHABLE):
-        old = "" if cluster.as_of is None else f"for {_long(now - cluster.as_of)}"
+        old = "" if cluster.as_of is None else f"last answer {ago(cluster.as_of, now)}"
         again = cluster.next_at - now
         again_text = f", again in {_long(again)}" if again >= 1 else ""
         when = f"{old}{again_text}".removeprefix(", ")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -605,3 +606,15 @@ def test_a_controller_that_hangs_leaves_everybody_the_last_known_queue(
     assert lookers.asked() == 2
     # and when it answers again, the next look says so
     assert lookers.look(NOW + 60 + 121) == [jobs, "", 0.0]
+
+
+def test_an_answer_proves_a_connection_for_one_interval_after_the_next_is_due() -> None:
+    polled = Polled("alpha", QueueSnapshot("alpha", 100.0, ()), as_of=100.0, next_at=160.0)
+    assert [polled.is_fresh(now) for now in (100.0, 161.0, 219.0, 221.0)] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert not replace(polled, error="no route to host").is_fresh(101.0)
+    assert not Polled("alpha").is_fresh(0.0)

@@ -60,7 +60,9 @@ def test_a_good_cluster_tells_its_counts_its_age_and_the_next_look() -> None:
 
 def test_what_is_not_well_says_why_since_when_and_what_to_do() -> None:
     lost = GOOD._replace(connected=False, error="no route to host", as_of=NOW - 720)
-    assert told(lost) == ["anvil  ✗ unreachable  for 12 min, again in 45 s: no route to host"]
+    assert told(lost) == [
+        "anvil  ✗ unreachable  last answer 12 min ago, again in 45 s: no route to host"
+    ]
     assert told(lost._replace(as_of=None, next_at=0.0)) == [
         "anvil  ✗ unreachable  no route to host"
     ]
