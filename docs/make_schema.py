@@ -30,6 +30,8 @@ from rowtui.cli.show.json import (
     ShownGroups,
     ShownStatus,
 )
+from rowtui.cli.usage.report import WrittenReport
+from rowtui.cli.usage.usage_json import UsageDocument, UsedJob
 from rowtui.core.base import document
 from rowtui.core.base.document import Moment, Plain, TextOrNull
 from rowtui.core.base.json import (
@@ -41,7 +43,6 @@ from rowtui.core.base.json import (
     network,
     packing,
     plans,
-    usage,
 )
 from rowtui.core.clusters.model import Launchers, NodeType
 from rowtui.core.mapping.model.decision_json import Explained, ShownDecision, ShownRequest
@@ -71,13 +72,13 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "scan": ("scan", ScanReport),
     "init": ("init", MadeProject),
     "clean": ("clean", Cleaned),
-    "report": ("report", usage.ReportJson),
+    "report": ("report", WrittenReport),
     "failed": ("any command that fails before it has a result", FailedJson),
     "plan": ("plan; submit --dry-run", plans.PlanJson),
     "sent": ("submit, retry", plans.SentJson),
     "job-answers": ("cancel, hold, release", jobs.JobAnswersJson),
     "log": ("logs", jobs.LogJson),
-    "usage": ("usage", usage.UsageJson),
+    "usage": ("usage", UsageDocument),
     "notify": ("notify", messages.NotifyJson),
     "history": ("history", PastView),
     "projects": ("projects", ShownProjects),
@@ -117,7 +118,7 @@ PARTS: dict[str, Any] = {
     "bundle": plans.BundleJson,
     "refused": plans.RefusedJson,
     "queue-row": jobs.QueueRowJson,
-    "job-usage": usage.JobUsageJson,
+    "job-usage": UsedJob,
     "run": network.RunJson,
 }
 """Objects that stand in several of these: name of the schema -> the type."""

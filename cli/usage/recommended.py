@@ -1,28 +1,25 @@
-"""Recommendations as a table and as JSON: what actions should request, and the risk."""
+"""What actions should request, and the risk: as a table, and as a change of workflow.toml."""
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
+from rowtui.cli.project.open import ask, is_interactive
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, memory, visible
 from rowtui.core.project.sizing.job_values import job_values
-from rowtui.core.usage.amounts import CPUS, DIRECTORIES, LEAST, MEMORY, rounded
-from rowtui.core.usage.recommend import (
-    RISK,
-    ActionSize,
-    Recommended,
-    SizeLine,
-    not_recommended,
-    right_sizes,
-)
+from rowtui.core.usage.amounts import CPUS, DIRECTORIES, LEAST, MEMORY, WALLTIME, rounded
+from rowtui.core.usage.recommend import RISK, ActionSize, not_recommended, right_sizes
+from rowtui.core.usage.right_size import RESOURCES, SizedSetting, WrittenSizes, words_of
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import usage as to
     from rowtui.core.project.project import Project
+    from rowtui.core.project.sizing.write_sizes import SizesEdit
     from rowtui.core.usage.store import UsageColumns
 
 LARGEST = "Of the largest: the share of the tenth of the jobs that are largest."
@@ -50,7 +47,7 @@ def print_recommended(sizes: Sequence[ActionSize], columns: UsageColumns, out: O
     out.lines(table_lines(headings, [_size_cells(size) for size in sizes], out))
     out.print()
     out.print("Risk: the share of jobs that would use more, if they are like these jobs.")
-    if any(it.recommended.largest_risk > it.recommended.risk for it in sizes):
+    if any(it.largest_risk > it.risk for it in sizes):
         out.print(LARGEST)
     out.lines(lacking)
     out.note("'rowtui usage --recommend --write' writes them to workflow.toml, after a question.")
@@ -63,24 +60,23 @@ def risk_text(risk: float, largest: float) -> str:
 
 
 def _size_cells(size: ActionSize) -> Row:
-    found, resource = size.recommended, size.resource
-    if found.line is None:
-        amount = _amount(resource, rounded(resource, found.amount))
+    resource, line = size.resource, size.line
+    if line is None:
+        amount = _amount(resource, rounded(resource, size.amount))
     else:
-        base = max(0.0, found.amount + found.line.offset)
-        name = "directory" if found.line.size == DIRECTORIES else found.line.size
-        each = _slope(resource, found.line.slope)
-        amount = f"{_amount(resource, rounded(resource, base))} + {each} per {visible(name)}"
-    least, *_, most = found.quantiles
-    peak = max(found.counts) or 1
-    bars = "".join(_BARS[math.ceil(one / peak * 8)] for one in found.counts)
+        name = "directory" if line.size == DIRECTORIES else line.size
+        base = _amount(resource, rounded(resource, max(0.0, line.base)))
+        amount = f"{base} + {_slope(resource, line.slope)} per {visible(name)}"
+    least, *_, most = size.quantiles
+    peak = max(size.counts) or 1
+    bars = "".join(_BARS[math.ceil(one / peak * 8)] for one in size.counts)
     return [
         size.action,
         resource,
         "–" if size.requested is None else _amount(resource, size.requested),
         amount,
-        risk_text(found.risk, found.largest_risk),
-        count(found.jobs) + (f" ({count(found.censored)} killed)" if found.censored else ""),
+        risk_text(size.risk, size.largest_risk),
+        count(size.jobs) + (f" ({count(size.killed)} killed)" if size.killed else ""),
         f"{_amount(resource, least)} {bars} {_amount(resource, most)}",
     ]
 
@@ -104,33 +100,75 @@ def _amount(resource: str, value: float) -> str:
     return f"{value:.0f}" if resource == CPUS else format_duration(value)
 
 
-def size_json(size: ActionSize) -> to.RecommendedJson:
-    """Return a recommendation for `--json`."""
-    found = size.recommended
-    line = found.line
-    by_directory = line is not None and line.size == DIRECTORIES
-    return {
-        "action": visible(size.action),
-        "resource": size.resource,
-        "amount": found.for_size(0.0) if by_directory else found.flat,
-        "per_directory": line.slope if line is not None and by_directory else None,
-        "risk": found.risk,
-        "largest_risk": found.largest_risk,
-        "jobs": found.jobs,
-        "killed": found.censored,
-        "requested": size.requested,
-        "line": None if line is None else _line_json(found, line),
-    }
+def write_recommended(
+    args: argparse.Namespace, project: Project, columns: UsageColumns, out: Output
+) -> tuple[int, WrittenSizes]:
+    """Show the change, ask, and write it; 1 if it was not written."""
+    from rowtui.core.project.sizing.write_sizes import edit_for_sizes  # loads the mapper
+
+    only = args.resource or RESOURCES
+    risk = args.risk or RISK
+    found = edit_for_sizes(project, columns, only=only, risk=risk)
+    edit = found.edit
+    if edit.refused:
+        raise RowtuiError(f"{edit.refused}; nothing was written")
+    if not args.json:
+        _print_change(found, out)
+    if edit.diff and _confirmed(args, out):
+        found = edit_for_sizes(project, columns, only=only, risk=risk, confirmed=edit.token)
+    written = found.edit.written
+    if not args.json and edit.diff:
+        if written:
+            name = found.changed[0].action
+            out.print("Written to workflow.toml.")
+            out.note(f"'rowtui explain {visible(name)} --undo' takes it back.")
+        else:
+            out.warn("Nothing was written.")
+    code = 1 if edit.diff and not written and not args.json else 0
+    return code, WrittenSizes(written, found.edit.diff, found.changed, found.kept)
 
 
-def _line_json(found: Recommended, line: SizeLine) -> to.SizeLineJson:
-    least, median, most = line.residuals
-    return {
-        "size": visible(line.size),
-        "base": found.for_size(0.0),
-        "slope": line.slope,
-        "r_squared": line.explains,
-        "least_residual": least,
-        "median_residual": median,
-        "most_residual": most,
-    }
+def _print_change(found: SizesEdit, out: Output) -> None:
+    if not found.changed:
+        out.print("No setting of workflow.toml has to change.")
+    else:
+        headings = [TextColumn("Action", style="bold"), TextColumn("Setting")]
+        headings += [TextColumn(name, right=True) for name in ("Now", "New", "Based on")]
+        headings += [TextColumn("Exceeded by", right=True), TextColumn("Risk", right=True)]
+        out.lines(table_lines(headings, [_setting_cells(each) for each in found.changed], out))
+        out.print()
+        out.lines(found.edit.diff)
+        out.print()
+        out.print("Risk: the share of jobs that would exceed it, if they are like these jobs.")
+        if any(it.largest_risk > it.risk for it in found.changed):
+            out.print(LARGEST)
+    for setting in found.changed:
+        for sentence in words_of(setting):
+            out.print(f"{visible(setting.action)}: {sentence}.")
+    for action, sentence in found.kept:
+        out.print(f"{visible(action)}: {visible(sentence)}.")
+
+
+def _setting_cells(setting: SizedSetting) -> list[str]:
+    return [
+        setting.action,
+        setting.key,
+        "–" if setting.before is None else _setting_amount(setting.resource, setting.before),
+        _setting_amount(setting.resource, setting.after),
+        f"{count(setting.jobs)} jobs",
+        f"{count(setting.exceeding)} of them",
+        risk_text(setting.risk, setting.largest_risk),
+    ]
+
+
+def _setting_amount(resource: str, value: int) -> str:
+    return format_duration(value) if resource == WALLTIME else count(value)
+
+
+def _confirmed(args: argparse.Namespace, out: Output) -> bool:
+    """Whether the user confirms the change. With --json only --yes confirms."""
+    if args.yes or args.json:
+        return bool(args.yes)
+    if not is_interactive():
+        raise RowtuiError("--write cannot ask for confirmation without a terminal", "add --yes")
+    return ask("Write to workflow.toml?", out)

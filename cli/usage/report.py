@@ -6,7 +6,7 @@ import argparse
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.verbs import known_clusters
@@ -15,6 +15,7 @@ from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.report_html import GENERATOR, html
 from rowtui.cli.usage.report_text import ReportSource, RunSummary, markdown
 from rowtui.cli.usage.usage_json import write_csv
+from rowtui.core.base.document import document
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import count, plural, visible
@@ -24,6 +25,13 @@ from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
+
+
+class WrittenReport(NamedTuple):
+    """`report`: the written files; null for one that was not asked for."""
+
+    file: str | None
+    trace: str | None
 
 
 def report(args: argparse.Namespace, out: Output) -> int:
@@ -57,7 +65,7 @@ def report(args: argparse.Namespace, out: Output) -> int:
             _write(path, "\n".join(html(source)) + "\n", out, own=GENERATOR)
     if args.json:
         file = None if path is None else str(path)
-        out.json({"file": file, "trace": args.trace})
+        out.json(document(WrittenReport(file, args.trace)))
     return 0
 
 

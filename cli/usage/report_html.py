@@ -79,7 +79,7 @@ def html(source: ReportSource) -> Iterator[str]:
 
 def _figures(source: ReportSource) -> Iterator[str]:
     """Yield the numbers that a reader looks for first."""
-    total, cost = source.found.total, source.found.cost_total
+    total = source.found.total
     if total is None:
         return
     failed = ("Failed", count(total.failed), "bad" if total.failed else "")
@@ -89,10 +89,9 @@ def _figures(source: ReportSource) -> Iterator[str]:
         shown.append(("GPU-hours charged", hours(total.charged_gpu_hours), ""))
     if total.cpu_share is not None:
         shown.append(("of them used", f"{total.cpu_share:.0%}", ""))
-    if cost is not None:
-        shown += (("Money charged", money(it.charged, it.currency), "") for it in cost.money)
-        if cost.carbon_g is not None:
-            shown.append(("CO2e, estimated", carbon(cost.carbon_g).removesuffix(" CO2e"), ""))
+    shown += (("Money charged", money(it.charged, it.currency), "") for it in total.money)
+    if total.carbon_g is not None:
+        shown.append(("CO2e, estimated", carbon(total.carbon_g).removesuffix(" CO2e"), ""))
     yield "<dl>"
     for name, value, kind in shown:
         yield f'<div><dt>{name}</dt><dd class="{kind}">{escape(value)}</dd></div>'

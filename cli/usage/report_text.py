@@ -10,7 +10,6 @@ from rowtui.cli.usage.usage import GPU_NOTE, has_gpus, money_used, row_headings,
 from rowtui.core.base.text import Cost, carbon, count, energy, full_cost, money, plural, visible
 from rowtui.core.clusters.model import EnergyFactors
 from rowtui.core.clusters.schedulers.base import NO_ID, job_label
-from rowtui.core.usage.costs import CostRow
 from rowtui.core.usage.report import UsageReport
 from rowtui.core.usage.table import UsageRow
 from rowtui.core.workflow.duration import format_duration
@@ -82,17 +81,14 @@ def sentences(source: ReportSource) -> Iterator[str]:
                 f"The CPUs worked in {total.cpu_share:.0%} of the measured time: "
                 f"{total.used_cpu_hours:,.2f} CPU-hours."
             )
-        yield from _cost_sentences(found)
+        yield from _cost_sentences(total)
         if found.unmeasured:
             yield f"Of {plural(found.unmeasured, 'job')} no time is known."
     if source.run is not None:
         yield source.run.sentence
 
 
-def _cost_sentences(found: UsageReport) -> Iterator[str]:
-    cost = found.cost_total
-    if cost is None:
-        return
+def _cost_sentences(cost: UsageRow) -> Iterator[str]:
     for it in cost.money:
         some = "" if it.jobs == cost.jobs else f" for {plural(it.jobs, 'job')}"
         used = "" if it.used is None else f"; their CPU and GPU time used {money_used(it)}"
@@ -166,7 +162,7 @@ def _usage_table(title: str, name: str, rows: Sequence[UsageRow], note: str = ""
 
 
 def _cost_tables(source: ReportSource) -> Iterator[ReportTable]:
-    found, total = source.found, source.found.cost_total
+    found, total = source.found, source.found.total
     if total is None:
         return
     has_energy = total.energy_kwh is not None
@@ -182,7 +178,7 @@ def _cost_tables(source: ReportSource) -> Iterator[ReportTable]:
     if len(headings) == 1:
         return
 
-    def row(it: CostRow) -> list[str]:
+    def row(it: UsageRow) -> list[str]:
         cells = [visible(it.name), count(it.jobs)]
         if total.money:
             cells.append(" and ".join(money(each.charged, each.currency) for each in it.money))
@@ -192,9 +188,9 @@ def _cost_tables(source: ReportSource) -> Iterator[ReportTable]:
             cells.append("" if it.carbon_g is None else carbon(it.carbon_g).removesuffix(" CO2e"))
         return [cell or "–" for cell in cells]
 
-    rows = [row(it) for it in (*found.cost_actions, total)]
+    rows = [row(it) for it in (*sorted(found.actions), total)]
     yield ReportTable("Costs by action", ("Action", *headings), rows, " ".join(notes))
-    clusters = [row(it) for it in (*found.cost_clusters, total)]
+    clusters = [row(it) for it in (*sorted(found.clusters), total)]
     yield ReportTable("Costs by cluster", ("Cluster", *headings), clusters)
 
 

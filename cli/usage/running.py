@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
+from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.base.text import memory, plural, visible
-from rowtui.core.clusters.schedulers.base import JobState, job_label
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import usage as to
     from rowtui.core.clusters.schedulers.measured import MeasuredStep
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.record import JobRecord
-    from rowtui.core.usage.model import JobUsage
     from rowtui.core.usage.running import UsageNow
 
 MOST_RUNNING = 200  # jobs whose use is printed one after another
+
+
+class RunningUse(NamedTuple):
+    """What a running job has used up to now. `near_limits`: `memory`, `time` from 90 % on.
+
+    `memory_kib`: the most that its scheduler saw, or what its processes have at this moment.
+    """
+
+    id: str
+    token: str
+    action: str
+    cluster: str
+    measured_at: Moment
+    wall_seconds: float | None
+    requested_wall_seconds: float | None
+    cpu_seconds: float | None
+    cpus: int
+    memory_kib: int | None
+    requested_memory_kib: int | None
+    near_limits: tuple[str, ...]
+    problem: TextOrNull
+
+
+class UsedStep(NamedTuple):
+    """A step of an ended job, from Slurm's accounts: `batch` is the script, numbers are of srun."""
+
+    job: str | None
+    token: str
+    step: str
+    name: str
+    tasks: int | None
+    wall_seconds: float | None
+    cpu_seconds: float | None
+    largest_task_memory_kib: int | None
 
 
 async def running_jobs(
@@ -54,23 +86,23 @@ def running_lines(view: JobRecord, now: UsageNow | None, out: Output) -> Iterato
         yield f"           {visible(now.problem)}"
 
 
-def running_json(view: JobRecord, now: UsageNow) -> to.RunningJobJson:
+def running_job(view: JobRecord, now: UsageNow) -> RunningUse:
     """Return a running job for `--json`."""
-    return {
-        "id": view.label,
-        "token": view.token,
-        "action": visible(view.action),
-        "cluster": visible(view.cluster),
-        "measured_at": datetime.fromtimestamp(now.at, UTC).isoformat(timespec="seconds"),
-        "wall_seconds": None if now.wall is None else round(now.wall, 2),
-        "requested_wall_seconds": now.walltime,
-        "cpu_seconds": None if now.cpu is None else round(now.cpu, 2),
-        "cpus": now.cpus,
-        "memory_kib": now.memory_kib,
-        "requested_memory_kib": now.memory_limit_kib,
-        "near_limits": list(now.near),
-        "problem": visible(now.problem) or None,
-    }
+    return RunningUse(
+        view.label,
+        view.token,
+        view.action,
+        view.cluster,
+        now.at,
+        None if now.wall is None else round(now.wall, 2),
+        now.walltime,
+        None if now.cpu is None else round(now.cpu, 2),
+        now.cpus,
+        now.memory_kib,
+        now.memory_limit_kib,
+        now.near,
+        now.problem,
+    )
 
 
 def step_lines(steps: Sequence[MeasuredStep], out: Output) -> Iterator[str]:
@@ -91,26 +123,6 @@ def step_lines(steps: Sequence[MeasuredStep], out: Output) -> Iterator[str]:
         for step in steps
     ]
     yield from table_lines(headings, rows, out)
-
-
-def steps_json(
-    jobs: Sequence[JobUsage], steps: Mapping[str, Sequence[MeasuredStep]]
-) -> list[to.JobStepJson]:
-    """Return the steps of jobs for `--json`. `steps`: by the jobs' tokens."""
-    return [_step_json(job, step) for job in jobs for step in steps.get(job.token, ())]
-
-
-def _step_json(job: JobUsage, step: MeasuredStep) -> to.JobStepJson:
-    return {
-        "job": job_label(job.job_id, job.token),
-        "token": job.token,
-        "step": visible(step.id),
-        "name": visible(step.name),
-        "tasks": step.tasks,
-        "wall_seconds": step.wall,
-        "cpu_seconds": step.cpu,
-        "largest_task_memory_kib": step.task_memory,
-    }
 
 
 def clock(seconds: float | None) -> str:

@@ -15,25 +15,22 @@ from rowtui.cli.jobs.queue_text import read_job_name
 from rowtui.cli.jobs.verbs import known_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project
-from rowtui.cli.usage.recommended import print_recommended, sizes_of
+from rowtui.cli.usage.recommended import print_recommended, sizes_of, write_recommended
 from rowtui.cli.usage.running import (
     clock,
     running_jobs,
     running_lines,
     step_lines,
 )
-from rowtui.cli.usage.usage_json import ShownUsage, usage_json, write_csv
+from rowtui.cli.usage.usage_json import ShownUsage, usage_document, write_csv
+from rowtui.core.base.document import document
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import carbon, count, energy, hours, memory, money, plural, visible
 from rowtui.core.clusters.schedulers.base import NO_ID, job_label
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
 from rowtui.core.submission.plan.model import OPEN
 from rowtui.core.submission.plan.outcome import JobOutcome
-from rowtui.core.usage.costs import (
-    JobCosts,
-    MoneySum,
-    total_costs,
-)
+from rowtui.core.usage.costs import UsageMoney
 from rowtui.core.usage.model import JobUsage
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import UsageRow, chosen_usage, total_row, usage_table
@@ -103,17 +100,18 @@ def usage(args: argparse.Namespace, out: Output) -> int:
             lacking = True
             text = visible(each.text)
             out.warn(f"job {text} does not run, or nothing is known of what it used")
+    by = args.by or "action"
     known = project.usage.evidence(columns) if args.write or args.recommend else columns
     if args.write:
-        from rowtui.cli.usage.right_size import write_recommended  # loads the mapper
-
         code, written = write_recommended(args, project, known, out)
         if args.json:
-            out.json(usage_json(args, columns, costs, shown._replace(written=written)))
+            shown = shown._replace(written=written)
+            out.json(document(usage_document(by, columns, costs, shown)))
         return code
     sizes = sizes_of(project, known, args.risk) if args.recommend else []
     if args.json:
-        out.json(usage_json(args, columns, costs, shown._replace(sizes=sizes)))
+        shown = shown._replace(sizes=sizes)
+        out.json(document(usage_document(by, columns, costs, shown)))
     elif asked:
         texts: list[Iterator[str]] = [
             itertools.chain(_job_lines(job, out), step_lines(steps.get(job.token, ()), out))
@@ -128,8 +126,8 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         nothing = "No job was measured." if older else "No job has ended yet."
         out.print("No job matches." if len(everything) else nothing)
     else:
-        out.lines(_table(columns, args.by or "action", out))
-        out.lines(_cost_lines(costs))
+        out.lines(_table(columns, by, out))
+        out.lines(_cost_lines(total_row(columns, costs)))
     if older and not args.json:
         are = "1 older job is" if older == 1 else f"{count(older)} older jobs are"
         word = "it counts" if older == 1 else "they count"
@@ -137,9 +135,8 @@ def usage(args: argparse.Namespace, out: Output) -> int:
     return 1 if lacking else 0
 
 
-def _cost_lines(costs: JobCosts) -> Iterator[str]:
+def _cost_lines(total: UsageRow) -> Iterator[str]:
     """Yield money, and energy, if they are known."""
-    total = total_costs(costs)
     for it in total.money:
         used = "" if it.used is None else f", of which the CPU and GPU time used {money_used(it)}"
         yield f"Money: charged {money(it.charged, it.currency)}{used}."
@@ -147,7 +144,7 @@ def _cost_lines(costs: JobCosts) -> Iterator[str]:
         yield f"Energy: about {energy(total.energy_kwh)}, {carbon(total.carbon_g)}."
 
 
-def money_used(it: MoneySum) -> str:
+def money_used(it: UsageMoney) -> str:
     """Return what the measured jobs used, and what they were charged if others are not measured."""
     if it.used is None:
         return "–"
@@ -238,12 +235,12 @@ def row_texts(row: UsageRow, *, gpus: bool) -> list[str]:
         hours(row.charged_cpu_hours),
         _percent(row.cpu_share),
         *(of_gpus if gpus else ()),
-        _kib(row.memory_median),
-        _kib(row.memory_most),
-        _kib(row.memory),
-        clock(row.wall_median),
-        clock(row.wall_most),
-        clock(row.walltime),
+        _kib(row.median_memory_kib),
+        _kib(row.most_memory_kib),
+        _kib(row.requested_memory_kib),
+        clock(row.median_wall_seconds),
+        clock(row.longest_wall_seconds),
+        clock(row.requested_wall_seconds),
     ]
 
 

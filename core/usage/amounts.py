@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.outcome import JobOutcome
+from rowtui.core.usage.requested import Requested, of_kind
 from rowtui.core.usage.store import UsageColumns
-from rowtui.core.usage.table import Requested, ended_well, of_kind, of_outcome
+from rowtui.core.usage.table import ended_well, of_outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,7 +1,7 @@
 """What jobs cost: money by the prices of node types, and energy with its emissions. Pure.
 
-The input is `UsageColumns` and the clusters of the jobs; the result is columns, or sums by action,
-cluster and so on. Amounts in different currencies are never added.
+The input is `UsageColumns` and the clusters of the jobs; the result is columns, whose sums are part
+of `UsageRow`. Amounts in different currencies are never added.
 
 Money charged is the price of a job's share of its node for the time that it took: of CPUs or GPUs,
 whichever is more, or whole nodes where jobs get these. Of several node types of the partition, the
@@ -25,8 +25,8 @@ from rowtui.core.clusters.config.node_types import node_types_for
 from rowtui.core.clusters.model import Cluster, NodeType
 from rowtui.core.clusters.schedulers.base import is_in_bundle
 from rowtui.core.usage.model import UsageKind
+from rowtui.core.usage.requested import Requested, of_kind
 from rowtui.core.usage.store import UsageColumns
-from rowtui.core.usage.table import Requested, groups_of, of_kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +41,20 @@ class JobCost(NamedTuple):
     currency: str | None
     energy_kwh: float | None
     carbon_g: float | None
+
+
+class UsageMoney(NamedTuple):
+    """Money in one currency, by the prices of node types; amounts of other currencies are apart.
+
+    `charged`: the shares of nodes that `jobs` jobs held, for the time that they took. `used`: the
+    CPU or GPU time that worked, of the jobs of which it is known, which were charged `measured`.
+    """
+
+    currency: str
+    jobs: int
+    charged: float
+    used: float | None
+    measured: float
 
 
 class JobCosts(NamedTuple):
@@ -67,31 +81,35 @@ class JobCosts(NamedTuple):
             _known(self.carbon_g[index]),
         )
 
+    def money_of(self, part: NDArray[np.intp]) -> tuple[UsageMoney, ...]:
+        """Return what some of the jobs cost, in each currency."""
+        import numpy as np
 
-class MoneySum(NamedTuple):
-    """Money in one currency. `charged` is of `jobs` jobs; `used` is of those jobs whose use was
-    measured, which were charged `measured`; None if there is no such job.
-    """
+        found = []
+        for index, currency in enumerate(self.currencies):
+            its = part[self.currency[part] == index]
+            if not len(its):
+                continue
+            measured = its[~np.isnan(self.used[its])]
+            found.append(
+                UsageMoney(
+                    currency,
+                    len(its),
+                    math.fsum(self.charged[its]),
+                    math.fsum(self.used[measured]) if len(measured) else None,
+                    math.fsum(self.charged[measured]),
+                )
+            )
+        return tuple(found)
 
-    currency: str
-    jobs: int
-    charged: float
-    used: float | None
-    measured: float
+    def energy_of(self, part: NDArray[np.intp]) -> tuple[int, float | None, float | None]:
+        """Return of how many of some jobs the energy is known; their kWh, and grams of CO2e."""
+        import numpy as np
 
-
-class CostRow(NamedTuple):
-    """The costs of one group of jobs. `energy_jobs`: how many of the `jobs` have an energy.
-
-    `energy_kwh`, `carbon_g`: None if no job has one.
-    """
-
-    name: str
-    jobs: int
-    money: tuple[MoneySum, ...]
-    energy_jobs: int
-    energy_kwh: float | None
-    carbon_g: float | None
+        known = part[~np.isnan(self.energy_kwh[part])]
+        if not len(known):
+            return 0, None, None
+        return len(known), math.fsum(self.energy_kwh[known]), math.fsum(self.carbon_g[known])
 
 
 def job_costs(columns: UsageColumns, clusters: Mapping[str, Cluster]) -> JobCosts:
@@ -191,55 +209,6 @@ def _worked(columns: UsageColumns, name: str, units: NDArray[Any]) -> NDArray[An
     share = np.divide(used, units * wall, out=np.ones(len(wall)), where=units * wall > 0)
     worked: NDArray[Any] = np.clip(np.nan_to_num(share, nan=1.0), 0.0, 1.0)
     return worked
-
-
-def cost_table(columns: UsageColumns, costs: JobCosts, by: str = "action") -> list[CostRow]:
-    """Return a row for each group, ordered by name."""
-    import numpy as np
-
-    if not len(columns):
-        return []
-    names, groups = groups_of(columns, by)
-    order = np.argsort(groups, kind="stable")
-    bounds = np.flatnonzero(np.diff(groups[order], prepend=-1))
-    parts = np.split(order, bounds[1:])
-    return sorted(_row(names[int(groups[part[0]])], costs, part) for part in parts)
-
-
-def total_costs(costs: JobCosts, name: str = "total") -> CostRow:
-    """Return all jobs as one row."""
-    import numpy as np
-
-    return _row(name, costs, np.arange(len(costs.charged)))
-
-
-def _row(name: str, costs: JobCosts, part: NDArray[np.intp]) -> CostRow:
-    import numpy as np
-
-    money = []
-    for index, currency in enumerate(costs.currencies):
-        its = part[costs.currency[part] == index]
-        if not len(its):
-            continue
-        measured = its[~np.isnan(costs.used[its])]
-        money.append(
-            MoneySum(
-                currency,
-                len(its),
-                math.fsum(costs.charged[its]),
-                math.fsum(costs.used[measured]) if len(measured) else None,
-                math.fsum(costs.charged[measured]),
-            )
-        )
-    known = part[~np.isnan(costs.energy_kwh[part])]
-    return CostRow(
-        name,
-        len(part),
-        tuple(money),
-        len(known),
-        math.fsum(costs.energy_kwh[known]) if len(known) else None,
-        math.fsum(costs.carbon_g[known]) if len(known) else None,
-    )
 
 
 def _known(value: float) -> float | None:

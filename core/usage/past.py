@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.usage.past_nodes import NodeFailures, node_failures
+from rowtui.core.usage.requested import of_kind
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import (
     chosen_usage,
     ended_well,
     groups_of,
     has_failed,
-    of_kind,
     was_cancelled,
 )
 

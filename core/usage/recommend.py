@@ -60,45 +60,44 @@ _JOBS = {True: 2 * LEAST, False: 4 * LEAST}  # least jobs for a line: by directo
 
 
 class SizeLine(NamedTuple):
-    """`value = offset + slope * size`.
+    """A job needs `base + size * slope`, in the unit of the resource.
 
-    `explains`: the share of the variance that the line predicts for a job that it was not fitted
-    to (R squared of leave-one-out predictions). `residuals`: the least, median and most distance
-    of a job from the line, in the unit of the value.
+    `size`: `directories`, or a JSON pointer of a number in the values of the job's directory, or
+    `sum of` or `largest` and a pointer for jobs of several. `r_squared`: the share of the variance
+    that the line predicts of jobs that it was not fitted to. `..._residual`: used, less the line.
     """
 
     size: str
-    offset: float
+    base: float
     slope: float
-    explains: float
-    residuals: tuple[float, float, float]
+    r_squared: float
+    least_residual: float
+    median_residual: float
+    most_residual: float
 
 
 class Recommended(NamedTuple):
-    """An amount for one job. `risk`: expected share of jobs that would exceed it; `largest_risk`:
-    of the largest tenth of the jobs, which is the same if need does not depend on a known size.
+    """An amount for one job, of any size. `risk`: expected share of jobs that would exceed it;
+    `largest_risk`: of the largest tenth of the jobs, which is the same if need does not depend on
+    a known size.
 
-    `jobs`: how many were measured; `censored`: of these, killed at their limit. `quantiles`: the
-    least, median, 90 %, 99 % and most used. `counts`: jobs in equal parts between the least and
-    the most. `line`: how the amount grows with a size; None if it does not. `flat`: the amount for
-    jobs of all sizes together, which ignores the line.
+    `jobs`: how many were measured; `killed`: of these, at their limit. `quantiles`: the least,
+    median, 90 %, 99 % and most used. `counts`: jobs in equal parts between the least and the most.
+    `line`: how the amount grows with a size, with the same risks; None if it does not.
     """
 
     amount: float
     risk: float
+    largest_risk: float
     jobs: int
-    censored: int
-    quantiles: tuple[float, float, float, float, float]
+    killed: int
+    quantiles: tuple[float, ...]
     counts: tuple[int, ...]
     line: SizeLine | None = None
-    flat: float = 0.0
-    largest_risk: float = 0.0
 
     def for_size(self, size: float) -> float:
         """Return the amount for a job of this size; the same for all sizes without a line."""
-        if self.line is None:
-            return self.amount
-        return self.amount + self.line.offset + self.line.slope * size
+        return self.amount if self.line is None else self.line.base + self.line.slope * size
 
 
 def recommend(
@@ -127,33 +126,31 @@ def recommend(
         found = _fitted(name, column[known].astype(np.float64), used, killed)
         if found is None:
             continue
-        if clearest is None or found.line.explains > clearest.line.explains:
+        if clearest is None or found.line.r_squared > clearest.line.r_squared:
             clearest = found
-        if not lines or found.line.explains < EXPLAINS:
+        if not lines or found.line.r_squared < EXPLAINS:
             continue
         handicap = _BETTER if best is not None and best.line.size == DIRECTORIES else 0.0
-        if best is None or found.line.explains > best.line.explains + handicap:
+        if best is None or found.line.r_squared > best.line.r_squared + handicap:
             best = found
     largest = clearest.largest if clearest is not None else np.zeros(len(used), bool)
-    flat, exceeding, theirs = _held_by_all(risk, used, killed, largest)
-    amount, count = flat, len(used)
+    amount, exceeding, theirs = _held_by_all(risk, used, killed, largest)
+    count, line = len(used), None
     if best is not None:
         rows = best.rows
-        amount, exceeding, theirs = _held_by_all(risk, best.over, killed[rows], best.largest[rows])
-        count = len(best.over)
+        above, exceeding, theirs = _held_by_all(risk, best.over, killed[rows], best.largest[rows])
+        count, line = len(best.over), best.line._replace(base=best.line.base + above)
     least, most = float(used.min()), float(used.max())
     counts, _ = np.histogram(used, bins=20, range=(least, most if most > least else least + 1))
-    quantiles = tuple(float(it) for it in np.quantile(used, (0, 0.5, 0.9, 0.99, 1)))
     return Recommended(
         amount,
         exceeding,
+        theirs,
         count,
         int(killed.sum()),
-        quantiles,  # type: ignore[arg-type]
+        tuple(float(it) for it in np.quantile(used, (0, 0.5, 0.9, 0.99, 1))),
         tuple(int(it) for it in counts),
-        None if best is None else best.line,
-        flat,
-        theirs,
+        line,
     )
 
 
@@ -194,7 +191,8 @@ def _exceeded_with(risk: float, used: NDArray[Any], killed: NDArray[Any]) -> tup
 class _Fit(NamedTuple):
     """A line, the jobs (`rows`: mask) whose size is known, and their distances from the line.
 
-    `largest`: which of all jobs are the largest tenth.
+    `line.base`: of the line through the jobs, not of one above them. `largest`: which of all jobs
+    are the largest tenth.
     """
 
     line: SizeLine
@@ -235,22 +233,35 @@ def _fitted(
         return None
     over = np.full(len(used), np.inf)
     over[good] = left
-    residuals = tuple(float(it) for it in np.quantile(left, (0, 0.5, 1)))
-    line = SizeLine(name, offset, slope, explains, residuals)  # type: ignore[arg-type]
+    least, median, most = (float(it) for it in np.quantile(left, (0, 0.5, 1)))
+    line = SizeLine(name, offset, slope, explains, least, median, most)
     largest = rows & (sizes >= np.quantile(sizes[rows], _LARGEST, method="lower"))
     return _Fit(line, rows, over[rows], largest)
 
 
 class ActionSize(NamedTuple):
-    """A recommendation for one action. `resource`: MEMORY (KiB), WALLTIME (seconds), or CPUS.
+    """What the jobs of an action should request. `risk`: share of jobs that would exceed it;
+    `largest_risk`: share of the largest tenth of the jobs.
 
-    `requested`: the most that a job requested so far; None if none of them stated it.
+    `resource`: `memory` (KiB), `walltime` (seconds) or `cpus`. `killed`: jobs that ended at their
+    limit. With `per_directory`, a job of n directories needs `amount + n * per_directory`. `line`:
+    how the amount grows with a size of the job, if it does; `amount` is for jobs of all sizes if
+    the size is a number in the values of directories. `quantiles`: the least, median, 90 %, 99 %
+    and most used; `counts`: jobs in equal parts between the least and the most.
     """
 
     action: str
     resource: str
-    recommended: Recommended
     requested: float | None
+    per_directory: float | None
+    amount: float
+    risk: float
+    largest_risk: float
+    jobs: int
+    killed: int
+    quantiles: tuple[float, ...]
+    counts: tuple[int, ...]
+    line: SizeLine | None
 
 
 def right_sizes(
@@ -286,5 +297,7 @@ def _of_action(
         found = recommend(used, killed, sizes if resource != CPUS else (), risk=risk)
         if found is not None:
             stated = asked[np.isfinite(asked)]
-            most_asked = float(stated.max()) if len(stated) else None
-            yield ActionSize(action, resource, found, most_asked)
+            most_asked, per_directory = float(stated.max()) if len(stated) else None, None
+            if (line := found.line) is not None and line.size == DIRECTORIES:
+                found, per_directory = found._replace(amount=line.base), line.slope
+            yield ActionSize(action, resource, most_asked, per_directory, *found)

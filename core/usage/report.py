@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.usage.costs import CostRow, JobCosts, cost_table, total_costs
+from rowtui.core.usage.costs import JobCosts
 from rowtui.core.usage.model import JobUsage
+from rowtui.core.usage.requested import Requested
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import (
-    Requested,
     UsageRow,
     ended_well,
     groups_of,
@@ -89,9 +89,10 @@ class FailedOfCause(NamedTuple):
 class UsageReport(NamedTuple):
     """All numbers of a report. `total`: None without jobs; `intervals` have equal lengths.
 
-    Tables have at most 50 rows, `days` the newest 100. `bars`: the jobs with a known time in the
-    order of their start, if there are at most 200; otherwise `density` has the actions with the
-    most charged hours. `unmeasured`: jobs of which no time is known.
+    Tables have at most 50 rows, `days` the newest 100; `total`, `actions` and `clusters` have
+    costs. `bars`: the jobs with a known time in the order of their start, if there are at most 200;
+    otherwise `density` has the actions with the most charged hours. `unmeasured`: jobs of which no
+    time is known.
     """
 
     total: UsageRow | None = None
@@ -108,9 +109,7 @@ class UsageReport(NamedTuple):
     density: tuple[Density, ...] = ()
     shares: tuple[Shares, ...] = ()
     failures: tuple[FailedOfCause, ...] = ()
-    cost_total: CostRow | None = None
-    cost_actions: tuple[CostRow, ...] = ()
-    cost_clusters: tuple[CostRow, ...] = ()
+    clusters: tuple[UsageRow, ...] = ()
     unmeasured: int = 0
 
 
@@ -130,12 +129,12 @@ def usage_report(columns: UsageColumns, costs: JobCosts) -> UsageReport:
     failed = columns.chosen(bad)
     well, not_well = (np.bincount(places[mask], minlength=BINS) for mask in (good, bad))
     nodes = sorted(usage_table(columns, "node"), key=lambda it: (-it.failed, it.name))
-    actions = tuple(usage_table(columns))
+    actions = tuple(usage_table(columns, "action", costs))
     drawn = [row.name for row in actions[:MOST_DRAWN]]
     few = int(known.sum()) <= MOST_BARS
     edges = first + each * np.arange(BINS + 1)
     return UsageReport(
-        total_row(columns),
+        total_row(columns, costs),
         first,
         last,
         each,
@@ -152,9 +151,7 @@ def usage_report(columns: UsageColumns, costs: JobCosts) -> UsageReport:
         () if few else running_jobs(columns.chosen(known), drawn, edges),
         used_shares(columns, drawn),
         failure_causes(failed),
-        total_costs(costs),
-        tuple(cost_table(columns, costs)[:MOST_ROWS]),
-        tuple(cost_table(columns, costs, "cluster")[:MOST_ROWS]),
+        tuple(usage_table(columns, "cluster", costs)[:MOST_ROWS]),
         int((~known).sum()),
     )
 

@@ -43,14 +43,14 @@ _LEAST_CHANGE = 0.05  # an amount that is lower by less stays as it is
 
 
 class SizedSetting(NamedTuple):
-    """One changed setting of workflow.toml. `before`: None if it was not set.
+    """A changed setting of workflow.toml, in MB, seconds or CPUs. `before`: null if not set.
 
-    `key`: as in workflow.toml, such as `walltime.per_directory`; amounts in MB, seconds, or CPUs.
-    `jobs`: how many were measured, of which `killed` at their limit, and `exceeding` would exceed
-    the new setting. `risk`: the expected share of future jobs that exceed it; `largest_risk`: of
-    the largest tenth of them.
+    `key`: as in workflow.toml, such as `walltime.per_directory`. `jobs` were measured, of which
+    `killed` ended at their limit and `exceeding` would exceed the new setting. `risk`: the expected
+    share of future jobs that exceed it; `largest_risk`: of the largest tenth of them.
     """
 
+    action: str
     resource: str
     key: str
     before: int | None
@@ -62,15 +62,32 @@ class SizedSetting(NamedTuple):
     largest_risk: float
 
 
+class KeptSize(NamedTuple):
+    """Why settings of an action stay as they are."""
+
+    action: str
+    because: str
+
+
 class RightSized(NamedTuple):
-    """The settings of one action, what they change, and sentences about what stays."""
+    """The settings of one action, what they change, and what stays."""
 
     settings: Settings
     changed: tuple[SizedSetting, ...]
-    kept: tuple[str, ...]
+    kept: tuple[KeptSize, ...]
+
+
+class WrittenSizes(NamedTuple):
+    """`usage --recommend --write`. `written`: whether workflow.toml has the change now."""
+
+    written: bool
+    diff: tuple[str, ...]
+    settings: tuple[SizedSetting, ...]
+    kept: tuple[KeptSize, ...]
 
 
 def right_sized(
+    action: str,
     resources: Resources,
     columns: UsageColumns,
     *,
@@ -79,12 +96,12 @@ def right_sized(
     keep_forms: bool = False,
     values: Sequence[JobValues] = (),
 ) -> RightSized:
-    """Return the settings for an action with these resources, from the usage of its jobs.
+    """Return the settings for the action with these resources, from the usage of its jobs.
 
     `keep_forms`: do not make a time per submission one per directory. `values`: numbers by which
     jobs may be larger than others.
     """
-    work = _Work(resources, columns, risk, values)
+    work = _Work(action, resources, columns, risk, values)
     for resource in RESOURCES:
         if resource in only:
             work.size(resource, keep_forms=keep_forms)
@@ -96,11 +113,13 @@ class _Work:
 
     def __init__(
         self,
+        action: str,
         resources: Resources,
         columns: UsageColumns,
         risk: float,
         values: Sequence[JobValues],
     ) -> None:
+        self.action = action
         self.resources = resources
         self.sizes = sizes_of(columns, values)
         self.risk = risk
@@ -108,7 +127,7 @@ class _Work:
         self.amounts = {it.resource: it for it in amounts_of(columns)}
         self.keys: dict[Key, int | None] = {}
         self.changed: list[SizedSetting] = []
-        self.kept: list[str] = []
+        self.kept: list[KeptSize] = []
 
     def size(self, resource: str, *, keep_forms: bool) -> None:
         """Change the setting of one resource, if its measured jobs differ from it."""
@@ -131,8 +150,11 @@ class _Work:
         sizes = self.sizes if used.resource != CPUS else ()
         found = recommend(used.used / per, used.killed, sizes, risk=self.risk, lines=False)
         if found is None:
-            self.kept.append(f"{used.resource} is unchanged: {used.lacking}")
+            self._keep(used.resource, used.lacking)
         return found
+
+    def _keep(self, resource: str, why: str) -> None:
+        self.kept.append(KeptSize(self.action, f"{resource} is unchanged: {why}"))
 
     def _take(
         self,
@@ -157,17 +179,17 @@ class _Work:
             lowered and before - after < before * _LEAST_CHANGE
         )):  # fmt: skip
             why = "jobs need about what they request"
-            if found.censored:
-                why = f"{_killed(found.censored, found.jobs)} at this limit: more is needed"
-            self.kept.append(f"{used.resource} is unchanged: {why}")
+            if found.killed:
+                why = f"{_killed(found.killed, found.jobs)} at this limit: more is needed"
+            self._keep(used.resource, why)
             return False
         known = np.isfinite(ratio)
         over = int(((ratio[known] > after) | used.killed[known]).sum())
         self.keys[key] = after
         self.changed.append(
             SizedSetting(
-                used.resource, ".".join(key), before, after, int(known.sum()),
-                found.censored, over, found.risk, found.largest_risk,
+                self.action, used.resource, ".".join(key), before, after, int(known.sum()),
+                found.killed, over, found.risk, found.largest_risk,
             )
         )  # fmt: skip
         return True
@@ -181,7 +203,7 @@ class _Work:
         threads = max(1, math.ceil(found.amount - 1e-9))
         before = self.resources.threads_per_process
         if threads == (before or 1):
-            self.kept.append("cpus is unchanged: jobs need about what they request")
+            self._keep(CPUS, "jobs need about what they request")
         elif self._take(
             found, used, per, key=("threads_per_process",), before=before, after=threads
         ):

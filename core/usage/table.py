@@ -12,7 +12,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.submission.plan.outcome import JobOutcome
+from rowtui.core.usage.costs import JobCosts, UsageMoney
 from rowtui.core.usage.model import UsageKind
+from rowtui.core.usage.requested import Requested, of_kind
 from rowtui.core.usage.store import UsageColumns
 
 if TYPE_CHECKING:
@@ -21,13 +23,14 @@ if TYPE_CHECKING:
 
 
 class UsageRow(NamedTuple):
-    """The jobs of one group. None: not known of any of them.
+    """Several jobs together. Seconds, CPU-hours and KiB; null: not known of any of them.
 
     Of `jobs`, `ended_well` did their work, `failed` did not, and the user cancelled `cancelled`;
-    the rest never ran. Hours: CPU-hours charged, and used by the jobs of which that is known,
-    which were charged `measured_cpu_hours`; the same of GPUs. Wall times in seconds, memory in KiB:
-    the median, the most, and the most that one job requested. `memory_share`, `wall_share`: the
-    mean of used by requested.
+    the rest never ran. `charged_cpu_hours`: CPUs times wall time; `used_cpu_hours`: CPU time of the
+    jobs of which it is known, which were charged `measured_cpu_hours`; the same of GPUs.
+    `requested_...`: the most that a job requested. `cpu_share`, `gpu_share`: used of measured
+    hours; other `..._share`: the mean of used by requested. `energy_kwh` and `carbon_g` (CO2e) are
+    estimated for `energy_jobs` jobs.
     """
 
     name: str
@@ -41,14 +44,20 @@ class UsageRow(NamedTuple):
     measured_cpu_hours: float
     used_gpu_hours: float | None
     measured_gpu_hours: float
-    wall_median: float | None
-    wall_most: float | None
-    walltime: float | None
+    gpu_share: float | None
+    cpu_share: float | None
+    median_wall_seconds: float | None
+    longest_wall_seconds: float | None
+    requested_wall_seconds: float | None
     wall_share: float | None
-    memory_median: float | None
-    memory_most: float | None
-    memory: float | None
+    median_memory_kib: float | None
+    most_memory_kib: float | None
+    requested_memory_kib: float | None
     memory_share: float | None
+    money: tuple[UsageMoney, ...] = ()
+    energy_jobs: int = 0
+    energy_kwh: float | None = None
+    carbon_g: float | None = None
 
     @property
     def outcomes(self) -> str:
@@ -58,27 +67,18 @@ class UsageRow(NamedTuple):
         more = "".join(f", {number:,} {word}" for number, word in counts if number)
         return f"{self.ended_well:,} completed, {self.failed:,} failed{more}"
 
-    @property
-    def cpu_share(self) -> float | None:
-        """How much of the charged CPU time was used, as a fraction; None if unknown."""
-        if self.used_cpu_hours is None or not self.measured_cpu_hours:
-            return None
-        return self.used_cpu_hours / self.measured_cpu_hours
-
-    @property
-    def gpu_share(self) -> float | None:
-        """How much of the charged GPU time was used, as a fraction; None if unknown."""
-        if self.used_gpu_hours is None or not self.measured_gpu_hours:
-            return None
-        return self.used_gpu_hours / self.measured_gpu_hours
-
 
 GROUPINGS = ("action", "cluster", "partition", "node", "user", "attempt", "day", "reason")
 """What `usage_table` can group jobs by."""
 
 
-def usage_table(columns: UsageColumns, by: str = "action") -> list[UsageRow]:
-    """Return a row for each group, the one with the most charged hours first; days in order."""
+def usage_table(
+    columns: UsageColumns, by: str = "action", costs: JobCosts | None = None
+) -> list[UsageRow]:
+    """Return a row for each group, the one with the most charged hours first; days in order.
+
+    Without `costs`, the rows have no money, energy and emissions.
+    """
     import numpy as np
 
     if not len(columns):
@@ -86,46 +86,18 @@ def usage_table(columns: UsageColumns, by: str = "action") -> list[UsageRow]:
     names, groups = groups_of(columns, by)
     order = np.argsort(groups, kind="stable")
     bounds = np.flatnonzero(np.diff(groups[order], prepend=-1))
-    jobs = _Jobs.of(columns)
+    jobs = _Jobs.of(columns, costs)
     rows = [jobs.row(names[int(groups[part[0]])], part) for part in np.split(order, bounds[1:])]
     if by in ("day", "attempt"):
         return sorted(rows, key=lambda row: row.name)
     return sorted(rows, key=lambda row: (-row.charged_cpu_hours, row.name))
 
 
-def total_row(columns: UsageColumns, name: str = "total") -> UsageRow:
+def total_row(columns: UsageColumns, costs: JobCosts | None = None) -> UsageRow:
     """Return all jobs as one row."""
     import numpy as np
 
-    return _Jobs.of(columns).row(name, np.arange(len(columns)))
-
-
-class Requested(NamedTuple):
-    """What each job requested: columns of equal length. `memory` in KiB, NaN if not stated."""
-
-    cpus: NDArray[Any]
-    gpus: NDArray[Any]
-    memory: NDArray[Any]
-    walltime: NDArray[Any]
-
-    @classmethod
-    def of(cls, columns: UsageColumns) -> Requested:
-        """Return the requests of these jobs."""
-
-        def memory(kind: UsageKind) -> float:
-            return float("nan") if kind.memory_mb is None else kind.memory_mb * 1024.0
-
-        return cls(
-            of_kind(columns, lambda kind: kind.cpus),
-            of_kind(columns, lambda kind: kind.gpus),
-            of_kind(columns, memory),
-            of_kind(columns, lambda kind: kind.walltime_seconds),
-        )
-
-
-def of_kind(columns: UsageColumns, value: Callable[[UsageKind], float]) -> NDArray[Any]:
-    """Return a number for each job that depends on its kind only."""
-    return columns.by_line("kind", lambda line: value(columns.kind(line)))
+    return _Jobs.of(columns, costs).row("total", np.arange(len(columns)))
 
 
 def chosen_usage(
@@ -232,9 +204,10 @@ class _Jobs(NamedTuple):
     well: NDArray[np.bool_]
     failed: NDArray[np.bool_]
     cancelled: NDArray[np.bool_]
+    costs: JobCosts | None
 
     @classmethod
-    def of(cls, columns: UsageColumns) -> _Jobs:
+    def of(cls, columns: UsageColumns, costs: JobCosts | None) -> _Jobs:
         import numpy as np
 
         memory = columns.column("memory").astype(np.float64)
@@ -242,7 +215,7 @@ class _Jobs(NamedTuple):
         times = ("wall", "cpu", "gpu")
         wall, cpu, gpu = (columns.column(name).astype(np.float64) for name in times)
         ends = ended_well(columns), has_failed(columns), was_cancelled(columns)
-        return cls(Requested.of(columns), wall, cpu, gpu, memory, *ends)
+        return cls(Requested.of(columns), wall, cpu, gpu, memory, *ends, costs)
 
     def row(self, name: str, part: NDArray[np.intp]) -> UsageRow:
         """Return the row of these jobs."""
@@ -253,7 +226,10 @@ class _Jobs(NamedTuple):
         known = ~np.isnan(cpu) & ~np.isnan(wall)
         gpu, charged_gpu = self.gpu[part], self.wanted.gpus[part] * wall / 3600
         known_gpu = ~np.isnan(gpu) & (charged_gpu > 0)
-        return UsageRow(
+        used_cpu = float(cpu[known].sum() / 3600) if known.any() else None
+        used_gpu = float(gpu[known_gpu].sum() / 3600) if known_gpu.any() else None
+        measured, measured_gpu = float(charged[known].sum()), float(charged_gpu[known_gpu].sum())
+        row = UsageRow(
             name,
             len(part),
             int(self.well[part].sum()),
@@ -261,10 +237,12 @@ class _Jobs(NamedTuple):
             int(self.cancelled[part].sum()),
             float(np.nansum(charged)),
             float(np.nansum(charged_gpu)),
-            float(cpu[known].sum() / 3600) if known.any() else None,
-            float(charged[known].sum()),
-            float(gpu[known_gpu].sum() / 3600) if known_gpu.any() else None,
-            float(charged_gpu[known_gpu].sum()),
+            used_cpu,
+            measured,
+            used_gpu,
+            measured_gpu,
+            _share(used_gpu, measured_gpu),
+            _share(used_cpu, measured),
             _of(wall, np.median),
             _of(wall, np.max),
             _of(self.wanted.walltime[part], np.max),
@@ -274,6 +252,19 @@ class _Jobs(NamedTuple):
             _of(self.wanted.memory[part], np.max),
             _of(_by(memory, self.wanted.memory[part]), np.mean),
         )
+        if self.costs is None:
+            return row
+        energy_jobs, energy, carbon = self.costs.energy_of(part)
+        return row._replace(
+            money=self.costs.money_of(part),
+            energy_jobs=energy_jobs,
+            energy_kwh=energy,
+            carbon_g=carbon,
+        )
+
+
+def _share(used: float | None, measured: float) -> float | None:
+    return None if used is None or not measured else used / measured
 
 
 def _by(used: NDArray[Any], requested: NDArray[Any]) -> NDArray[Any]:

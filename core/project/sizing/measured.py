@@ -67,7 +67,7 @@ def need_of(columns: UsageColumns, action: Action, directories: int) -> Measured
     jobs = int(ended_well(its).sum())
     if jobs < LEAST:
         return MeasuredNeed(None, jobs)
-    sized = right_sized(action.resources, its, keep_forms=True)
+    sized = right_sized(action.name, action.resources, its, keep_forms=True)
     resources = sized.settings.resources
     changed = {it.resource for it in sized.changed}
     cores = resources.total_cpus(directories) if CPUS in changed else None

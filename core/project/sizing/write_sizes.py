@@ -22,7 +22,14 @@ from rowtui.core.project.views.views import Edit
 from rowtui.core.project.workflow_edit import shown_or_written, workflow_now
 from rowtui.core.usage.amounts import CPUS, MEMORY, JobValues, of_one_action, values_of_action
 from rowtui.core.usage.recommend import RISK
-from rowtui.core.usage.right_size import RESOURCES, RightSized, SizedSetting, memory_gb, right_sized
+from rowtui.core.usage.right_size import (
+    RESOURCES,
+    KeptSize,
+    RightSized,
+    SizedSetting,
+    memory_gb,
+    right_sized,
+)
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError
 
@@ -34,11 +41,11 @@ if TYPE_CHECKING:
 
 
 class SizesEdit(NamedTuple):
-    """A change of workflow.toml. `changed`: (action, setting); `kept`: (action, sentence)."""
+    """A change of workflow.toml, the settings that it changes, and those that stay."""
 
     edit: Edit
-    changed: tuple[tuple[str, SizedSetting], ...] = ()
-    kept: tuple[tuple[str, str], ...] = ()
+    changed: tuple[SizedSetting, ...] = ()
+    kept: tuple[KeptSize, ...] = ()
 
 
 def edit_for_sizes(
@@ -61,23 +68,23 @@ def edit_for_sizes(
             raise
         return SizesEdit(Edit(refused=error.message))
     values = job_values(project, columns)
-    changed: list[tuple[str, SizedSetting]] = []
-    kept: list[tuple[str, str]] = []
+    changed: list[SizedSetting] = []
+    kept: list[KeptSize] = []
     for name in sorted({columns.kind(line).action for line in columns.lines("kind")}):
         actions = project.workflow.named(name)
         if len(actions) != 1:
             why = "is written more than once" if actions else "is not in workflow.toml any more"
-            kept.append((name, f"the action {why}: nothing is changed for it"))
+            kept.append(KeptSize(name, f"the action {why}: nothing is changed for it"))
             continue
         its = of_one_action(columns, name)
         try:
             numbers = values_of_action(columns, name, values)
             after, sized = _edited(project, actions[0], its, numbers, after, only=only, risk=risk)
         except EditRefusedError as error:
-            kept.append((name, error.message))
+            kept.append(KeptSize(name, error.message))
             continue
-        changed += [(name, it) for it in sized.changed]
-        kept += [(name, sentence) for sentence in sized.kept]
+        changed += sized.changed
+        kept += sized.kept
     if after == before:
         return SizesEdit(Edit(), (), tuple(kept))
     try:
@@ -103,12 +110,13 @@ def _edited(
 
     def new(*, keep_forms: bool = False) -> RightSized:
         return right_sized(
-            action.resources, columns, only=only, risk=risk, keep_forms=keep_forms, values=values
-        )
+            action.name, action.resources, columns,
+            only=only, risk=risk, keep_forms=keep_forms, values=values,
+        )  # fmt: skip
 
     sized = new()
     mapped = _mapped(project, action, sized)
-    sentences = tuple(mapped.values())
+    sentences = [KeptSize(action.name, sentence) for sentence in mapped.values()]
     if mapped:
         only = [it for it in only if it not in mapped]
         sized = new()

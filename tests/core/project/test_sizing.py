@@ -88,7 +88,7 @@ def test_what_was_shown_is_written_and_undone(root: Path) -> None:
 
     # when: it is only shown
     shown = edit_for_sizes(project, columns)
-    assert [(action, it.key, it.after) for action, it in shown.changed] == [
+    assert [(it.action, it.key, it.after) for it in shown.changed] == [
         ("relax", "memory_per_cpu_mb", 1024), ("relax", "walltime.per_submission", 1200),
     ]  # fmt: skip
     assert (root / "workflow.toml").read_text() == before
@@ -116,7 +116,7 @@ def test_an_action_that_cannot_be_changed_does_not_stop_the_others(root: Path) -
     for action in ("relax", "twice", "gone"):
         record(project, 20, action)
     found = edit_for_sizes(project, project.usage.store.columns())
-    assert {action for action, _ in found.changed} == {"relax"}
+    assert {it.action for it in found.changed} == {"relax"}
     kept = dict(found.kept)
     assert "more than once" in kept["twice"]
     assert "not in workflow.toml any more" in kept["gone"]
@@ -133,7 +133,7 @@ def test_what_a_mapping_file_decides_is_not_written_but_named(root: Path) -> Non
     record(project, 20)
     project.mapping.read()
     found = edit_for_sizes(project, project.usage.store.columns())
-    assert [it.resource for _, it in found.changed] == ["walltime"]
+    assert [it.resource for it in found.changed] == ["walltime"]
     [sentence] = [it for _, it in found.kept if "mapping" in it]
     assert "write mem: 4 in mapping.yml:2" in sentence
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as some
 from rowtui.core.clusters.model import Cluster, EnergyFactors, Identify, NodeType
 from rowtui.core.clusters.schedulers.measured import Used
 from rowtui.core.submission.plan.outcome import read_old_end
-from rowtui.core.usage.costs import JobCost, cost_table, job_costs, total_costs
+from rowtui.core.usage.costs import JobCost, job_costs
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import UsageColumns, UsageStore
+from rowtui.core.usage.table import total_row, usage_table
 
 KIND = UsageKind("simulate", "alpha", "cpu", "jane", 1, 4, 0, 8192, 3600)
 HALF = Used(1800.0, 3600.0)
@@ -96,10 +97,11 @@ def test_a_job_without_a_time_costs_an_unknown_amount(tmp_path: Path) -> None:
 def test_different_currencies_are_not_added(tmp_path: Path) -> None:
     columns = stored(tmp_path, job(1), job(2, KIND._replace(cluster="beta")))
     costs = job_costs(columns, {"alpha": cluster(), "beta": cluster("beta", "USD")})
-    money = total_costs(costs).money
+    money = total_row(columns, costs).money
     assert [(it.currency, it.jobs) for it in money] == [("EUR", 1), ("USD", 1)]
     assert [it.charged for it in money] == pytest.approx([0.2, 0.2])
-    assert [row.name for row in cost_table(columns, costs, "cluster")] == ["alpha", "beta"]
+    rows = {row.name: row.money for row in usage_table(columns, "cluster", costs)}
+    assert rows == {"alpha": money[:1], "beta": money[1:]}
 
 
 walls = some.none() | some.floats(0, 1e6, width=32)
@@ -122,7 +124,7 @@ def test_sums_of_groups_are_those_of_the_jobs(
     ))  # fmt: skip
     costs = job_costs(columns, {"alpha": cluster()})
     each = [costs.of(at) for at in range(len(columns))]
-    rows, total = cost_table(columns, costs), total_costs(costs)
+    rows, total = usage_table(columns, "action", costs), total_row(columns, costs)
     assert sum(row.jobs for row in rows) == total.jobs == len(jobs)
     for single, row_sum, whole in (
         ([it.charged for it in each], [it.charged for row in rows for it in row.money],

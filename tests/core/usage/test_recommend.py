@@ -76,7 +76,7 @@ def test_jobs_that_were_killed_needed_more_than_they_got() -> None:
     killed = values == 200
     found = recommend(values, killed)
     assert found is not None
-    assert found.censored == 5
+    assert found.killed == 5
     assert found.risk == pytest.approx(6 / 101)  # more than is wished, and it says so
     assert recommend(values[95:], killed[95:]) is None
 
@@ -151,9 +151,8 @@ def test_a_true_line_is_found_among_random_numbers(
     assert found is not None
     assert found.line is not None
     assert found.line.size == name
-    assert found.flat == pytest.approx(values.max())
-    least, _, most = found.line.residuals
-    assert least < 0 < most
+    assert found.amount == pytest.approx(values.max())
+    assert found.line.least_residual < 0 < found.line.most_residual
 
 
 def test_the_number_of_directories_is_preferred_to_a_value_that_explains_as_much() -> None:

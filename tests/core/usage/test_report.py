@@ -76,7 +76,7 @@ def test_each_job_counts_once_in_every_part(
     unknown = sum(wall is None for _, _, wall, _ in jobs)
     assert found.total is not None
     assert found.total.jobs == len(jobs)
-    for rows in (found.actions, found.nodes, found.days):
+    for rows in (found.actions, found.clusters, found.nodes, found.days):
         assert sum(row.jobs for row in rows) == len(jobs)
         assert sum(row.jobs - row.ended_well for row in rows) == failed
         hours = sum(row.charged_cpu_hours for row in rows)
@@ -85,7 +85,6 @@ def test_each_job_counts_once_in_every_part(
     assert sum(it.failed for it in found.intervals) == failed
     assert sum(it.jobs for it in found.failures) == failed
     assert sum(row.jobs for row in found.reasons) == failed
-    assert sum(row.jobs for row in found.cost_actions) == len(jobs)
     assert (found.unmeasured, len(found.bars)) == (unknown, len(jobs) - unknown)
     times = [it for it in found.shares if it.resource == "time"]
     assert sum(sum(it.counts) for it in times) == len(jobs) - unknown

@@ -48,7 +48,7 @@ def test_memory_is_written_per_cpu_of_the_cpus_that_jobs_will_have(tmp_path: Pat
     jobs = [job(at, kib=(900 + at) * 1024, cpu=190, of=kind(8, 16_000)) for at in range(1, 101)]
     resources = Resources(Processes(), 8, memory_per_cpu_mb=2000, walltime=Walltime(36_000, False))
     # when
-    found = right_sized(resources, stored(tmp_path, jobs))
+    found = right_sized("fit", resources, stored(tmp_path, jobs))
     # then
     assert found.settings.resources.threads_per_process == 2
     assert found.settings.resources.memory_per_cpu_mb == 512
@@ -58,7 +58,7 @@ def test_memory_is_written_per_cpu_of_the_cpus_that_jobs_will_have(tmp_path: Pat
     ]  # fmt: skip
     assert [it.exceeding for it in found.changed] == [0, 0, 0]
     # and CPUs that stay keep the memory of the job
-    found = right_sized(resources, stored(tmp_path, []), only=("memory",))
+    found = right_sized("fit", resources, stored(tmp_path, []), only=("memory",))
     assert found.settings.keys == {("memory_per_cpu_mb",): 128}
 
 
@@ -66,34 +66,36 @@ def test_a_time_that_grows_with_directories_is_written_per_directory(tmp_path: P
     jobs = [job(at, wall=30.0 * (at % 10 + 1), directories=at % 10 + 1) for at in range(100)]
     columns = stored(tmp_path, jobs)
     resources = Resources(walltime=Walltime(36_000, False))
-    found = right_sized(resources, columns, only=("walltime",))
+    found = right_sized("fit", resources, columns, only=("walltime",))
     assert found.settings.keys == {
         ("walltime", "per_directory"): 30, ("walltime", "per_submission"): None,
     }  # fmt: skip
     assert found.settings.resources.walltime == Walltime(30, True)
-    kept = right_sized(resources, columns, only=("walltime",), keep_forms=True)
+    kept = right_sized("fit", resources, columns, only=("walltime",), keep_forms=True)
     assert kept.settings.keys == {("walltime", "per_submission"): 300}
 
 
 def test_a_setting_is_never_less_than_a_limit_at_which_a_job_was_killed(tmp_path: Path) -> None:
     jobs = [job(at, kib=100 * 1024) for at in range(300)]
     jobs.append(job(300, kib=900 * 1024, reason="out of memory", of=kind(memory_mb=1000)))
-    found = right_sized(Resources(memory_per_cpu_mb=3000), stored(tmp_path, jobs), only=("memory",))
+    found = right_sized(
+        "fit", Resources(memory_per_cpu_mb=3000), stored(tmp_path, jobs), only=("memory",)
+    )
     assert found.settings.keys == {("memory_per_cpu_mb",): 1000}
     [changed] = found.changed
     assert (changed.killed, changed.exceeding, changed.jobs) == (1, 1, 301)
     # and a request of that limit is not said to be enough
-    kept = right_sized(Resources(memory_per_cpu_mb=1000), UsageStore(tmp_path).columns())
+    kept = right_sized("fit", Resources(memory_per_cpu_mb=1000), UsageStore(tmp_path).columns())
     assert (
         "memory is unchanged: 1 of 301 measured jobs was killed at this limit: more is needed"
-        in (" ".join(kept.kept))
+        in (" ".join(it.because for it in kept.kept))
     )
 
 
 def test_what_jobs_need_already_and_what_was_not_measured_stays(tmp_path: Path) -> None:
     jobs = [job(at, wall=118, cpu=100) for at in range(100)]
     resources = Resources(walltime=Walltime(122, False), memory_per_cpu_mb=100)
-    found = right_sized(resources, stored(tmp_path, jobs))
+    found = right_sized("fit", resources, stored(tmp_path, jobs))
     assert not found.settings.keys
     assert found.settings.resources == resources
     assert len(found.kept) == 3
@@ -109,7 +111,7 @@ def test_the_promised_share_of_jobs_exceeds_a_setting(tmp_path: Path, risk: floa
         jobs = [job(at, wall=float(walls[at]), directories=int(sizes[at])) for at in range(200)]
         columns = stored(tmp_path / str(draw), jobs)
         resources = Resources(walltime=Walltime(36_000, True))
-        found = right_sized(resources, columns, only=("walltime",), risk=risk)
+        found = right_sized("fit", resources, columns, only=("walltime",), risk=risk)
         [changed] = found.changed
         limit = changed.after * sizes[200:]
         promised.append(changed.risk)
@@ -146,10 +148,10 @@ def test_a_killed_attempt_counts_with_the_need_that_a_later_attempt_shows(tmp_pa
 
     # when
     counted = evidence(columns, lambda token: int(token.removeprefix("p-")) % 10_000)
-    [found] = [it.recommended for it in right_sizes(counted) if it.resource == "memory"]
+    [found] = [it for it in right_sizes(counted) if it.resource == "memory"]
 
     # then: each work counts once, and the promise is that of its needs
-    assert (found.jobs, found.censored, len(counted)) == (2000, 0, 2000)
+    assert (found.jobs, found.killed, len(counted)) == (2000, 0, 2000)
     assert found.risk == pytest.approx(0.01, rel=0.01)
     assert (random.lognormal(13, 0.5, 200_000) > found.amount).mean() == pytest.approx(
         0.01, abs=0.005

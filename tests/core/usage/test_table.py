@@ -42,8 +42,9 @@ def test_an_action_charged_four_cpus_and_used_two(tmp_path: Path) -> None:
     assert row.charged_cpu_hours == pytest.approx(4 * 1.5)
     assert row.used_cpu_hours == pytest.approx(2.0)
     assert row.cpu_share == pytest.approx(2 / 6)
-    assert (row.wall_median, row.wall_most, row.walltime) == (2700, 3600, 3600)
-    assert (row.memory_most, row.memory) == (2 * 1024 * 1024, 2048 * 1024)
+    assert (row.median_wall_seconds, row.longest_wall_seconds) == (2700, 3600)
+    assert row.requested_wall_seconds == 3600
+    assert (row.most_memory_kib, row.requested_memory_kib) == (2 * 1024 * 1024, 2048 * 1024)
     assert row.memory_share == pytest.approx(0.75)
 
 
@@ -82,9 +83,10 @@ def test_what_is_not_known_is_not_taken_for_zero(tmp_path: Path) -> None:
     [row] = usage_table(columns_of(tmp_path, [job(1), unknown]))
     assert row.cpu_share == pytest.approx(0.5)  # of the job that was measured
     assert row.charged_cpu_hours == pytest.approx(4.0)
-    assert row.memory_median == 1024 * 1024
+    assert row.median_memory_kib == 1024 * 1024
     row = total_row(chosen_usage(columns_of(tmp_path, []), job_ids=[2]))
-    assert (row.cpu_share, row.used_cpu_hours, row.memory, row.memory_most) == (None,) * 4
+    assert (row.cpu_share, row.used_cpu_hours) == (None, None)
+    assert (row.requested_memory_kib, row.most_memory_kib) == (None, None)
 
 
 jobs = some.lists(
@@ -119,7 +121,7 @@ def test_groups_add_up_to_the_total(
     )
     assert len({row.name for row in rows}) == len(rows)
     known = [it.used.memory for it in made if it.used.memory]
-    assert total.memory_most == (max(known) if known else None)
+    assert total.most_memory_kib == (max(known) if known else None)
 
 
 def test_jobs_are_chosen_by_all_conditions_together(tmp_path: Path) -> None:
