@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from rowtui.cli.clusters.doctor import DoctorFindings, ShownNodeTypes
 from rowtui.cli.mapping.explain import NotThere, WorkflowChange
+from rowtui.cli.messages.notify import ListedChannels
 from rowtui.cli.project.init import MadeProject
 from rowtui.cli.project.mirror import Copied, ShownComparisons
 from rowtui.cli.project.projects import ShownProjects
@@ -39,7 +40,6 @@ from rowtui.core.base.json import (
     FailedJson,
     directories,
     jobs,
-    messages,
     network,
     packing,
     plans,
@@ -79,7 +79,7 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "job-answers": ("cancel, hold, release", jobs.JobAnswersJson),
     "log": ("logs", jobs.LogJson),
     "usage": ("usage", UsageDocument),
-    "notify": ("notify", messages.NotifyJson),
+    "notify": ("notify", ListedChannels),
     "history": ("history", PastView),
     "projects": ("projects", ShownProjects),
     "explained": ("explain", Explained),

@@ -8,17 +8,16 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.argument_parser import json_option
 from rowtui.cli.output.output import Output, TextColumn, table_lines
+from rowtui.core.base.document import TextOrNull, document
 from rowtui.core.base.errors import NoProjectError, RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
+from rowtui.core.messages.model import Delivery
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import messages as to
-    from rowtui.core.messages.model import Delivery
     from rowtui.core.messages.record import RecordView
     from rowtui.core.messages.settings import ChannelSettings, MessageSettings
 
@@ -28,6 +27,31 @@ _EXAMPLES = """\
   rowtui notify --test phone         on one of them
   rowtui notify                      the channels, with their last messages of this project
   rowtui notify --json"""
+
+
+class ListedChannel(NamedTuple):
+    """A channel of messages.toml. `target`: where messages go, without secrets.
+
+    `waiting`: events of this project that are not sent yet; `last`: the last attempt of this
+    project. `test`: only with `--test`, on tested channels.
+    """
+
+    name: str
+    kind: str
+    target: str
+    events: list[str]
+    min_interval_seconds: float
+    waiting: int
+    last: Delivery | None
+    test: Delivery | None
+
+
+class ListedChannels(NamedTuple):
+    """`notify`. `file`: the path of messages.toml; `problems`: what is wrong in it."""
+
+    file: TextOrNull
+    channels: list[ListedChannel]
+    problems: list[str]
 
 
 def add_notify(commands: Any, add: Any, about: Mapping[str, str]) -> None:
@@ -55,14 +79,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return _write_example(args, out)
     settings = load_messages(os.environ)
     root = _project()
-    tests: dict[str, tuple[float, Delivery]] = {}
+    tests: dict[str, Delivery] = {}
     if args.test is not None:
         chosen = [settings.named(args.test)] if args.test else settings.channels
         for channel in chosen:
             tests[channel.name] = _test(channel, root, out, quiet=args.json)
     view = _record(root, out)
     if args.json:
-        out.json(_json(settings, view, tests))
+        out.json(document(_document(settings, view, tests)))
     else:
         out.problems(settings.problems)
         if args.test is None:
@@ -70,7 +94,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         elif not settings.channels:
             _print_none(settings, out)
     wrong = any(it.severity == "error" for it in settings.problems)
-    unsent = any(delivery.outcome.value != "sent" for _, delivery in tests.values())
+    unsent = any(delivery.outcome.value != "sent" for delivery in tests.values())
     none = args.test is not None and not settings.channels
     return 1 if wrong or unsent or none else 0
 
@@ -96,9 +120,7 @@ def _record(root: Path | None, out: Output) -> RecordView:
     return RecordView()
 
 
-def _test(
-    channel: ChannelSettings, root: Path | None, out: Output, *, quiet: bool
-) -> tuple[float, Delivery]:
+def _test(channel: ChannelSettings, root: Path | None, out: Output, *, quiet: bool) -> Delivery:
     from rowtui.cli.project.open import terminal_writer
     from rowtui.core.messages.dispatch import SendingMeans, send_test
 
@@ -110,8 +132,8 @@ def _test(
         if delivery.outcome.value == "sent":
             out.print(f"{channel.name}: sent{where}")
         else:
-            out.error(f"{channel.name}: {delivery.outcome.value}: {delivery.why}{where}")
-    return time.time(), delivery
+            out.error(f"{channel.name}: {delivery.outcome.value}: {delivery.reason}{where}")
+    return delivery._replace(at=time.time())
 
 
 def _print(settings: MessageSettings, view: RecordView, out: Output) -> None:
@@ -130,9 +152,9 @@ def _print(settings: MessageSettings, view: RecordView, out: Output) -> None:
         record = view.channel(channel.name)
         last = "–"
         if record.last is not None:
-            at = datetime.fromtimestamp(record.last_at, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+            at = datetime.fromtimestamp(record.last.at, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
             last = f"{at} {record.last.outcome.value}"
-            last += f": {record.last.why}" if record.last.why else ""
+            last += f": {record.last.reason}" if record.last.reason else ""
         if record.waiting:
             last += f"; {plural(len(record.waiting), 'event')} to send"
         every = _time(channel.interval)
@@ -198,30 +220,23 @@ def _write_example(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _json(
-    settings: MessageSettings, view: RecordView, tests: Mapping[str, tuple[float, Delivery]]
-) -> to.NotifyJson:
-    channels: list[to.ChannelJson] = []
+def _document(
+    settings: MessageSettings, view: RecordView, tests: Mapping[str, Delivery]
+) -> ListedChannels:
+    channels = []
     for channel in settings.channels:
         record = view.channel(channel.name)
-        test = tests.get(channel.name)
         channels.append(
-            {
-                "name": channel.name,
-                "kind": channel.kind,
-                "target": channel.target,
-                "events": _events(channel),
-                "min_interval_seconds": channel.interval,
-                "waiting": len(record.waiting),
-                "last": None if record.last is None else _delivery(record.last_at, record.last),
-                "test": None if test is None else _delivery(*test),
-            }
+            ListedChannel(
+                channel.name,
+                channel.kind,
+                channel.target,
+                _events(channel),
+                channel.interval,
+                len(record.waiting),
+                record.last,
+                tests.get(channel.name),
+            )
         )
-    problems = [str(problem) for problem in settings.problems]
-    path = None if settings.path is None else str(settings.path)
-    return {"version": VERSION, "file": path, "channels": channels, "problems": problems}
-
-
-def _delivery(at: float, delivery: Delivery) -> to.DeliveryJson:
-    when = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return {"at": when, "outcome": delivery.outcome.value, "reason": delivery.why or None}
+    path = "" if settings.path is None else str(settings.path)
+    return ListedChannels(path, channels, [str(problem) for problem in settings.problems])

@@ -206,7 +206,7 @@ class Messages:
         delivery = deliver(channel, message, self._sending)
         self.record.end(channel.name, chosen, self._clock(), delivery)
         if delivery.outcome is not Outcome.SENT:
-            self._tell(f"no message by {visible(channel.name)}: {delivery.why}")
+            self._tell(f"no message by {visible(channel.name)}: {delivery.reason}")
         if delivery.outcome is Outcome.SENT and len(chosen) == len(due):
             return None
         return max(channel.interval, 1.0)

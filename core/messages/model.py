@@ -6,6 +6,7 @@ import enum
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.base.text import plural, visible
 
 LONGEST_TEXT = 300  # characters of an event's line
@@ -125,10 +126,14 @@ class Outcome(enum.Enum):
 
 
 class Delivery(NamedTuple):
-    """The outcome of an attempt, and the reason unless it was sent. `why` contains no secret."""
+    """An attempt to send. `outcome`: `sent`, `failed`, or `unknown` if it may have arrived.
+
+    `reason`: null if it was sent; it contains no secret.
+    """
 
     outcome: Outcome
-    why: str = ""
+    reason: TextOrNull = ""
+    at: Moment = 0.0
 
 
 def _cut(text: str, most: int) -> str:

@@ -53,7 +53,6 @@ class ChannelRecord:
     """What a channel still has to send, by key, and its last attempt. Times: epoch seconds."""
 
     waiting: dict[str, Attempts] = field(default_factory=dict)
-    last_at: float = 0.0
     last: Delivery | None = None
     attempts_at: list[float] = field(default_factory=list)
 
@@ -124,7 +123,7 @@ class MessageRecord:
 
     def end(self, channel: str, keys: Iterable[str], at: float, delivery: Delivery) -> None:
         """Record the outcome of the attempt. Raises: OSError."""
-        outcome = {"outcome": delivery.outcome.value, "why": delivery.why}
+        outcome = {"outcome": delivery.outcome.value, "why": delivery.reason}
         self._append({"ended": list(keys), "channel": channel, "at": at, **outcome})
 
     def remove(self) -> None:
@@ -180,7 +179,7 @@ def _enter(view: RecordView, value: dict[str, Any]) -> None:
         return
     channel, at = view.channel(value["channel"]), float(value["at"])
     if "sending" in value:
-        channel.last_at, channel.last = at, Delivery(Outcome.UNKNOWN, "it was interrupted")
+        channel.last = Delivery(Outcome.UNKNOWN, "it was interrupted", at)
         channel.attempts_at = [*channel.attempts_at[-9:], at]
         for key in value["sending"]:
             attempts = channel.waiting.setdefault(key, Attempts())
@@ -189,7 +188,7 @@ def _enter(view: RecordView, value: dict[str, Any]) -> None:
             attempts.outcome = Outcome.UNKNOWN
     else:
         outcome = Outcome(value["outcome"])
-        channel.last = Delivery(outcome, str(value["why"]))
+        channel.last = Delivery(outcome, str(value["why"]), at)
         for key in value["ended"]:
             attempts = channel.waiting.setdefault(key, Attempts())
             attempts.outcome = outcome

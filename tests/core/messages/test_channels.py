@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rowtui.core.messages import channels
 from rowtui.core.messages.channels import deliver, terminal_sequence
 from rowtui.core.messages.dispatch import SendingMeans
-from rowtui.core.messages.model import Outcome, Outgoing, StudyEventKind, study_event
+from rowtui.core.messages.model import Delivery, Outcome, Outgoing, StudyEventKind, study_event
 from rowtui.core.messages.settings import ChannelSettings, MailSettings
 from rowtui.core.secrets.model import Secret
 
@@ -123,8 +123,8 @@ def test_an_error_of_the_server_is_no_success_and_shows_no_address(
     server.answer = lambda it: status(it, code)
     found = deliver(server.channel(), message(), means())
     assert found.outcome is outcome
-    assert str(code) in found.why
-    assert "s3cret" not in found.why
+    assert str(code) in found.reason
+    assert "s3cret" not in found.reason
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
@@ -134,7 +134,7 @@ def test_no_redirect_is_followed(server: Server, code: int) -> None:
     found = deliver(server.channel(), message(), means())
     assert found.outcome is Outcome.FAILED
     assert [it.path for it in server.posts] == ["/hook/s3cret"]
-    assert "s3cret" not in found.why
+    assert "s3cret" not in found.reason
 
 
 def test_of_a_large_answer_only_the_beginning_is_read(server: Server) -> None:
@@ -163,7 +163,7 @@ def test_a_server_that_hangs_gives_an_unknown_outcome(
     found = deliver(server.channel(), message(), means())
     release.set()
     assert found.outcome is Outcome.UNKNOWN
-    assert "no answer" in found.why
+    assert "no answer" in found.reason
 
 
 def test_a_server_that_answers_a_byte_at_a_time_is_left(
@@ -180,7 +180,7 @@ def test_a_server_that_answers_a_byte_at_a_time_is_left(
     monkeypatch.setattr(channels, "LONGEST_SECONDS", 0.5)
     found = deliver(server.channel(), message(), means())
     release.set()
-    assert found == (Outcome.UNKNOWN, "no answer in time")
+    assert found == Delivery(Outcome.UNKNOWN, "no answer in time")
 
 
 def test_a_closed_port_is_a_certain_failure(server: Server) -> None:
@@ -189,7 +189,7 @@ def test_a_closed_port_is_a_certain_failure(server: Server) -> None:
     server.http.shutdown()
     found = deliver(channel, message(), means())
     assert found.outcome is Outcome.FAILED
-    assert "s3cret" not in found.why
+    assert "s3cret" not in found.reason
 
 
 # Programs
@@ -241,7 +241,7 @@ def _state(path: Path) -> str:
 def test_a_program_that_is_missing_is_a_failure(command: tuple[str, ...]) -> None:
     found = deliver(ChannelSettings("me", "command", command=command), message(), means())
     assert found.outcome is Outcome.FAILED
-    assert "there is no program" in found.why
+    assert "there is no program" in found.reason
 
 
 def test_the_desktop_gets_no_option_and_no_markup_from_the_text(tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def test_no_password_goes_to_a_server_without_encryption(smtp: Callable[..., Smt
     there = smtp("AUTH PLAIN LOGIN")  # STARTTLS is not offered
     found = deliver(there.settings(user="me", starttls=True), message(), Known())
     assert found.outcome is Outcome.FAILED
-    assert "STARTTLS" in found.why
+    assert "STARTTLS" in found.reason
     assert not any(line.upper().startswith("AUTH") for line in there.heard)
 
 
@@ -375,7 +375,7 @@ def test_a_refusal_of_the_mail_server_is_reported_without_its_words(
     for refuse in ("MAIL", "RCPT", "DATA"):
         found = deliver(smtp(refuse=refuse).settings(), message(), means())
         assert found.outcome is Outcome.FAILED
-        assert "s3cret" not in found.why
+        assert "s3cret" not in found.reason
 
 
 def test_a_missing_password_is_reported_with_the_command_that_stores_it(tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_a_missing_password_is_reported_with_the_command_that_stores_it(tmp_path
     by = SendingMeans({"HOME": str(tmp_path)})
     found = deliver(ChannelSettings("m", "mail", mail=mail), message(), by)
     assert found.outcome is Outcome.FAILED
-    assert "rowtui secrets set smtp.example.org me" in found.why
+    assert "rowtui secrets set smtp.example.org me" in found.reason
 
 
 # Terminals
@@ -422,4 +422,4 @@ def test_tmux_gets_the_outer_terminals_sequence_only_if_it_passes_it_on() -> Non
 
 def test_without_a_terminal_nothing_is_written() -> None:
     found = deliver(ChannelSettings("t", "terminal"), message(), means())
-    assert found == (Outcome.FAILED, "there is no terminal")
+    assert found == Delivery(Outcome.FAILED, "there is no terminal")
