@@ -13,12 +13,15 @@ import inspect
 import json
 import types
 import typing
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from rowtui.cli.clusters.doctor import DoctorFindings, ShownNodeTypes
 from rowtui.cli.mapping.explain import NotThere, WorkflowChange
 from rowtui.cli.messages.notify import ListedChannels
+from rowtui.cli.network.runs import ListedRuns
+from rowtui.cli.network.shared.json import ListedSamples, NetworkDocument, RunJson
 from rowtui.cli.project.init import MadeProject
 from rowtui.cli.project.mirror import Copied, ShownComparisons
 from rowtui.cli.project.projects import ShownProjects
@@ -31,10 +34,11 @@ from rowtui.cli.show.json import (
     ShownGroups,
     ShownStatus,
 )
+from rowtui.cli.submit.run import ProjectRunDocument
 from rowtui.cli.usage.report import WrittenReport
 from rowtui.cli.usage.usage_json import UsageDocument, UsedJob
 from rowtui.core.base import document
-from rowtui.core.base.document import Moment, Plain, TextOrNull
+from rowtui.core.base.document import KnownMoment, Moment, Plain, TextOrNull
 from rowtui.core.base.json import (
     VERSION,
     FailedJson,
@@ -58,6 +62,7 @@ _PLAIN: dict[Any, dict[str, Any]] = {
     type(None): {"type": "null"},
     Any: {},
     Plain: {},
+    KnownMoment: {"type": "string"},
 }
 _ONLY_FOR_MYPY = {**vars(document), "NodeType": NodeType, "CostJson": directories.CostJson}
 """Names in the types of records whose modules import them only for mypy."""
@@ -90,10 +95,10 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "packing": ("pack", packing.PackingJson),
     "pack-comparison": ("pack --compare", packing.PackComparisonJson),
     "pack-simulation": ("pack --simulate", packing.PackSimulationJson),
-    "network": ("network show", network.NetworkJson),
-    "samples": ("network show NODE", network.SamplesJson),
-    "runs": ("network runs", network.RunsJson),
-    "project-run": ("run --status", jobs.ProjectRunJson),
+    "network": ("network show", NetworkDocument),
+    "samples": ("network show NODE", ListedSamples),
+    "runs": ("network runs", ListedRuns),
+    "project-run": ("run --status", ProjectRunDocument),
     "project-run-event": ("run, each line", jobs.ProjectRunEventJson),
     "retry-rules": ("run --rules", jobs.RetryRulesJson),
     "run-event": ("network run, each line", network.RunEventJson),
@@ -119,7 +124,7 @@ PARTS: dict[str, Any] = {
     "refused": plans.RefusedJson,
     "queue-row": jobs.QueueRowJson,
     "job-usage": UsedJob,
-    "run": network.RunJson,
+    "run": RunJson,
 }
 """Objects that stand in several of these: name of the schema -> the type."""
 
@@ -199,7 +204,9 @@ def _shown(kind: Any) -> Any:
 
 def _one_of(choices: list[dict[str, Any]]) -> dict[str, Any]:
     if all(each.keys() == {"type"} for each in choices):
-        return {"type": [each["type"] for each in choices]}
+        names = [each["type"] for each in choices]
+        lists = [it if isinstance(it, list) else [it] for it in names]
+        return {"type": list(dict.fromkeys(chain.from_iterable(lists)))}
     return {"anyOf": choices}
 
 
@@ -211,7 +218,7 @@ def _object(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required = hints.keys() - left_out
     for name, each in hints.items():
-        if get_origin(each) is Annotated and each not in (Moment, TextOrNull, Plain):  # Flat
+        if get_origin(each) is Annotated and "flat" in each.__metadata__:
             inner = _object(_shown(get_args(each)[0]), parts)
             properties |= inner["properties"]
             required = required - {name} | {*inner["required"]}

@@ -8,27 +8,55 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict, cast
 
 from rowtui.cli.network.jobs import chosen_run, run_of
-from rowtui.cli.network.shared.json import charged_json, limits_json
+from rowtui.cli.network.shared.json import charged_json
 from rowtui.cli.network.shared.limits import open_network, with_options
 from rowtui.cli.network.shared.text import limit_lines, spent_text
 from rowtui.cli.output.output import Output, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import ask, is_interactive
-from rowtui.core.base.document import utc
+from rowtui.core.base.document import document, utc
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
+from rowtui.core.base.json.directories import CostJson
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.limits.times import cost_text, time_text
+from rowtui.core.runs.lock import Holder
 from rowtui.core.runs.model import Stopped, limits_fields
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import BadRun, Run
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import network as to
     from rowtui.core.runs.networks import Networks
+
+
+class ListedRunJson(TypedDict):
+    """A run as its journal has it. A run that cannot be read has status `bad`, and `why`."""
+
+    id: str
+    status: str
+    name: NotRequired[str]
+    user: NotRequired[str]
+    created_at: NotRequired[str]
+    at: NotRequired[str]
+    holder: NotRequired[Holder | None]
+    submitted: NotRequired[int]
+    failed: NotRequired[int]
+    limits: NotRequired[RunLimits]
+    charged: NotRequired[CostJson]
+    prices: NotRequired[dict[str, float]]
+    jobs_in_queue: NotRequired[int]
+    failures: NotRequired[int]
+    failures_in_a_row: NotRequired[int]
+    why: NotRequired[str]
+    hint: NotRequired[str | None]
+
+
+class ListedRuns(NamedTuple):
+    """`network runs`: newest first."""
+
+    runs: list[ListedRunJson]
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -36,11 +64,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     networks = open_network(args, out)
     runs = list(reversed(networks.runs()))
     if args.json:
-        document: to.RunsJson = {
-            "version": VERSION,
-            "runs": [_listed(networks, it) for it in runs],
-        }
-        out.json(document)
+        out.json(document(ListedRuns([_listed(networks, it) for it in runs])))
         return 0
     if not runs:
         out.print("No run yet; 'rowtui network run' begins one.")
@@ -88,7 +112,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _listed(networks: Networks, run: Run | BadRun) -> to.ListedRunJson:
+def _listed(networks: Networks, run: Run | BadRun) -> ListedRunJson:
     """Return the data of a run without its network; an open run has its numbers of now."""
     if isinstance(run, BadRun):
         return {"id": run.id, "status": "bad", "why": run.why, "hint": run.hint or None}
@@ -103,15 +127,13 @@ def _listed(networks: Networks, run: Run | BadRun) -> to.ListedRunJson:
         "user": run.about.user,
         "created_at": utc(run.about.created) or "",
         "at": utc(run.about.created if standing.at is None else standing.at) or "",
-        "holder": None
-        if holder is None
-        else {"host": holder.host, "pid": holder.pid, "since": utc(holder.since) or ""},
+        "holder": holder,
         "submitted": standing.submitted,
         "failed": standing.failed,
-        "limits": limits_json(standing.limits or run.about.limits),
+        "limits": standing.limits or run.about.limits,
         **charged_json(spent),
     }
-    return cast("to.ListedRunJson", found)
+    return cast("ListedRunJson", found)
 
 
 def limits(args: argparse.Namespace, out: Output) -> int:

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.network.shared.limits import with_options
@@ -24,9 +24,8 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices, send_messages
 from rowtui.cli.submit import service
-from rowtui.core.base.document import utc
+from rowtui.core.base.document import Moment, TextOrNull, document, utc
 from rowtui.core.base.errors import NotSavedError, RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.project import Project
@@ -36,9 +35,9 @@ from rowtui.core.runs.execution.result import failed_jobs
 from rowtui.core.runs.execution.rounds import WAITS, AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import PROJECT_FAILURES_IN_A_ROW, RunLimits, proposed_budget
 from rowtui.core.runs.limits.times import cost_text, describe
-from rowtui.core.runs.lock import PROJECT_DRIVER, Holder, RunHeldError
+from rowtui.core.runs.lock import PROJECT_DRIVER, RunHeldError
 from rowtui.core.runs.model import Retried, RunStatus, Stopped
-from rowtui.core.runs.run import TERMINATED, Run, RunTotals
+from rowtui.core.runs.run import TERMINATED, Run
 from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 from rowtui.core.workflow.find import has_network
 
@@ -51,6 +50,33 @@ TRY_AGAIN = 75  # sysexits.h: a service that ended so is started again
 TELL_SECONDS = 5.0
 _EXPLAINED = (RunStatus.PAUSED, RunStatus.FAILED, RunStatus.FINISHED)
 _COUNTED = (MessageKind.SENT, MessageKind.HAPPENED)
+
+
+class RetriedDirectories(NamedTuple):
+    """A retry that a run decided. `why`: the cause, the attempt and the change."""
+
+    at: Moment
+    action: str
+    directories: tuple[str, ...]
+    why: str
+
+
+class ProjectRunDocument(NamedTuple):
+    """`run --status`: the newest run. `driven_by`: the process, null if none drives it.
+
+    `cpu_hours`, `gpu_hours`: what its jobs asked for. `submitted`, `failed`: numbers of jobs.
+    """
+
+    id: str
+    status: RunStatus
+    why: TextOrNull
+    driven_by: TextOrNull
+    submitted: int
+    failed: int
+    cpu_hours: float
+    gpu_hours: float
+    limits: tuple[str, ...]
+    retried: Sequence[RetriedDirectories]
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -182,7 +208,19 @@ def _stop_or_show(store: RunStore, project: Project, args: argparse.Namespace, o
     retried = [event for event in run.events() if isinstance(event, Retried) and event.why]
     standing.failed = len(failed_jobs(run, project.jobs.records()))
     if args.json:
-        out.json(_run_json(run, standing, holder, retried))
+        shown = ProjectRunDocument(
+            run.id,
+            standing.status,
+            standing.why,
+            "" if holder is None else str(holder),
+            standing.submitted,
+            standing.failed,
+            standing.cpu_hours,
+            standing.gpu_hours,
+            describe(run.limits),
+            [RetriedDirectories(*event) for event in retried],
+        )
+        out.json(document(shown))
         return 0
     driven = f"driven by {holder}" if holder is not None else "no process drives it"
     explained = standing.why and standing.status in _EXPLAINED
@@ -197,35 +235,9 @@ def _stop_or_show(store: RunStore, project: Project, args: argparse.Namespace, o
     return 0
 
 
-def _run_json(
-    run: Run, standing: RunTotals, holder: Holder | None, retried: Sequence[Retried]
-) -> to.ProjectRunJson:
-    return {
-        "version": VERSION,
-        "id": run.id,
-        "status": standing.status.value,
-        "why": standing.why or None,
-        "driven_by": None if holder is None else str(holder),
-        "submitted": standing.submitted,
-        "failed": standing.failed,
-        "cpu_hours": standing.cpu_hours,
-        "gpu_hours": standing.gpu_hours,
-        "limits": list(describe(run.limits)),
-        "retried": [
-            {
-                "at": utc(event.at),
-                "action": visible(event.node),
-                "directories": list(map(visible, event.samples)),
-                "why": visible(event.why),
-            }
-            for event in retried
-        ],
-    }
-
-
 def _rule_json(rule: RetryRule) -> to.RetryRuleJson:
     return {
-        "action": visible(rule.action),
+        "action": rule.action,
         "on": list(rule.on),
         "attempts": rule.attempts,
         "change": str(rule.change) or None,

@@ -1,9 +1,10 @@
 """What `--json` prints, made from records: a record with the fields of a document is the document.
 
 A NamedTuple or dataclass becomes an object with its fields in order, an enum its value, and any
-sequence or set an array. Field types state the conversions: `Moment`, `TextOrNull`, `Flat` and
-`Plain`. A record with other units than documents returns one with theirs by `as_document`. Types
-of documents that are no records stand in `core/base/json/`; `docs/make_schema.py` reads both.
+sequence or set an array. Field types state the conversions: `Moment`, `KnownMoment`, `TextOrNull`,
+`Flat` and `Plain`. A record with other units than documents returns one with theirs by
+`as_document`. Types of documents that are no records stand in `core/base/json/` or beside the
+function that makes the document; `docs/make_schema.py` reads both.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from typing import Annotated, Any, TypeVar
 
 Moment = Annotated[float, "moment"]
 """Epoch seconds, 0 for no time. In documents: ISO 8601 in UTC, null for no time."""
+
+KnownMoment = Annotated[float, "known moment"]
+"""Epoch seconds, never 0. In documents: ISO 8601 in UTC."""
 
 TextOrNull = Annotated[str, "text or null"]
 """A text. In documents: null if it is empty."""

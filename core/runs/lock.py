@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from rowtui.core.base.document import KnownMoment
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.runs.limits.times import time_text
@@ -29,11 +30,11 @@ _TRY_SECONDS = 0.01
 
 
 class Holder(NamedTuple):
-    """The process that drives a run. `since`: epoch seconds."""
+    """The process that drives a run."""
 
     host: str
     pid: int
-    since: float
+    since: KnownMoment
 
     def __str__(self) -> str:
         """Return a text such as `process 123 on host, since Sun 2026-11-22 18:00`."""

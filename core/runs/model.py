@@ -325,7 +325,9 @@ def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
 def limits_of(fields: Mapping[str, Any]) -> RunLimits:
     """Parse limits from a JSON object. Raises: TypeError, ValueError."""
     known = _renamed(fields)
-    for name in ("cpu_hours", "gpu_hours", "money", "until"):
+    if "money" in known:  # runs of earlier versions
+        known["price"] = known.pop("money")
+    for name in ("cpu_hours", "gpu_hours", "price", "until"):
         if name in known:
             known[name] = float(known[name])
     for name in ("jobs_in_queue", "failures", "failures_in_a_row"):

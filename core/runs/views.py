@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from rowtui.core.base.document import KnownMoment, TextOrNull
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
 
@@ -17,7 +18,7 @@ BasisOfAll = Literal["given", "measured", "walltime limits", "mixed"]
 
 
 class PathStep(NamedTuple):
-    """One node on the critical path: the remaining seconds there, and the number of jobs."""
+    """A node on the critical path: the remaining seconds there, and the number of jobs."""
 
     node: str
     seconds: float
@@ -27,13 +28,13 @@ class PathStep(NamedTuple):
 class Estimate(NamedTuple):
     """An estimate of the rest of a run.
 
-    `done_at`: epoch seconds. `critical_path`: the longest remaining path, in order. `basis`: the
+    `critical_path`: the longest remaining path, in order. `basis`: the
     origin of the run times; with walltime limits the estimate is the latest time, not the likely
     one. `jobs`: how many are left; `growing`: jobs that future lists will add are not included.
     """
 
     seconds_left: float
-    done_at: float
+    done_at: KnownMoment
     critical_path: tuple[PathStep, ...]
     basis: BasisOfAll
     jobs: int
@@ -62,15 +63,15 @@ class NodeView(NamedTuple):
 
 
 class LinkView(NamedTuple):
-    """A link into an input. `require`: "" for all members."""
+    """A link into an input of a node. `require`: null for all members."""
 
     source: str
     target: str
     input: str
     output: str
     collapse: tuple[str, ...]
-    expand: str
-    require: str
+    expand: TextOrNull
+    require: TextOrNull
 
 
 class FailureView(NamedTuple):

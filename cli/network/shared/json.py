@@ -2,81 +2,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from rowtui.core.base.document import utc
-from rowtui.core.base.json import VERSION
+from rowtui.core.base.document import TextOrNull, utc
+from rowtui.core.base.json.directories import CostJson, FailureJson
+from rowtui.core.base.json.network import ChargesJson
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.engine.api.json.directories import failed_for
 from rowtui.core.engine.api.json.values import cost_of
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.network.samples.model import Dimension
+from rowtui.core.runs.limits.limits import RunLimits
+from rowtui.core.runs.views import Estimate, LinkView, RefusedJobs
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json.directories import FailureJson
-    from rowtui.core.base.json.network import (
-        ChargesJson,
-        EstimateJson,
-        LimitsJson,
-        NetworkJson,
-        NetworkNodeJson,
-        RunJson,
-        SampleJson,
-        SamplesJson,
-    )
-    from rowtui.core.runs.limits.limits import RunLimits, Spent
-    from rowtui.core.runs.views import (
-        Estimate,
-        NetworkView,
-        NodeView,
-        RunView,
-        SamplesPage,
-        SampleView,
-    )
+    from rowtui.core.runs.limits.limits import Spent
+    from rowtui.core.runs.views import NetworkView, NodeView, RunView, SamplesPage
     from rowtui.core.state.model import LastEnd
 
 
-def network_json(
+class RunJson(ChargesJson):
+    """A run of a network. `holder`: the process that drives it. `why`: what it waits for.
+
+    `used`: what jobs that ended really took; null: not known.
+    """
+
+    id: str
+    status: str
+    created_at: str
+    holder: str | None
+    why: str | None
+    limits: RunLimits
+    used: CostJson | None
+    priority: str
+    execution: str
+
+
+class NetworkNodeJson(TypedDict):
+    """A source, node or sink. `states`: samples by state; `blocked` are those that cannot run for
+    one that failed or was cancelled. `critical_seconds`: on the longest way.
+
+    `home`: the node whose directories it uses; `lists`: jobs that will make more samples.
+    """
+
+    name: str
+    kind: str
+    action: str | None
+    home: str | None
+    dimensions: Sequence[Dimension]
+    samples: int
+    lists: int
+    states: dict[str, int]
+    level: int
+    needed: bool
+    critical_seconds: float | None
+
+
+class FailedSample(NamedTuple):
+    """A sample whose job failed, and how many samples are blocked for it."""
+
+    node: str
+    directory: str
+    failed: FailureJson
+    lost: int
+    log_path: str | None
+
+
+class NetworkDocument(NamedTuple):
+    """`network show`. `retired`: directories of samples that no source has.
+
+    `left`: what jobs that were not sent yet will ask for.
+    """
+
+    name: str
+    run: RunJson | None
+    changed: bool
+    retired: int
+    jobs: int
+    nodes: Sequence[NetworkNodeJson]
+    links: Sequence[LinkView]
+    failures: Sequence[FailedSample]
+    estimate: Estimate | None
+    left: CostJson
+    refused: Sequence[RefusedJobs]
+    problems: Sequence[str]
+    notices: Sequence[str]
+
+
+class ListedSample(NamedTuple):
+    """One sample of a node, and the state of its job."""
+
+    directory: str
+    values: dict[str, Any]
+    state: TextOrNull
+    reason: TextOrNull
+    log_path: str | None
+
+
+class ListedSamples(NamedTuple):
+    """`network show NODE`: samples from `offset` on, of `total`."""
+
+    node: str
+    total: int
+    offset: int
+    samples: Sequence[ListedSample]
+
+
+def network_document(
     view: NetworkView, logs: Mapping[int, str], ends: Mapping[int, LastEnd]
-) -> NetworkJson:
+) -> NetworkDocument:
     """Return `network show --json`. `logs`, `ends`: paths, and how failed jobs ended, by job."""
-    return {
-        "version": VERSION,
-        "name": view.name,
-        "run": None if view.run is None else run_json(view.run),
-        "changed": view.changed,
-        "retired": view.retired,
-        "jobs": view.jobs,
-        "nodes": [_node(node) for node in view.nodes],
-        "links": [
-            {
-                "source": it.source,
-                "target": it.target,
-                "input": it.input,
-                "output": it.output,
-                "collapse": list(it.collapse),
-                "expand": it.expand or None,
-                "require": it.require or None,
-            }
-            for it in view.links
-        ],
-        "failures": [
-            {
-                "node": it.node,
-                "directory": it.directory,
-                "failed": failure_json(it.reason, ends.get(it.job)),
-                "lost": it.lost,
-                "log_path": logs.get(it.job),
-            }
+    return NetworkDocument(
+        view.name,
+        None if view.run is None else _run(view.run),
+        view.changed,
+        view.retired,
+        view.jobs,
+        [_node(node) for node in view.nodes],
+        view.links,
+        [
+            FailedSample(
+                it.node,
+                it.directory,
+                failure_json(it.reason, ends.get(it.job)),
+                it.lost,
+                logs.get(it.job),
+            )
             for it in view.failures
         ],
-        "estimate": None if view.estimate is None else _estimate(view.estimate),
-        "left": cost_of(view.left),
-        "refused": [{"node": it.node, "jobs": it.jobs, "reason": it.reason} for it in view.refused],
-        "problems": list(view.problems),
-        "notices": list(view.notices),
-    }
+        view.estimate,
+        cost_of(view.left),
+        view.refused,
+        view.problems,
+        view.notices,
+    )
 
 
 def failure_json(reason: str, end: LastEnd | None) -> FailureJson:
@@ -86,34 +147,18 @@ def failure_json(reason: str, end: LastEnd | None) -> FailureJson:
     return failed_for(reason, job_label(end.job_id, end.token), end.cluster)
 
 
-def run_json(run: RunView) -> RunJson:
-    """Return a run, with its limits and its charges."""
+def _run(run: RunView) -> RunJson:
     return {
         "id": run.id,
         "status": run.status.value,
         "created_at": utc(run.created) or "",
         "holder": run.holder or None,
         "why": run.why or None,
-        "limits": limits_json(run.limits),
+        "limits": run.limits,
         **charged_json(run.spent),
         "used": None if run.used is None else cost_of(run.used),
         "priority": run.priority,
         "execution": run.execution,
-    }
-
-
-def limits_json(limits: RunLimits) -> LimitsJson:
-    """Return the limits of a run's charges."""
-    return {
-        "cpu_hours": limits.cpu_hours,
-        "gpu_hours": limits.gpu_hours,
-        "price": limits.money,
-        "currency": limits.currency or None,
-        "jobs_in_queue": limits.jobs_in_queue,
-        "destinations": None if limits.destinations is None else list(limits.destinations),
-        "until": utc(limits.until),
-        "failures": limits.failures,
-        "failures_in_a_row": limits.failures_in_a_row,
     }
 
 
@@ -134,27 +179,13 @@ def states_json(counts: tuple[int, ...]) -> dict[str, int]:
     return {state.name.lower(): counts[state] for state in GraphJobState} if counts else {}
 
 
-def _estimate(estimate: Estimate) -> EstimateJson:
-    return {
-        "seconds_left": estimate.seconds_left,
-        "done_at": utc(estimate.done_at) or "",
-        "critical_path": [
-            {"node": it.node, "seconds": it.seconds, "jobs": it.jobs}
-            for it in estimate.critical_path
-        ],
-        "basis": estimate.basis,
-        "jobs": estimate.jobs,
-        "growing": estimate.growing,
-    }
-
-
 def _node(node: NodeView) -> NetworkNodeJson:
     return {
         "name": node.name,
         "kind": node.kind,
         "action": node.action or None,
         "home": node.home or None,
-        "dimensions": [{"name": it.name, "size": it.size} for it in node.dimensions],
+        "dimensions": node.dimensions,
         "samples": node.samples,
         "lists": node.lists,
         "states": states_json(node.counts),
@@ -164,22 +195,10 @@ def _node(node: NodeView) -> NetworkNodeJson:
     }
 
 
-def samples_json(page: SamplesPage, logs: Mapping[str, str]) -> SamplesJson:
+def samples_document(page: SamplesPage, logs: Mapping[str, str]) -> ListedSamples:
     """Return `network show NODE --json`. `logs`: by directory."""
-    return {
-        "version": VERSION,
-        "node": page.node,
-        "total": page.total,
-        "offset": page.offset,
-        "samples": [_sample(it, logs) for it in page.samples],
-    }
-
-
-def _sample(sample: SampleView, logs: Mapping[str, str]) -> SampleJson:
-    return {
-        "directory": sample.directory,
-        "values": sample.values,
-        "state": sample.state or None,
-        "reason": sample.reason or None,
-        "log_path": logs.get(sample.directory),
-    }
+    samples = [
+        ListedSample(it.directory, it.values, it.state, it.reason, logs.get(it.directory))
+        for it in page.samples
+    ]
+    return ListedSamples(page.node, page.total, page.offset, samples)

@@ -106,7 +106,7 @@ def with_options(args: argparse.Namespace, project: Project, limits: RunLimits) 
     limits = limits._replace(**{name: value for name, value in given.items() if value is not None})
     if args.max_cost is not None:
         money, currency = args.max_cost
-        limits = with_currency(limits._replace(money=money, currency=currency), project.cluster)
+        limits = with_currency(limits._replace(price=money, currency=currency), project.cluster)
     if args.to:
         names = (name.strip() for text in args.to for name in text.split(","))
         limits = limits._replace(destinations=tuple(name for name in names if name))
@@ -214,10 +214,10 @@ class TerminalUser:
         if limits.gpu_hours is not None:
             asked = max(work.gpu_hours, sum(unit.cost.gpu_hours for unit in units))
             limits = limits._replace(gpu_hours=max(limits.gpu_hours, spent.gpu_hours + asked))
-        if limits.money is not None:
+        if limits.price is not None:
             asked = sum(unit.money.amount for unit in units if unit.money is not None)
             money = spent.money.get(limits.currency, 0.0) + asked
-            limits = limits._replace(money=max(limits.money, money))
+            limits = limits._replace(price=max(limits.price, money))
         return limits
 
 
@@ -228,7 +228,7 @@ def _widened(limits: RunLimits, kind: LimitKind, plan: Plan) -> RunLimits:
         more = (str(job.destination) for job in plan.jobs)
         return limits._replace(destinations=tuple(dict.fromkeys((*known, *more))))
     if kind is LimitKind.UNPRICED:
-        return limits._replace(money=None, currency="")
+        return limits._replace(price=None, currency="")
     if kind is LimitKind.BUDGET:
         return limits._replace(over_budget=True)
     if kind is LimitKind.UNTIL and limits.until is not None and limits.until <= time.time():

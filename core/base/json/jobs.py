@@ -164,34 +164,6 @@ class ProjectRunEventJson(TypedDict):
     failed: NotRequired[int]
 
 
-class RetriedJson(TypedDict):
-    """A retry that a run decided. `why`: the cause, the attempt and the change."""
-
-    at: str | None
-    action: str
-    directories: list[str]
-    why: str
-
-
-class ProjectRunJson(TypedDict):
-    """`run --status`: the newest run. `driven_by`: the process, null if none drives it.
-
-    `cpu_hours`, `gpu_hours`: what its jobs asked for. `submitted`, `failed`: numbers of jobs.
-    """
-
-    version: int
-    id: str
-    status: str
-    why: str | None
-    driven_by: str | None
-    submitted: int
-    failed: int
-    cpu_hours: float
-    gpu_hours: float
-    limits: list[str]
-    retried: list[RetriedJson]
-
-
 class RetryRuleJson(TypedDict):
     """A rule. `attempts`: at most, in all. `line`: in rowtui.toml, null for a default rule."""
 

@@ -107,7 +107,7 @@ def report_pause(
 def has_budget(run: Run) -> bool:
     """Whether an amount of a run is limited."""
     limits = run.limits
-    return any((limits.cpu_hours, limits.gpu_hours, limits.money))
+    return any((limits.cpu_hours, limits.gpu_hours, limits.price))
 
 
 def report_budget(messages: ProjectMessages, run: Run, spent: Spent) -> None:
@@ -117,7 +117,7 @@ def report_budget(messages: ProjectMessages, run: Run, spent: Spent) -> None:
     used = {
         CPU_HOURS: (spent.cpu_hours, limits.cpu_hours),
         GPU_HOURS: (spent.gpu_hours, limits.gpu_hours),
-        limits.currency or "money": (money, limits.money),
+        limits.currency or "money": (money, limits.price),
     }
     for unit, share in budget_uses(used):
         messages.event(

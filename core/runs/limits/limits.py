@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.runs.limits.times import amount, time_text
@@ -36,22 +37,22 @@ PROJECT_FAILURES_IN_A_ROW = 10  # of jobs that nothing retries
 
 
 class RunLimits(NamedTuple):
-    """What may be spent without asking again. None: no limit.
+    """What a run may charge without asking again; null: no limit. `price` is in `currency`.
 
-    `money` is in `currency`. `jobs_in_queue`: of this run, pending and running. `destinations`:
-    glob patterns of `cluster/partition`; a pattern without a slash means all of a cluster. `until`:
-    epoch seconds; nothing is submitted from then on. `failures`: failed jobs since these limits
-    were confirmed; `failures_in_a_row`: failed jobs without a success between them. The run stops
-    when one of these counts is reached. `over_budget`: jobs are submitted even if the budget of a
-    cluster is exceeded.
+    `jobs_in_queue`: of this run, pending and running. `destinations`: glob patterns of
+    `cluster/partition`; a pattern without a slash means all of a cluster. `until`: nothing is
+    submitted from then on. `failures`: failed jobs since these limits were confirmed;
+    `failures_in_a_row`: failed jobs without a success between them. The run stops when one of these
+    counts is reached. `over_budget`: jobs are submitted even if the budget of a cluster is
+    exceeded.
     """
 
     cpu_hours: float | None = None
-    money: float | None = None
-    currency: str = ""
+    price: float | None = None
+    currency: TextOrNull = ""
     jobs_in_queue: int | None = None
     destinations: tuple[str, ...] | None = None
-    until: float | None = None
+    until: Moment | None = None
     failures: int | None = None
     failures_in_a_row: int | None = None
     gpu_hours: float | None = None
@@ -277,7 +278,7 @@ def _of_its_own(limits: RunLimits, unit: Charge) -> tuple[LimitKind, str] | None
     where = str(unit.destination)
     if not is_confirmed(unit.destination, limits.destinations):
         return LimitKind.DESTINATION, where
-    if unit.paid or limits.money is None:
+    if unit.paid or limits.price is None:
         return None
     if unit.money is None or unit.money.currency != limits.currency:
         return LimitKind.UNPRICED, where
@@ -290,7 +291,7 @@ def _over(limits: RunLimits, spent: Spent, unit: Charge) -> tuple[LimitKind, ...
     found = (
         (LimitKind.CPU_HOURS, after.cpu_hours, limits.cpu_hours),
         (LimitKind.GPU_HOURS, after.gpu_hours, limits.gpu_hours),
-        (LimitKind.MONEY, after.money.get(limits.currency, 0.0), limits.money),
+        (LimitKind.MONEY, after.money.get(limits.currency, 0.0), limits.price),
         (LimitKind.JOBS_IN_QUEUE, after.jobs_in_queue, limits.jobs_in_queue),
     )
     return tuple(kind for kind, asked, allowed in found if exceeds(asked, allowed))
@@ -365,7 +366,7 @@ def _budget(kind: LimitKind, units: Sequence[Charge], limits: RunLimits, spent: 
         asked = sum(unit.money.amount for unit in units if unit.money is not None)
         total = spent.money.get(limits.currency, 0.0) + asked
         unit = f" {visible(limits.currency)}" if limits.currency else " in an unknown currency"
-        most = limits.money or 0.0
+        most = limits.price or 0.0
     elif kind is LimitKind.GPU_HOURS:
         total = spent.gpu_hours + sum(unit.cost.gpu_hours for unit in units)
         unit, most = f" {GPU_HOURS}", limits.gpu_hours or 0.0
@@ -381,7 +382,7 @@ def with_currency(limits: RunLimits, cluster: Cluster) -> RunLimits:
 
     Raises: RowtuiError if the cluster has no currency either.
     """
-    if limits.money is None or limits.currency:
+    if limits.price is None or limits.currency:
         return limits
     if not cluster.currency:
         raise RowtuiError(

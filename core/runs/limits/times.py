@@ -89,8 +89,8 @@ def describe(limits: RunLimits) -> tuple[str, ...]:
         lines.append(f"at most {amount(limits.cpu_hours)} CPU-hours")
     if limits.gpu_hours is not None:
         lines.append(f"at most {amount(limits.gpu_hours)} GPU-hours")
-    if limits.money is not None:
-        lines.append(f"at most {money_text(limits.money, limits.currency)}")
+    if limits.price is not None:
+        lines.append(f"at most {money_text(limits.price, limits.currency)}")
     if limits.jobs_in_queue is not None:
         lines.append(f"at most {plural(limits.jobs_in_queue, 'job')} in the queue")
     if limits.destinations is not None:

@@ -112,7 +112,7 @@ def limit_texts(limits: RunLimits) -> dict[str, str]:
     until = ""
     if limits.until is not None:
         until = time.strftime("%Y-%m-%d %H:%M", time.localtime(limits.until))
-    money = "" if limits.money is None else f"{limits.money:g} {limits.currency}".strip()
+    money = "" if limits.price is None else f"{limits.price:g} {limits.currency}".strip()
     return {
         "cpu_hours": _number_text(limits.cpu_hours),
         "gpu_hours": _number_text(limits.gpu_hours),
@@ -159,7 +159,7 @@ def read_limits(
         RunLimits(
             cpu_hours=read("cpu_hours", parse_amount),
             gpu_hours=read("gpu_hours", parse_amount),
-            money=money,
+            price=money,
             currency=currency,
             jobs_in_queue=read("jobs_in_queue", parse_count),
             destinations=names or None,

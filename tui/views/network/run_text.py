@@ -146,9 +146,9 @@ def _limits(run: RunView, width: int, room: int) -> list[Line]:
         _bar("failures in a row", spent.failures_in_a_row, limits.failures_in_a_row, room),
         _bar("failures", spent.failures, limits.failures, room),
     ]
-    if limits.money is not None:
+    if limits.price is not None:
         paid = spent.money.get(limits.currency, 0.0)
-        bars.insert(2, _bar(limits.currency or "money", paid, limits.money, room))
+        bars.insert(2, _bar(limits.currency or "money", paid, limits.price, room))
     if run.used is not None:
         bars.insert(1, line(("used ", "dim"), cost_text(run.used)))
     pieces = [one for one in bars if one]

@@ -62,7 +62,7 @@ def test_a_job_that_goes_alone_costs_what_the_cheapest_node_that_holds_it_does(
     prices = prices_of(project, plan)
 
     assert [prices[job.token] for job in plan.jobs] == [(0.4, "EUR"), (0.4, "EUR")]
-    found = fits(RunLimits(money=0.5, currency="EUR"), Spent(), plan, 0.0, prices)
+    found = fits(RunLimits(price=0.5, currency="EUR"), Spent(), plan, 0.0, prices)
     assert len(found.jobs) == 1
     assert [it.sentence for it in found.breaches] == [
         "1 more job would bring it to 0.80 EUR, of 0.50 confirmed"
@@ -92,5 +92,5 @@ def test_a_job_without_a_priced_node_type_that_holds_it_has_no_price(
     prices = prices_of(project, plan)
 
     assert prices == {}
-    found = fits(RunLimits(money=5.0, currency="EUR"), Spent(), plan, 0.0, prices)
+    found = fits(RunLimits(price=5.0, currency="EUR"), Spent(), plan, 0.0, prices)
     assert [it.kind for it in found.breaches] == [LimitKind.UNPRICED]

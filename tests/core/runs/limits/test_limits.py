@@ -57,7 +57,7 @@ def test_without_limits_everything_may_go() -> None:
 def test_what_goes_into_a_pilot_was_paid_for_with_it() -> None:
     place = InBundle("x-pilot", "", 8, None, 0, 3600, False, 0, 600)
     requests = [replace(job(n, bundle=place), token=f"x-pilot~{n}") for n in range(3)]
-    limits = RunLimits(cpu_hours=1.0, jobs_in_queue=1, money=1.0, currency="EUR")
+    limits = RunLimits(cpu_hours=1.0, jobs_in_queue=1, price=1.0, currency="EUR")
     spent = Spent(cpu_hours=1.0, jobs_in_queue=1)
 
     found = fits(limits, spent, plan(*requests), 0.0)
@@ -143,7 +143,7 @@ def test_a_bundle_goes_whole_and_counts_once() -> None:
         packed=(packed,),
     )  # fmt: skip
 
-    found = fits(RunLimits(money=2.5, currency="EUR", cpu_hours=100), Spent(), whole, 0.0)
+    found = fits(RunLimits(price=2.5, currency="EUR", cpu_hours=100), Spent(), whole, 0.0)
 
     assert bundle_prices(whole) == {"b-0": Money(2.0, "EUR"), "b-1": Money(1.0, "EUR")}
     assert found.jobs == whole.jobs[:2]
@@ -154,7 +154,7 @@ def test_a_bundle_goes_whole_and_counts_once() -> None:
 
 
 def test_jobs_of_which_nobody_knows_the_price_need_a_word() -> None:
-    limits = RunLimits(money=5.0, currency="EUR")
+    limits = RunLimits(price=5.0, currency="EUR")
 
     (unknown,) = fits(limits, Spent(), plan(job(0)), 0.0).breaches
     (other,) = fits(limits, Spent(), plan(job(0)), 0.0, {"t-0": Money(1.0, "USD")}).breaches

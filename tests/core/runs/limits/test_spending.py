@@ -55,7 +55,7 @@ def spent_on(units: Sequence[Charge]) -> Spent:
 
 def test_what_a_part_of_a_plan_costs_is_not_its_share_of_the_bundles() -> None:
     whole = plan(bundled(0, 10, EUROPE), bundled(1, 1, EUROPE))
-    fit = fits(RunLimits(money=10.0, currency="EUR"), Spent(), whole, 0.0)
+    fit = fits(RunLimits(price=10.0, currency="EUR"), Spent(), whole, 0.0)
     part = part_of(whole, {job.token for job in fit.jobs})
 
     spent = spent_on(list(charges_of(part, bundle_prices(whole))))
