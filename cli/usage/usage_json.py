@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from rowtui.cli.usage.running import RunningUse, UsedStep, running_job
 from rowtui.core.base.document import Moment, TextOrNull, document
 from rowtui.core.base.spreadsheet import in_csv
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.clusters.schedulers.measured import MeasuredBy
 from rowtui.core.submission.plan.outcome import JobOutcome
@@ -98,14 +99,18 @@ class ShownUsage(NamedTuple):
 
 
 def write_csv(columns: UsageColumns, costs: JobCosts, file: TextIO) -> None:
-    """Write a row for each job, with the names of the JSON form, safe for spreadsheets."""
+    """Write a row for each job, with the fields of the JSON form.
+
+    Texts are safe for spreadsheets and for a terminal, to which --csv may write.
+    """
     writer = None
     for at, job in enumerate(columns.jobs()):
         row = document(used_job(job, costs.of(at)))
         if writer is None:
             writer = csv.DictWriter(file, list(row), lineterminator="\n")
             writer.writeheader()
-        writer.writerow({name: in_csv(value) for name, value in row.items()})
+        cells = ((name, in_csv(value)) for name, value in row.items())
+        writer.writerow({name: visible(it) if isinstance(it, str) else it for name, it in cells})
 
 
 def usage_document(

@@ -75,6 +75,18 @@ def test_csv_has_a_row_for_each_job_and_no_groups(here: Here) -> None:
     assert "leave --by out" in done.err
 
 
+def test_names_are_exact_in_json_and_visible_in_csv_which_may_go_to_a_terminal(here: Here) -> None:
+    here.cluster = ""
+    name = "fit\x1b[31m"
+    found = job(1)
+    UsageStore(here.folder).append([found._replace(kind=found.kind._replace(action=name))])
+
+    assert [group["name"] for group in here.json("usage")["groups"]] == [name]
+    out = here("usage", "--csv").out
+    assert "fit" in out
+    assert "\x1b" not in out
+
+
 def test_the_last_line_of_a_marker_may_come_after_the_end_of_a_request_was_seen(
     here: Here,
 ) -> None:
