@@ -18,6 +18,7 @@ from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.job_records import end_of, with_queues
 
 from tests.cli.in_process import Here, prepared
+from tests.eventually import eventually
 from tests.job_records import a_record
 
 WORKFLOW = """\
@@ -74,7 +75,9 @@ def test_show_jobs_lists_the_same_jobs_as_text_and_as_json(here: Here) -> None:
         (here(*words, "--short").out.split(), [it["id"] for it in here.json(*words)["jobs"]])
         for words in (("show", "jobs"), ("show", "jobs", "--long"))
     ]
+    # A job whose folder went away first would wait for ever.
     (here.folder / "go").touch()
+    eventually(lambda: here.json("show", "jobs")["jobs"], lambda jobs: not jobs, every=0.2)
     assert forms == [(["2"], ["2"]), (["2", "1"], ["2", "1"])]
 
 
