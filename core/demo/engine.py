@@ -41,7 +41,7 @@ from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.sending.release_held import SendingProgress
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.plans import PlansService
+    from rowtui.core.engine.api.services import PlansService
     from rowtui.core.submission.sending.journal import Journal
 
 

@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.groups import GroupsService
-from rowtui.core.engine.api.jobs import JobsService, LogsService, QueueService
-from rowtui.core.engine.api.network import NetworkService
-from rowtui.core.engine.api.past import PastService
-from rowtui.core.engine.api.plans import MappingService, PlansService
+from rowtui.core.engine.api.services import (
+    JobsService,
+    LogsService,
+    MappingService,
+    NetworkService,
+    PastService,
+    PlansService,
+    QueueService,
+)
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem

@@ -28,9 +28,12 @@ from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.network import NetworkService
-    from rowtui.core.engine.api.past import PastService
-    from rowtui.core.engine.api.plans import MappingService, PlansService
+    from rowtui.core.engine.api.services import (
+        MappingService,
+        NetworkService,
+        PastService,
+        PlansService,
+    )
     from rowtui.core.engine.local.network import NetworkWork
     from rowtui.core.project.project import Project
 

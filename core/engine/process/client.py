@@ -20,10 +20,15 @@ from rowtui.core.project.context.questions import LoginQuestion, Withdrawn
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ClustersService, ProjectSnapshot
     from rowtui.core.engine.api.groups import GroupsService
-    from rowtui.core.engine.api.jobs import JobsService, LogsService, QueueService
-    from rowtui.core.engine.api.network import NetworkService
-    from rowtui.core.engine.api.past import PastService
-    from rowtui.core.engine.api.plans import MappingService, PlansService
+    from rowtui.core.engine.api.services import (
+        JobsService,
+        LogsService,
+        MappingService,
+        NetworkService,
+        PastService,
+        PlansService,
+        QueueService,
+    )
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.release_held import SendingProgress
 
