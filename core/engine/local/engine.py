@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, cast
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.engine.api.engine import TERMINAL_NOTICE, ProjectSnapshot
 from rowtui.core.engine.local.arrivals import Arrivals, SavedTurn
-from rowtui.core.engine.local.clusters import ClustersWork
 from rowtui.core.engine.local.jobs import JobsWork, QueueWork
 from rowtui.core.engine.local.logs import LogsWork
 from rowtui.core.engine.local.pages import GroupsWork, ListPages
 from rowtui.core.engine.local.planned_run import PlannedRun
-from rowtui.core.engine.local.polling import ClusterPolls
+from rowtui.core.engine.local.polling import ClusterPolls, ClustersWork
 from rowtui.core.engine.local.snapshot import Snapshots
 from rowtui.core.project.views.follow import Changes, look_at_touched
 from rowtui.core.project.views.needs import ProjectNeeds

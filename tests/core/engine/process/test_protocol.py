@@ -18,13 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import SERVICES
-from rowtui.core.engine.local.clusters import ClustersWork
 from rowtui.core.engine.local.jobs import JobsWork, QueueWork
 from rowtui.core.engine.local.logs import LogsWork
 from rowtui.core.engine.local.network import NetworkWork
 from rowtui.core.engine.local.pages import GroupsWork
 from rowtui.core.engine.local.past import PastWork
 from rowtui.core.engine.local.plans import MappingWork, PlansWork
+from rowtui.core.engine.local.polling import ClustersWork
 from rowtui.core.engine.process import frames
 from rowtui.core.engine.process.client import Concealed, RemoteService
 from rowtui.core.engine.process.errors import UnknownPlan, as_value, from_value
