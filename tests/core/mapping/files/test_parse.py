@@ -6,8 +6,8 @@ import textwrap
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.mapping.files.includes import read_includes
 from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.files.sources import read_includes
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Destination, Entity, Pool
 from rowtui.core.mapping.model.fields import FIELDS_OF, HOLDERS

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import Problem
-from rowtui.core.mapping.files.includes import read_includes
 from rowtui.core.mapping.files.places import Fetching, FoundSources, UserFolders, user_places
-from rowtui.core.mapping.files.sources import find_sources, sources_from
+from rowtui.core.mapping.files.sources import find_sources, read_includes, sources_from
 from rowtui.core.mapping.files.trust import TrustStore, day, digest_of
 
 from tests.core.mapping.https_server import Authority, Server
