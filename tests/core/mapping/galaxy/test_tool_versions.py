@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from packaging.version import InvalidVersion, Version
-from rowtui.core.mapping.galaxy.tool_versions import version_key
+from rowtui.core.mapping.engine.helper_functions import version_key
 
 _versions = st.from_regex(
     r"v?([0-2]!)?[0-9]{1,2}(\.[0-9]{1,2}){0,3}([-_.]?(a|b|c|rc|alpha|beta|pre|preview)[-_.]?[0-9]?)?"
