@@ -20,12 +20,10 @@ from rowtui.core.mapping.lint import clusters as lint_clusters
 from rowtui.core.mapping.lint import code as lint_code
 from rowtui.core.mapping.lint import dialect as lint_dialect
 from rowtui.core.mapping.lint import entities as lint_entities
-from rowtui.core.mapping.lint import imports as lint_imports
 from rowtui.core.mapping.lint import patterns as lint_patterns
 from rowtui.core.mapping.lint import reach as lint_reach
 from rowtui.core.mapping.lint import rules as lint_rules
 from rowtui.core.mapping.lint import tags as lint_tags
-from rowtui.core.mapping.lint import tpv3 as lint_tpv3
 from rowtui.core.mapping.lint.lint import CODES, LintFinding, lint
 from rowtui.core.mapping.lint.patterns import shape_of
 from rowtui.core.mapping.yaml.emit import scalar
@@ -183,8 +181,8 @@ def test_names_from_files_cannot_write_to_the_terminal() -> None:
 
 def test_every_code_is_in_the_table_and_every_code_of_the_table_is_used() -> None:
     modules = [
-        lint_attributes, lint_clusters, lint_code, lint_dialect, lint_entities, lint_imports,
-        lint_patterns, lint_reach, lint_rules, lint_tags, lint_tpv3,
+        lint_attributes, lint_clusters, lint_code, lint_dialect, lint_entities,
+        lint_patterns, lint_reach, lint_rules, lint_tags,
     ]  # fmt: skip
     used = {
         node.value
