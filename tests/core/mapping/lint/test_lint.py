@@ -26,7 +26,7 @@ from rowtui.core.mapping.lint import rules as lint_rules
 from rowtui.core.mapping.lint import tags as lint_tags
 from rowtui.core.mapping.lint.lint import CODES, LintFinding, lint
 from rowtui.core.mapping.lint.patterns import shape_of
-from rowtui.core.mapping.yaml.emit import scalar
+from rowtui.core.mapping.yaml.dump import scalar
 
 
 def findings(*texts: str, ignore: frozenset[str] = frozenset()) -> tuple[LintFinding, ...]:

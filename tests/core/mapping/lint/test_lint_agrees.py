@@ -13,7 +13,7 @@ from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.lint.lint import LintFinding, lint
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.request import MappingRequest, Person
-from rowtui.core.mapping.yaml.emit import scalar
+from rowtui.core.mapping.yaml.dump import scalar
 
 
 def loaded(text: str) -> Configuration:

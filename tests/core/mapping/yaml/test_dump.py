@@ -10,8 +10,7 @@ from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.entities import Entity
-from rowtui.core.mapping.yaml.dump import configuration_text
-from rowtui.core.mapping.yaml.emit import scalar
+from rowtui.core.mapping.yaml.dump import configuration_text, scalar
 from rowtui.core.mapping.yaml.nodes import plain
 from rowtui.core.mapping.yaml.text import read_yaml
 
