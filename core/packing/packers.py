@@ -8,22 +8,23 @@ including the seed algorithm, and so is never worse than `seed`. Source: CAVATIC
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from rowtui.core.packing.cheapest_type import cost_of, shrink
-from rowtui.core.packing.fewer_types import on_types_before, with_fewer_types
+from rowtui.core.packing.cheapest_type import CheapestType, cost_of, shrink
 from rowtui.core.packing.heuristics.bins import Patterns, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.fill import fill, fill_once
 from rowtui.core.packing.heuristics.improve import improve
 from rowtui.core.packing.heuristics.ruin_recreate import mend
-from rowtui.core.packing.model import Bundle, GoOn, PackingProblem
+from rowtui.core.packing.model import Bundle, Demand, GoOn, InstanceType, PackingProblem
 from rowtui.core.packing.optimal import columns
 from rowtui.core.packing.optimal.bound import PriceBound, if_cheaper, worth
 from rowtui.core.packing.seed import seed_patterns
-from rowtui.core.packing.static import bundles_of, form_of
+from rowtui.core.packing.static import bundles_of, form_of, numbers_by_name
 from rowtui.core.packing.timed import pack_timed, seed_bundles
+from rowtui.core.packing.unplaced import fits
 
 BEST, SEED, FILL, COLUMNS = "best", "seed", "fill", "columns"
 
@@ -36,6 +37,12 @@ MOST_CLASSES = 150
 
 # A packing this close to its bound is not improved any more.
 CLOSE = 1e-6
+
+# Up to this many types are all kept; of more types, about this many are kept.
+MOST_TYPES = 100
+
+# Number of classes of requests from which the good types are chosen.
+CLASSES_FOR_TYPES = 1_000
 
 
 class PackerAnswer(NamedTuple):
@@ -206,3 +213,57 @@ OURS: dict[str, BuiltInPacker] = {
         Seed(SEED, "the cheapest node for the job that needs the dearest, then filled", _seeded),
     )
 }
+
+
+def with_fewer_types(
+    problem: PackingProblem, value: PriceBound
+) -> tuple[PackingProblem, PriceBound, list[int]]:
+    """Return the problem on fewer types, the worth of these types, and their former numbers.
+
+    The problem has times. No packing on fewer types is better than the best one on all types, so
+    the bound stays valid.
+    """
+    usable = [at for at, kind in enumerate(problem.node_types) if kind.at_most != 0]
+    if len(usable) <= MOST_TYPES:
+        return problem, value, list(range(len(problem.node_types)))
+    chosen = set(_most_used(problem))
+    by_name = numbers_by_name(problem)
+    chosen |= {by_name[demand.hint] for demand in problem.demands if demand.hint}
+    finder = CheapestType(problem, timed=True)
+    last: InstanceType | None = None
+    for demand in problem.demands:
+        if demand.hint or (last is not None and fits(demand, last)):
+            continue
+        home = next((at for at in chosen if fits(demand, problem.node_types[at])), None)
+        if home is None:
+            home = finder.for_load((*demand.amounts, demand.seconds), -1)
+            chosen.add(home)
+        last = problem.node_types[home]
+    kept = sorted(chosen)
+    place = {at: row for row, at in enumerate(usable)}
+    fewer = replace(problem, node_types=tuple(problem.node_types[at] for at in kept))
+    worth = value.on([place[at] for at in kept])
+    return fewer, worth, kept
+
+
+def on_types_before(bundles: Sequence[Bundle], kept: Sequence[int]) -> tuple[Bundle, ...]:
+    """Return the bundles with the former numbers of the types."""
+    return tuple(Bundle(kept[one.node_type], one.lanes, one.times) for one in bundles)
+
+
+def _most_used(problem: PackingProblem) -> list[int]:
+    """Return the types on which the requests with most hours are packed if time does not count."""
+    order = sorted(
+        range(len(problem.demands)),
+        key=lambda at: (-problem.demands[at].seconds * problem.counts[at], at),
+    )
+    counts: Counter[Demand] = Counter()
+    for at in order[:CLASSES_FOR_TYPES]:
+        counts[problem.demands[at]._replace(seconds=0)] += problem.counts[at]
+    timeless = replace(problem, demands=tuple(counts), counts=tuple(counts.values()))
+    form = form_of(timeless)
+    paid: Counter[int] = Counter()
+    for pattern in fill(form.vectors, lambda: False):
+        number = form.node_types[pattern.bin]
+        paid[number] += pattern.times
+    return [at for at, _ in paid.most_common(MOST_TYPES)]
