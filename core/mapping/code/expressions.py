@@ -15,9 +15,14 @@ from typing import Any
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.compiler import compiled
-from rowtui.core.mapping.code.model import CODE_FILE, Code, ExpressionKind, constant
+from rowtui.core.mapping.code.model import (
+    CODE_FILE,
+    FLOW_EXCEPTIONS,
+    Code,
+    ExpressionKind,
+    constant,
+)
 from rowtui.core.mapping.code.text_source import TextSource, text_source
-from rowtui.core.mapping.engine.routing import FLOW_EXCEPTIONS
 
 _CACHED = 65_536  # texts of each form; a large site has 3,000 rules, a generated one 20,000
 _LONGEST_MESSAGE = 1000

@@ -1,4 +1,7 @@
-"""Compiled pieces of Python from mapping files."""
+"""Compiled pieces of Python from mapping files, and the exceptions by which they route a job.
+
+Files of TPV import the exceptions by their names.
+"""
 
 from __future__ import annotations
 
@@ -79,3 +82,31 @@ class Code:
 def constant(text: str, form: ExpressionKind, value: Any) -> Code:
     """Return a code whose value is known."""
     return Code(text, form, lambda _: value, constant=True, value=value)
+
+
+class JobMappingException(Exception):
+    """The job cannot be mapped; the text is the reason."""
+
+
+class JobNotReadyException(Exception):
+    """The job is to wait, and to be mapped again later."""
+
+
+class TryNextDestinationOrFail(Exception):
+    """The destination does not take the job; without another destination the job fails."""
+
+
+class TryNextDestinationOrWait(Exception):
+    """The destination does not take the job now; without another destination the job waits."""
+
+
+class IncompatibleTagsException(Exception):
+    """Tags that cannot be combined."""
+
+
+FLOW_EXCEPTIONS = (
+    JobMappingException,
+    JobNotReadyException,
+    TryNextDestinationOrFail,
+    TryNextDestinationOrWait,
+)

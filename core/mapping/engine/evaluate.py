@@ -19,14 +19,15 @@ from rowtui.core.mapping.code.expressions import (
     compile_text,
     evaluate,
 )
-from rowtui.core.mapping.code.model import Code, ExpressionKind
-from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
-from rowtui.core.mapping.engine.routing import (
+from rowtui.core.mapping.code.model import (
+    Code,
+    ExpressionKind,
     JobMappingException,
     JobNotReadyException,
     TryNextDestinationOrFail,
     TryNextDestinationOrWait,
 )
+from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import Entity

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from rowtui.core.mapping.engine.routing import (
+from rowtui.core.mapping.code.model import (
     JobNotReadyException,
     TryNextDestinationOrFail,
     TryNextDestinationOrWait,

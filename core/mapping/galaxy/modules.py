@@ -20,8 +20,8 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.mapping.code.model import FLOW_EXCEPTIONS, IncompatibleTagsException
 from rowtui.core.mapping.engine.helper_functions import HELPERS, Helpers
-from rowtui.core.mapping.engine.routing import FLOW_EXCEPTIONS, IncompatibleTagsException
 from rowtui.core.mapping.galaxy.objects import GalaxyObject
 from rowtui.core.mapping.model import entities, tags
 

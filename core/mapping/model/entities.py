@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from rowtui.core.mapping.engine.routing import IncompatibleTagsException
+from rowtui.core.mapping.code.model import IncompatibleTagsException
 from rowtui.core.mapping.model.dialect import SEED, Dialect
 from rowtui.core.mapping.model.fields import ACCEPTED, AMOUNTS, BOUNDS, BUDGETS, env_key, merge_env
 from rowtui.core.mapping.model.origin import FilePosition, Origin, Said, chain

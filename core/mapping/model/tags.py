@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.engine.routing import IncompatibleTagsException
+from rowtui.core.mapping.code.model import IncompatibleTagsException
 from rowtui.core.mapping.model.dialect import SEED, Dialect
 
 STRENGTHS = ("require", "prefer", "accept", "reject")

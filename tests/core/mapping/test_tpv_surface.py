@@ -6,9 +6,9 @@ The lists of names were read from TPV 3.3.0's classes (`dir`, without pydantic's
 from __future__ import annotations
 
 import pytest
+from rowtui.core.mapping.code.model import IncompatibleTagsException
 from rowtui.core.mapping.engine.helper_functions import HELPERS
 from rowtui.core.mapping.engine.mapper import Mapper
-from rowtui.core.mapping.engine.routing import IncompatibleTagsException
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.galaxy.modules import has_in_module

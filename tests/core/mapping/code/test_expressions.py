@@ -17,8 +17,7 @@ from rowtui.core.mapping.code.expressions import (
     compile_text,
     evaluate,
 )
-from rowtui.core.mapping.code.model import Code, ExpressionKind
-from rowtui.core.mapping.engine.routing import FLOW_EXCEPTIONS
+from rowtui.core.mapping.code.model import FLOW_EXCEPTIONS, Code, ExpressionKind
 from rowtui.core.mapping.galaxy.modules import expression_builtins
 from rowtui.core.mapping.galaxy.objects import App, NotInRowtui
 

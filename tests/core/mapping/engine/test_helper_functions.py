@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from rowtui.core.clusters.model import PartitionLoad
-from rowtui.core.mapping.engine.helper_functions import HELPERS, Helpers
-from rowtui.core.mapping.engine.routing import (
+from rowtui.core.mapping.code.model import (
     JobNotReadyException,
     TryNextDestinationOrFail,
     TryNextDestinationOrWait,
 )
+from rowtui.core.mapping.engine.helper_functions import HELPERS, Helpers
 from rowtui.core.mapping.galaxy.objects import App, GalaxyJob, GalaxyTool, GalaxyUser
 from rowtui.core.mapping.model.tags import SchedulingTags
 

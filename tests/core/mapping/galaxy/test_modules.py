@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.mapping.code.expressions import ExpressionError, compile_block, evaluate
-from rowtui.core.mapping.engine.routing import (
+from rowtui.core.mapping.code.model import (
     JobMappingException,
     JobNotReadyException,
     TryNextDestinationOrWait,
