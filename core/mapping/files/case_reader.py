@@ -11,8 +11,15 @@ from typing import Any
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.mapping.code.patterns import PatternError, compile_pattern
-from rowtui.core.mapping.files.case_differences import ExpectedDecision, either
-from rowtui.core.mapping.files.cases import CASE_KEYS, EXPECT_KEYS, OUTCOMES, Case, Cases
+from rowtui.core.mapping.files.cases import (
+    CASE_KEYS,
+    EXPECT_KEYS,
+    OUTCOMES,
+    Case,
+    Cases,
+    ExpectedDecision,
+    either,
+)
 from rowtui.core.mapping.files.scalar_shapes import as_number
 from rowtui.core.mapping.files.subject import kind_of_node, quoted
 from rowtui.core.mapping.model.decision import MappingOutcome
