@@ -20,8 +20,7 @@ from rowtui.core.mapping.files.cases import (
     ExpectedDecision,
     either,
 )
-from rowtui.core.mapping.files.scalar_shapes import as_number
-from rowtui.core.mapping.files.subject import kind_of_node, quoted
+from rowtui.core.mapping.files.subject import as_number, kind_of_node, quoted
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.origin import FilePosition

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.scalar_shapes import Reader
 from rowtui.core.mapping.files.shapes import READ, variables
-from rowtui.core.mapping.files.subject import Subject, kind_of_node, quoted
+from rowtui.core.mapping.files.subject import Reader, Subject, kind_of_node, quoted
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.dialect import DIALECTS
 from rowtui.core.mapping.model.entities import KINDS, Entity, Rule

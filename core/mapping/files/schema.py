@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from rowtui.core.mapping.files.scalar_shapes import TRUTH_WORDS
+from rowtui.core.mapping.files.subject import TRUTH_WORDS
 from rowtui.core.mapping.model.dialect import DIALECTS
 from rowtui.core.mapping.model.fields import (
     ENV_FORMS,

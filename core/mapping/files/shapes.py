@@ -13,18 +13,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.scalar_shapes import (
+from rowtui.core.mapping.files.subject import (
     SCALAR_READERS,
     TRUTH_HINT,
     Reader,
+    Subject,
     as_boolean,
     as_number,
     as_whole_number,
     in_quotes,
+    kind_of_node,
+    quoted,
     quotes_missing,
     set_value,
+    value_place,
 )
-from rowtui.core.mapping.files.subject import Subject, kind_of_node, quoted, value_place
 from rowtui.core.mapping.model.entities import Destination, Pool
 from rowtui.core.mapping.model.fields import ENV_FORMS, OVERSIZE, EntityField, env_key
 from rowtui.core.mapping.model.origin import FilePosition
