@@ -1,7 +1,8 @@
 """The part of the app for its terminal: signals, suspension, clipboard, and the terminal's loss.
 
-The views do not depend on the terminal: filters change the lines on their way to the screen, and a
-lost terminal ends the dashboard as a signal would.
+The views do not depend on the terminal: filters change the lines on their way to the screen, with
+frames and messages, for terminals without glyphs or without colours. A lost terminal ends the
+dashboard as a signal would.
 """
 
 from __future__ import annotations
@@ -12,20 +13,24 @@ import os
 import signal
 import traceback
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import platformdirs
 import textual.constants
+from rich.segment import Segment
+from rich.style import Style
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.terminal import NO_COLOURS, Manner
 from rowtui.tui.textual_patches import driver as garbage
 from rowtui.tui.textual_patches.fast_strips import LightChops
-from rowtui.tui.textual_patches.filters import AsciiGlyphs, GroundsAsAttributes
+from rowtui.tui.textual_patches.glyphs import ascii_text
 from rowtui.tui.textual_patches.key_order import KeysInOrder
 from textual._compositor import ChopsUpdate
+from textual.color import Color
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
@@ -33,6 +38,17 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.screen import Screen
 
+
+GROUNDS = {
+    15: Style(reverse=True, bold=True),
+    8: Style(bold=True),
+    11: Style(underline=True),
+}
+"""Backgrounds of the theme `terminal` (bright white, black, yellow) and the attributes in their
+place, because the background of the terminal is unknown.
+"""
+
+_SHAPE = ("bold", "dim", "italic", "underline", "blink", "reverse", "strike")
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 """Signals that end the dashboard cleanly: the terminal closed, or a signal asks the process to end.
@@ -50,6 +66,55 @@ TRIM_SECONDS = 5.0
 
 LONGEST_COPY = 74_000
 """Bytes that a terminal passes to its clipboard: the limit of xterm, in base 64."""
+
+
+class AsciiGlyphs(LineFilter):
+    """A filter that draws with ASCII alone."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the same columns in ASCII."""
+        return [
+            segment if segment.text.isascii() else Segment(ascii_text(segment.text), segment.style)
+            for segment in segments
+        ]
+
+
+class GroundsAsAttributes(LineFilter):
+    """A filter that draws the cursor and highlights in reverse, bold or underlined, not on a
+    colour.
+
+    With `colours` False, nothing has any colour.
+    """
+
+    def __init__(self, *, colours: bool) -> None:
+        super().__init__()
+        self._colours = colours
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the same text in other styles."""
+        return [
+            Segment(text, style and _without_ground(style, self._colours), None)
+            for text, style, _ in segments
+        ]
+
+
+@lru_cache(4096)
+def _without_ground(style: Style, colours: bool) -> Style:
+    ground = style.bgcolor
+    coloured = ground is not None and not ground.is_default
+    instead = GROUNDS.get(ground.number) if ground is not None and ground.number else None
+    if colours and instead is None:
+        return style
+    if instead is None and coloured:
+        instead = Style(reverse=True)
+    # On a reversed line, foreground colours would become backgrounds of every colour.
+    plain = not colours or (instead is not None and bool(instead.reverse))
+    shape = Style(
+        **{one: getattr(style, one) for one in _SHAPE},
+        color=None if plain else style.color,
+        meta=style.meta or None,
+    )
+    return shape + instead if instead is not None else shape
 
 
 class TerminalApp(KeysInOrder):

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
 from rich.terminal_theme import DIMMED_MONOKAI
+from rowtui.tui.shell.terminal_app import AsciiGlyphs, GroundsAsAttributes
 from rowtui.tui.textual_patches.fast_strips import FramedStrip, LightChops, LightStrip, LineStrip
-from rowtui.tui.textual_patches.filters import AsciiGlyphs, GroundsAsAttributes
 from textual._compositor import ChopsUpdate
 from textual.color import Color
 from textual.filter import ANSIToTruecolor, DimFilter, LineFilter
