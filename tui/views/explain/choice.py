@@ -20,8 +20,8 @@ from rowtui.tui.views.explain.explain import (
     destination_columns,
     destination_rows,
     destination_values,
+    job_lines,
 )
-from rowtui.tui.views.explain.job import job_lines
 from rowtui.tui.views.explain.match_trace import story_lines
 from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.chrome import set_titles

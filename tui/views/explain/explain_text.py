@@ -12,8 +12,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest
 from rowtui.tui.views.explain.destination import destination_lines
-from rowtui.tui.views.explain.explain import DestinationRow, destination_cells
-from rowtui.tui.views.explain.job import job_lines
+from rowtui.tui.views.explain.explain import DestinationRow, destination_cells, job_lines
 from rowtui.tui.views.explain.match_trace import story_lines
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import plain

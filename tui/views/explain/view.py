@@ -16,8 +16,8 @@ from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import NewestAnswer, start
 from rowtui.tui.views.explain.choice import DestinationChoice
+from rowtui.tui.views.explain.explain import job_lines, who
 from rowtui.tui.views.explain.explain_text import explanation_text
-from rowtui.tui.views.explain.job import job_lines, who
 from rowtui.tui.views.explain.pages import (
     copy_json,
     forget_if_changed,

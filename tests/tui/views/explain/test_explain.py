@@ -30,8 +30,9 @@ from rowtui.tui.views.explain.explain import (
     destination_cells,
     destination_columns,
     destination_rows,
+    job_lines,
+    who,
 )
-from rowtui.tui.views.explain.job import job_lines, who
 from rowtui.tui.views.explain.match_trace import story_lines, value_text
 from rowtui.tui.widgets.cells import Line, fit, plain, width_of
 
