@@ -21,8 +21,7 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import Dialog, PageScreen, field_keys
 from rowtui.tui.views.explain.explain import DestinationRow
 from rowtui.tui.views.explain.explain_text import lines_to_add
-from rowtui.tui.views.explain.sources import source_rows
-from rowtui.tui.views.explain.sources_page import SourcesScreen
+from rowtui.tui.views.explain.sources import SourcesScreen, source_rows
 from rowtui.tui.views.questions import difference_line
 from rowtui.tui.widgets.cells import as_content, line
 from rowtui.tui.widgets.chrome import set_titles
