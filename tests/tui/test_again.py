@@ -7,7 +7,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.next_attempt import Amount, AmountChange
 from rowtui.core.project.views.views import FailedJob
 from rowtui.core.submission.plan.outcome import read_old_end
-from rowtui.tui.views.groups.retry_fields import failed_lines, prefilled, read_change
+from rowtui.tui.views.groups.retry import failed_lines, prefilled, read_change
 from rowtui.tui.widgets.cells import plain
 
 from tests.tui.hand import Hand, opened
