@@ -16,7 +16,7 @@ from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.views.network.graph import NetworkGraph
 from rowtui.tui.views.network.pane import NetworkPane, open_find, open_log
 from rowtui.tui.views.network.run_text import NO_NETWORK, failure_cells, failure_columns, run_lines
-from rowtui.tui.views.network.sample_pane import SamplePane, SampleTable
+from rowtui.tui.views.network.samples import SamplePane, SampleTable
 from rowtui.tui.views.network.state import STATE_FILTERS, NetworkLook
 from rowtui.tui.views.network.texts import node_lines, sample_lines
 from rowtui.tui.views.network.verbs import NetworkVerbs
