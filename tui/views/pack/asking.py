@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import NewestAnswer, start
 from rowtui.tui.views.pack.bundles import Picture, picture_of
-from rowtui.tui.views.pack.change import figures_of
+from rowtui.tui.views.pack.packing import figures_of
 from rowtui.tui.views.pack.state import PackerResult, PackingRequest
 
 if TYPE_CHECKING:

@@ -1,24 +1,69 @@
 """A packing in words: what is packed, or why nothing is, and how good the result is.
 
 The input is pictures and choices; the output is lines. The text always states whether the packing
-is the best possible, or its largest distance from the best.
+is the best possible, or its largest distance from the best. After a changed choice, the figures of
+the packing before are beside those of the present one.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.base.text import plural
+from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.engine import ActionSummary
 from rowtui.core.project.planning.pack_views import PackedDestination
 from rowtui.tui.views.pack.bundle_cells import costs, price
-from rowtui.tui.views.pack.bundles import BundleLook, Shares
-from rowtui.tui.views.pack.change import change_line
+from rowtui.tui.views.pack.bundles import BundleLook, Picture, Shares
 from rowtui.tui.widgets.cells import Line, line
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
     from rowtui.tui.views.pack.state import PackingState
+
+
+class Figures(NamedTuple):
+    """A packing in numbers, over all destinations."""
+
+    jobs: int
+    nodes: int
+    cost: float
+    unit: str
+
+
+def figures_of(picture: Picture) -> Figures:
+    """Return the numbers by which two packings are compared."""
+    packed = [look.of.packed for look in picture.looks]
+    units = {one.unit for one in packed}
+    return Figures(
+        sum(one.jobs for one in packed),
+        sum(one.bundles for one in packed),
+        sum(one.cost for one in packed),
+        units.pop() if len(units) == 1 else "",
+    )
+
+
+def change_line(change: str, before: Picture, now: Picture) -> Line:
+    """Return `packer seed: nodes 12 → 9, cost 41.0 → 38.2`, or that nothing has changed."""
+    old, new = figures_of(before), figures_of(now)
+    parts: list[str | tuple[str, str]] = [(f"  {visible(change)}: ", "key")]
+    told = []
+    if old.jobs != new.jobs:
+        told.append(f"jobs packed {old.jobs:,} → {new.jobs:,}")
+    told.append(f"nodes {old.nodes:,} → {new.nodes:,}" if old.nodes != new.nodes else "")
+    if price(old.cost) != price(new.cost):
+        told.append(f"cost {price(old.cost)} → {price(new.cost)}")
+    words = ", ".join(text for text in told if text)
+    if not words:
+        return line(*parts, ("= the same nodes and cost", "dim"))
+    parts.append(words)
+    if old.jobs == new.jobs and price(old.cost) != price(new.cost):
+        cheaper = new.cost < old.cost
+        parts.append(("  ✓ cheaper" if cheaper else "  ▲ dearer", _style(cheaper)))
+    return line(*parts)
+
+
+def _style(good: bool) -> str:
+    return "completed" if good else "warning"
 
 
 def why_empty(session: Session) -> str:

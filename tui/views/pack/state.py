@@ -13,7 +13,7 @@ from rowtui.core.project.planning.pack_views import PackChoice
 if TYPE_CHECKING:
     from rowtui.core.project.planning.pack_views import NodeTypeView
     from rowtui.tui.views.pack.bundles import BundleLook, Picture, Row
-    from rowtui.tui.views.pack.change import Figures
+    from rowtui.tui.views.pack.packing import Figures
     from rowtui.tui.views.submit.plan import PlanRequest
 
 QUICK_SECONDS = 1.0
