@@ -18,13 +18,16 @@ from rowtui.tui.views.pack.asking import PackAsking, compare
 from rowtui.tui.views.pack.bundle_cells import bundle_cells, bundle_columns, bundle_values
 from rowtui.tui.views.pack.bundles import AloneRow, BundleLook, BundleRow, TypeRow
 from rowtui.tui.views.pack.choice import (
+    LABELS,
+    LimitsForm,
     choice_words,
     compared_lines,
+    limit_texts,
     next_packer,
+    read_limits,
     settings_lines,
     what_changed,
 )
-from rowtui.tui.views.pack.limits import LABELS, LimitsForm, limit_texts, read_limits
 from rowtui.tui.views.pack.packing import head_lines, nodes_words, scope, state_line, why_empty
 from rowtui.tui.views.pack.slots import row_lines, row_title
 from rowtui.tui.views.pack.state import AXES, LONGER, MOST_SECONDS, START, PackingState

@@ -32,8 +32,7 @@ from rowtui.tui.views.pack.bundle_cells import (
     price,
 )
 from rowtui.tui.views.pack.bundles import BundleRow, Picture, Share, TypeRow, picture_of
-from rowtui.tui.views.pack.choice import next_packer, what_changed
-from rowtui.tui.views.pack.limits import limit_texts, read_limits
+from rowtui.tui.views.pack.choice import limit_texts, next_packer, read_limits, what_changed
 from rowtui.tui.views.pack.packing import change_line, head_lines
 from rowtui.tui.views.pack.slots import row_lines
 from rowtui.tui.views.submit.plan_checks import says_yes, word_for
