@@ -7,8 +7,7 @@ from pathlib import Path
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.views.views import JobsView
 from rowtui.core.usage.running import UsageNow
-from rowtui.tui.views.queue.rows import QueueRows
-from rowtui.tui.views.queue.table import QueueList
+from rowtui.tui.views.queue.table import QueueList, QueueRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from tests.tui.hand import opened

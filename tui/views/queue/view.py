@@ -30,8 +30,13 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, clusters_in_one_line
 from rowtui.tui.views.queue.reasons import WAITS, row_lines
 from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
-from rowtui.tui.views.queue.rows import QueueRows, queue_values
-from rowtui.tui.views.queue.table import QueueList, QueueMarking, QueueVerbs
+from rowtui.tui.views.queue.table import (
+    QueueList,
+    QueueMarking,
+    QueueRows,
+    QueueVerbs,
+    queue_values,
+)
 from rowtui.tui.views.queue.used import JobsUsed
 from rowtui.tui.views.queue.why_page import WhyScreen
 from rowtui.tui.widgets.cells import Cell, line
