@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.tui.views.chrome import Freshness, Hint, Tab, header, hints, tabs
-from rowtui.tui.views.submit.script_lines import script_line
+from rowtui.tui.views.submit.script import script_line
 from rowtui.tui.widgets.cells import (
     Bar,
     FirstThatFits,

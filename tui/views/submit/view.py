@@ -29,8 +29,7 @@ from rowtui.tui.views.submit.plan_rows import (
     shown_words,
 )
 from rowtui.tui.views.submit.question import SubmitQuestion
-from rowtui.tui.views.submit.script import SubmitSteps
-from rowtui.tui.views.submit.script_lines import coloured
+from rowtui.tui.views.submit.script import SubmitSteps, coloured
 from rowtui.tui.views.submit.table import PlanRows, PlanTable
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
 from rowtui.tui.widgets.chrome import set_titles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.project.review.script_diff import difference, folded
-from rowtui.tui.views.submit.script_lines import diff_lines
+from rowtui.tui.views.submit.script import diff_lines
 from rowtui.tui.widgets.cells import plain
 
 SCRIPT = """#!/bin/bash
