@@ -1,4 +1,7 @@
-"""The class of a command of the registry, and the views and parts to which a command may belong."""
+"""The class of a command of the registry, its views and parts, and reasons that views share.
+
+A reason is why a command cannot be used now; "" if it can.
+"""
 
 from __future__ import annotations
 
@@ -101,3 +104,19 @@ GROUP_STATUSES = (
 
 TITLES = {**{name: title for name, (_, title) in VIEWS.items()}, "clusters": "Clusters"}
 """All views, also those without a number: name -> title."""
+
+
+def may_change(session: Session) -> str:
+    """Return why nothing can be changed now, or ""."""
+    if session.read_only:
+        return "the project was opened read-only"
+    if session.sending and session.sending.running:
+        return "a plan is being sent"
+    if session.planning:
+        return "a plan is being prepared"
+    return ""
+
+
+def with_action(session: Session) -> str:
+    """Return why there is no action to show, or ""."""
+    return "" if session.action else "there is no action yet"

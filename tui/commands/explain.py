@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rowtui.tui.commands.command import CHANGE_KEYS, Command
-from rowtui.tui.commands.reasons import may_change, with_action
+from rowtui.tui.commands.command import CHANGE_KEYS, Command, may_change, with_action
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.tui.commands.command import Command
-from rowtui.tui.commands.reasons import may_change
+from rowtui.tui.commands.command import Command, may_change
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session

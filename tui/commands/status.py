@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.tui.commands.command import Command
-from rowtui.tui.commands.reasons import may_change, with_action
+from rowtui.tui.commands.command import Command, may_change, with_action
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session

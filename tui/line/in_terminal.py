@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.tui.commands.command import NO_KEY, Command
+from rowtui.tui.commands.command import NO_KEY, Command, may_change
 from rowtui.tui.commands.everywhere import when_real
-from rowtui.tui.commands.reasons import may_change
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session

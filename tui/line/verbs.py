@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.core.project.views.views import INJECT
-from rowtui.tui.commands.command import PARTS
-from rowtui.tui.commands.reasons import may_change
+from rowtui.tui.commands.command import PARTS, may_change
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.line.commands import WORDS, LineCommand
 from rowtui.tui.line.field import LineScreen
