@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from rowtui.tui.commands.unbound_keys import PAUSE, Stray, unbound_words
+from rowtui.tui.shell.keymap import PAUSE, Stray, unbound_words
 from textual import events
 
 from tests.tui.hand import Hand, opened, screen_text

@@ -25,10 +25,9 @@ from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.project.views.views import FASTER, SLOWER
 from rowtui.tui.commands.command import TITLES
 from rowtui.tui.commands.registry import BY_ID, bindings_for
-from rowtui.tui.commands.unbound_keys import Stray, unbound_words
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
-from rowtui.tui.shell.keymap import load_keymap
+from rowtui.tui.shell.keymap import Stray, load_keymap, unbound_words
 from rowtui.tui.shell.logins import Logins
 from rowtui.tui.shell.played import control_played
 from rowtui.tui.shell.recall import Memory, StartState

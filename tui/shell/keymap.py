@@ -1,8 +1,12 @@
-"""The user's own keys in `keys.toml`.
+"""The user's own keys in `keys.toml`, and keys without a command.
 
 `keys.toml` is validated entry by entry. The result is the keys of every command with other keys
 than usual, and a sentence for each entry that could not be used. The user's keys have priority over
 the usual ones; of two entries for one key, the first in the file is kept.
+
+A user who types a word without an open field does not mean its letters as commands. Therefore,
+after a key without a command, the characters that follow closely do nothing, until the typing
+pauses.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import similar, visible
 from rowtui.tui.commands.command import (
@@ -23,16 +27,25 @@ from rowtui.tui.commands.command import (
     NO_KEY,
     PARTS,
     TITLES,
+    VIEWS,
+    Command,
     shown_keys,
 )
-from rowtui.tui.commands.registry import BY_ID
+from rowtui.tui.commands.registry import BY_ID, COMMANDS, commands_here
 from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.keys import Keys, _character_to_key
 
+if TYPE_CHECKING:
+    from textual import events
+
+
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "meta", "hyper")
 _NAMED = {key.value for key in Keys}
 _NAMED |= {_character_to_key(chr(code)) for code in range(0x21, 0x7F)}
+
+PAUSE = 1.0
+"""Seconds without a character after which the next character is a key again."""
 
 
 @dataclass(frozen=True)
@@ -231,3 +244,62 @@ def keys_page(keys: KeyMap) -> list[str]:
         "and takes effect with the next start.",
     ]
     return lines
+
+
+class Stray:
+    """The text that is typed without an open field."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._at = 0.0
+
+    def begin(self, event: events.Key) -> None:
+        """Start with a key without a command; a character may be the first of a text."""
+        self.text = event.character or "" if event.is_printable else ""
+        self._at = event.time
+
+    def goes_on(self, event: events.Key) -> bool:
+        """Whether the key is one more character of that text."""
+        if not (self.text and event.is_printable and event.time - self._at < PAUSE):
+            self.text = ""
+            return False
+        self.text += event.character or ""
+        self._at = event.time
+        return True
+
+    @property
+    def answer(self) -> str:
+        """The message about the text."""
+        return f"'{visible(self.text[-20:])}' was typed where no field is open: it did nothing"
+
+
+def unbound_words(key: str, view: str, own: Mapping[str, str]) -> str:
+    """Return one line about a key that has no command in a view. `own` has the user's own keys.
+
+    `view` "" is a page on top of a view; the page lists its keys itself.
+    """
+    name = KEY_NAMES.get(key, key)
+    if not view:
+        return f"{name} does nothing here:"
+    elsewhere: dict[str, list[str]] = {}  # by label: the views
+    for one in COMMANDS:
+        if _has(one, key, own) and one.scope in TITLES:
+            number = VIEWS[one.scope][0] if one.scope in VIEWS else "C"
+            elsewhere.setdefault(one.label, []).append(f"{number} {TITLES[one.scope]}")
+    if elsewhere:
+        meant = "; ".join(
+            f"{label} is in {' and '.join([*filter(None, [', '.join(views[:-1])]), views[-1]])}"
+            for label, views in elsewhere.items()
+        )
+        return f"{name} does nothing here: {meant}"
+    for one in commands_here(view):
+        if len(key) == 1 and _has(one, key.swapcase(), own):
+            return f"{name} does nothing here: {key.swapcase()} is {one.label}"
+    rows = [one for one in COMMANDS if _has(one, key, own) and one.scope == "rows"]
+    if rows:
+        return f"{name} does nothing here: it is {rows[0].label} in lists of other views"
+    return f"{name} does nothing here; ? lists the keys"
+
+
+def _has(command: Command, key: str, own: Mapping[str, str]) -> bool:
+    return key in own.get(command.id, command.keys).split(",")
