@@ -17,8 +17,7 @@ from rowtui.core.project.views.views import INJECT
 from rowtui.tui.commands.command import PARTS, may_change
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.line.commands import WORDS, LineCommand
-from rowtui.tui.line.field import LineScreen
-from rowtui.tui.line.history import Aliases, LineHistory
+from rowtui.tui.line.field import Aliases, LineHistory, LineScreen
 from rowtui.tui.line.parse import CommandOffer, RefusedLine, complete, offers, read
 from rowtui.tui.shell.external_program import run_command
 from rowtui.tui.shell.keymap import keys_page, load_keymap

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rowtui.tui.commands.registry import BY_ID, COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 from rowtui.tui.line.commands import WORDS as ANY_WORDS
-from rowtui.tui.line.history import MOST_LINES, LineHistory, Recall
+from rowtui.tui.line.field import MOST_LINES, LineHistory, Recall
 from rowtui.tui.line.parse import (
     MOST_CANDIDATES,
     ParsedLine,
