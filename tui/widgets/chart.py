@@ -1,8 +1,8 @@
 """Charts of characters: their area, glyphs, parts and legend, and the widget that shows them.
 
-Each function of `time_charts` and `row_charts` is pure: it takes numbers, a width and a height, and
-gives lines with axes, units and a legend. Parts of a chart differ in their glyph as well as in
-their style, so that a chart can be read without colours. `ChartMark` has the three sets of glyphs.
+Each function of `time_charts` is pure: it takes numbers, a width and a height, and gives lines with
+axes, units and a legend. Parts of a chart differ in their glyph as well as in their style, so that
+a chart can be read without colours. `ChartMark` has the three sets of glyphs.
 
 Lengths are true to half a cell, or to an eighth where blocks permit that. A part that is smaller
 is a dot, which the legend names: no part is drawn larger than it is.

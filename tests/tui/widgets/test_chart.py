@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as some
 from rowtui.tui.widgets.cells import Line, plain, width_of
 from rowtui.tui.widgets.chart import ChartArea, ChartMark, ChartPart
-from rowtui.tui.widgets.row_charts import BarRow, SpanRow, bars_chart, spans_chart
-from rowtui.tui.widgets.time_charts import columns_chart, curve_chart, time_labels
+from rowtui.tui.widgets.time_charts import (
+    BarRow,
+    SpanRow,
+    bars_chart,
+    columns_chart,
+    curve_chart,
+    spans_chart,
+    time_labels,
+)
 
 NOON = 1_790_000_000.0
 TIMES = (NOON, NOON + 36_000)

@@ -10,9 +10,15 @@ from rowtui.core.usage.past import HOUR, PastJob, PastView
 from rowtui.core.usage.past_nodes import NodeFailures, chance_text
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chart import ChartArea, ChartMark, ChartPart
-from rowtui.tui.widgets.row_charts import BarRow, SpanRow, bars_chart, spans_chart
 from rowtui.tui.widgets.short_text import in_words
-from rowtui.tui.widgets.time_charts import columns_chart, curve_chart
+from rowtui.tui.widgets.time_charts import (
+    BarRow,
+    SpanRow,
+    bars_chart,
+    columns_chart,
+    curve_chart,
+    spans_chart,
+)
 
 Draw = Callable[[PastView, ChartArea], Sequence[Line]]
 
