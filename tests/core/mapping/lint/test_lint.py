@@ -16,10 +16,10 @@ from rowtui.core.mapping.code.patterns import compile_pattern
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.lint import attributes as lint_attributes
-from rowtui.core.mapping.lint import clusters as lint_clusters
 from rowtui.core.mapping.lint import code as lint_code
 from rowtui.core.mapping.lint import dialect as lint_dialect
 from rowtui.core.mapping.lint import entities as lint_entities
+from rowtui.core.mapping.lint import lint as lint_all
 from rowtui.core.mapping.lint import patterns as lint_patterns
 from rowtui.core.mapping.lint import reach as lint_reach
 from rowtui.core.mapping.lint import rules as lint_rules
@@ -181,7 +181,7 @@ def test_names_from_files_cannot_write_to_the_terminal() -> None:
 
 def test_every_code_is_in_the_table_and_every_code_of_the_table_is_used() -> None:
     modules = [
-        lint_attributes, lint_clusters, lint_code, lint_dialect, lint_entities,
+        lint_all, lint_attributes, lint_code, lint_dialect, lint_entities,
         lint_patterns, lint_reach, lint_rules, lint_tags,
     ]  # fmt: skip
     used = {
