@@ -16,11 +16,10 @@ from math import ceil
 from typing import Any
 
 from rowtui.core.packing import static
-from rowtui.core.packing.check import complaints
 from rowtui.core.packing.heuristics.bins import patterns_cost
 from rowtui.core.packing.model import GoOn, PackingProblem, PackResult
 from rowtui.core.packing.optimal.columns import generate
-from rowtui.core.packing.pack import pack
+from rowtui.core.packing.pack import complaints, pack
 
 from bench.packing_cases import cloud, many_node_types, problem
 from bench.packing_online import online, simulated, user_seconds

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.packing.check import complaints
 from rowtui.core.packing.model import (
     Bundle,
     Demand,
@@ -15,6 +14,7 @@ from rowtui.core.packing.model import (
     RequestRun,
     ResourceAmounts,
 )
+from rowtui.core.packing.pack import complaints
 from rowtui.core.packing.unplaced import find_unplaced
 
 from bench import packing, packing_here

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rowtui.core.packing.check import MOST_COMPLAINTS, complaints
 from rowtui.core.packing.model import (
     Bundle,
     Demand,
@@ -17,6 +16,7 @@ from rowtui.core.packing.model import (
     ResourceAmounts,
     UnplacedRequests,
 )
+from rowtui.core.packing.pack import MOST_COMPLAINTS, complaints
 
 SMALL = InstanceType("small", ResourceAmounts(4, 16, 0, 0), 1.0, longest_seconds=7200)
 LARGE = InstanceType("large", ResourceAmounts(16, 64, 2, 0), 3.5, at_most=0)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.packing.check import complaints
 from rowtui.core.packing.heuristics import fill
 from rowtui.core.packing.model import (
     Bundle,
@@ -27,7 +26,7 @@ from rowtui.core.packing.model import (
 )
 from rowtui.core.packing.optimal import prices
 from rowtui.core.packing.optimal.bound import worth
-from rowtui.core.packing.pack import pack, packers
+from rowtui.core.packing.pack import complaints, pack, packers
 from rowtui.core.packing.packers import OURS
 
 from bench.packing_cases import problem

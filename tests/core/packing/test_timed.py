@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.packing.cheapest_type import cost_of, shrink
-from rowtui.core.packing.check import complaints
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.heuristics.slots import Riders, single
 from rowtui.core.packing.model import (
@@ -20,7 +19,7 @@ from rowtui.core.packing.model import (
     ResourceAmounts,
 )
 from rowtui.core.packing.optimal.bound import lower_bound, worth
-from rowtui.core.packing.pack import pack
+from rowtui.core.packing.pack import complaints, pack
 from rowtui.core.packing.packers import MOST_TYPES, OURS, with_fewer_types
 from rowtui.core.packing.unplaced import find_unplaced
 
