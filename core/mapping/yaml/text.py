@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.origin import FilePosition
-from rowtui.core.mapping.yaml.decode import decoded, event_parser
-from rowtui.core.mapping.yaml.faults import explain_fault
+from rowtui.core.mapping.yaml.decode import decoded, event_parser, explain_fault
 from rowtui.core.mapping.yaml.nodes import (
     MOST_DIGITS,
     NOT_TEXT,
