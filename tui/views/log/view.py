@@ -13,9 +13,8 @@ from rowtui.core.submission.plan.record import JobRecord
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.external_program import open_in_pager
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.queue.jobs import job_id
+from rowtui.tui.views.queue.jobs import JobsUsed, job_id
 from rowtui.tui.views.queue.reasons import used_lines
-from rowtui.tui.views.queue.used import JobsUsed
 from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import OneLine, set_titles

@@ -28,6 +28,7 @@ from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.recall import Place, StartState
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, clusters_in_one_line
+from rowtui.tui.views.queue.jobs import JobsUsed
 from rowtui.tui.views.queue.reasons import WAITS, WhyScreen, row_lines
 from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
 from rowtui.tui.views.queue.table import (
@@ -37,7 +38,6 @@ from rowtui.tui.views.queue.table import (
     QueueVerbs,
     queue_values,
 )
-from rowtui.tui.views.queue.used import JobsUsed
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.short_text import age
