@@ -18,7 +18,6 @@ from rowtui.tui.commands import (
     submit,
 )
 from rowtui.tui.commands.command import LISTED, PARTS, Command
-from rowtui.tui.line import in_terminal
 from textual.binding import Binding, BindingType
 
 COMMANDS: tuple[Command, ...] = (
@@ -35,7 +34,7 @@ COMMANDS: tuple[Command, ...] = (
     *network.NETWORK,
     *jobs.PAST,
     *clusters.CLUSTERS,
-    *in_terminal.COMMANDS,
+    *everywhere.TERMINAL,
 )
 
 BY_ID = {command.id: command for command in COMMANDS}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rowtui.tui.line.in_terminal import IN_TERMINAL
+from rowtui.tui.commands.everywhere import IN_TERMINAL
 
 
 @dataclass(frozen=True, slots=True)
