@@ -16,15 +16,11 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("core", "cli", "tui")
 MOST_MODULES = 16  # of a folder
 # A figure falls, or stays. Code that is hard to read does not become simpler when it is squeezed.
-# They rose by what a project did, uses and reports (runs, usage, messages, the view Past), by what
-# keeps its records when files are damaged, deleted or restored, and by the one conclusion about the
-# end of a job, whose readers keep their own words until they share one record. Modules of the
-# dashboard that had headings inside were split: each idea is a module, with its own imports.
-MOST_LINES = 152_800
-MOST_MODULES_IN_ALL = 720
+MOST_LINES = 152_000
+MOST_MODULES_IN_ALL = 690
 LONG, MOST_LONG = 400, 7  # lines of a long module, and how many there may be
-SMALL, MOST_SMALL = 100, 30  # lines of a small module, and how many may have a single importer
-MOST_INNER_IMPORTS = 326  # imports inside functions
+SMALL, MOST_SMALL = 100, 16  # lines of a small module, and how many may have a single importer
+MOST_INNER_IMPORTS = 325  # imports inside functions
 
 
 def folders() -> dict[Path, list[Path]]:
