@@ -3,7 +3,7 @@
 Each command is a value with an id, keys, a label and a reason that says when the command cannot be
 used. What a command shows is left to the views. To add a command to a view, edit two files:
 
-1. Add an entry to the tuple of the view, for example `QUEUE` in `running.py`: id (`queue.fold`),
+1. Add an entry to the tuple of the view, for example `QUEUE` in `jobs.py`: id (`queue.fold`),
    keys, label and description. A function above the tuple returns the reason why the
    command cannot be used now, or ""; `enabled` names this function. Commands that several views
    share are in `everywhere.py`.
