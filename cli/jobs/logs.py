@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.queue_text import read_job_name
+from rowtui.cli.jobs.job_text import read_job_name
 from rowtui.cli.jobs.verbs import given_clusters, refuse_several_clusters
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project

@@ -1,4 +1,4 @@
-"""Jobs as text: their states, times and ids, and the queue of each cluster.
+"""The queue of each cluster as text.
 
 A queue is a line for the cluster, its jobs as a table, and explanations of reasons. On a terminal
 the last column is cut to the width, because the sentences below repeat it in full.
@@ -7,16 +7,15 @@ the last column is cut to the width, because the sentences below repeat it in fu
 from __future__ import annotations
 
 import os
-import re
 import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from rowtui.cli.clusters.parser import in_words
+from rowtui.cli.jobs.job_text import clock, state_cell
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, visible
 from rowtui.core.clusters.schedulers.base import JobState
@@ -26,51 +25,6 @@ from rowtui.core.engine.api.json.jobs import elapsed_of
 from rowtui.core.project.queue.queue_list import ClusterRow, together
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.submission.plan.record import JobRecord, shown_job
-from rowtui.core.workflow.duration import format_duration
-
-_KEY = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,18})|\.([0-9]{1,9}))?")
-_STYLES = {"running": "yellow bold", "completed": "green", "pending": "blue", "held": "blue"}
-
-
-def state_cell(state: JobState) -> TableCell:
-    """Return a state in its colour."""
-    return TableCell(state.value, "red bold" if state.bad else _STYLES.get(state.value, ""))
-
-
-def clock(seconds: float | None) -> str:
-    """Return `00:12:05`, rounded up; "" if unknown."""
-    return "" if seconds is None else format_duration(seconds)
-
-
-class JobName(NamedTuple):
-    """A typed job id: `12`, a task of an array `12_3`, or a request of a bundle `12.3`."""
-
-    id: int
-    task: int | None = None
-    member: int | None = None
-
-    @property
-    def of_one(self) -> bool:
-        """Whether the id names one job within an array or a bundle."""
-        return self.task is not None or self.member is not None
-
-    def means(self, record: JobRecord) -> bool:
-        """Whether this job is named; a bare id names a whole array or bundle."""
-        return (
-            record.job_id == self.id
-            and self.task in (None, record.task)
-            and self.member in (None, record.member)
-        )
-
-
-def read_job_name(text: str) -> JobName | None:
-    """Parse a job id; None if the text is no job id."""
-    match = _KEY.fullmatch(text)
-    if match is None:
-        return None
-    task, member = (None if it is None else int(it) for it in match.groups()[1:])
-    return JobName(int(match[1]), task, member)
-
 
 LONGEST_NAME = 24  # columns for a job's name; likewise for the other fields
 LONGEST_ID = 24

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.queue_text import read_job_name
+from rowtui.cli.jobs.job_text import read_job_name
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.queue_text import clock, state_cell
+from rowtui.cli.jobs.job_text import clock, state_cell
 from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
 from rowtui.cli.output.watch import reported_jobs, watch
 from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices

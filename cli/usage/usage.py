@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.queue_text import read_job_name
+from rowtui.cli.jobs.job_text import read_job_name
 from rowtui.cli.jobs.verbs import known_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project

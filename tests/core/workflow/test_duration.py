@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.cli.jobs.queue_text import clock
+from rowtui.cli.jobs.job_text import clock
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
 from rowtui.tui.widgets.short_text import duration
 
