@@ -24,7 +24,7 @@ _CONFLICTS = 10  # that are named
 
 def planned_transfers(project: Project, plan: Plan) -> tuple[TransferView, ...]:
     """Return what would be copied to each cluster that needs a copy. Raises: RowtuiError."""
-    if not project.copies.clusters(plan.jobs):
+    if not project.connections.copied(plan.jobs):
         return ()
     return run_async(project.copies.preview(plan))
 

@@ -146,7 +146,7 @@ class Jobs:
         """Carry out a plan. Raises: RowtuiError if no record can be written."""
         project = self.project
         access = {}
-        for cluster in project.copies.clusters(plan.jobs):
+        for cluster in project.connections.copied(plan.jobs):
             said = f"comparing with the copy on {visible(cluster.name)}"
             yield SendingProgress(0, len(plan.jobs), "", said, copies_to=cluster.name)
         for name in dict.fromkeys(job.destination.cluster for job in plan.jobs):

@@ -35,12 +35,13 @@ from rowtui.core.project.context.credentials import LoginCredentials
 from rowtui.core.submission.sending.site import Access, LocalSite, RemoteSite, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rowtui.core.clusters.polling.poll import Polled
     from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.mirror.mirror import Mirror
     from rowtui.core.project.context.cluster_context import ClusterContext
+    from rowtui.core.submission.plan.model import PlannedJob
 
 
 class Connection(Transport, Protocol):
@@ -120,6 +121,11 @@ class Connections:
     def is_copied(self, cluster: Cluster) -> bool:
         """Whether the cluster uses a copy of the project instead of the project's own folder."""
         return self.is_remote(cluster) and self._shared_folder(cluster) is None
+
+    def copied(self, jobs: Iterable[PlannedJob]) -> list[Cluster]:
+        """Return the clusters of these jobs that use a copy of the project."""
+        names = dict.fromkeys(job.destination.cluster for job in jobs)
+        return [it for name in names if (it := self.known(name)) and self.is_copied(it)]
 
     def described(self, cluster: Cluster, *, ask: bool = True) -> Cluster:
         """Return the cluster with its partitions, asking the cluster if needed.

@@ -31,7 +31,7 @@ from rowtui.core.mirror.transfer.arriving import TransferProgress
 from rowtui.core.project.views.views import TransferView
 from rowtui.core.state.row.postcard import decode_completed
 from rowtui.core.state.row.staging import decode_names, staging_folder
-from rowtui.core.submission.plan.model import Plan, PlannedJob
+from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
 
 if TYPE_CHECKING:
@@ -65,12 +65,6 @@ class Copies:
         # when the current pause ends.
         self._again: dict[str, tuple[float, float]] = {}
 
-    def clusters(self, jobs: Iterable[PlannedJob]) -> list[Cluster]:
-        """Return the clusters of these jobs that use a copy of the project."""
-        names = dict.fromkeys(job.destination.cluster for job in jobs)
-        found = (self.project.connections.known(name) for name in names)
-        return [it for it in found if it is not None and self.project.connections.is_copied(it)]
-
     # Sending to a cluster
 
     async def preview(self, plan: Plan) -> tuple[TransferView, ...]:
@@ -79,7 +73,7 @@ class Copies:
         Raises: RowtuiError.
         """
         views = []
-        for cluster in self.clusters(plan.jobs):
+        for cluster in self.project.connections.copied(plan.jobs):
             mirror = self.project.connections.mirror(cluster)
             with self.project.connections.explained(cluster.name):
                 transfer = await self._to_send(plan, cluster, mirror, make=False)
@@ -91,7 +85,7 @@ class Copies:
 
         Raises: RowtuiError if a file changed on both sides or cannot be copied.
         """
-        for cluster in self.clusters(plan.jobs):
+        for cluster in self.project.connections.copied(plan.jobs):
             name = visible(cluster.name)
             mirror = self.project.connections.mirror(cluster)
             with self.project.connections.explained(cluster.name):
