@@ -17,7 +17,6 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.check import check_workflow
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.groups.model import Status
-from rowtui.core.project.planning.pack_views import PackedPlan
 from rowtui.core.project.planning.requests import choose_requests
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.submission.plan.arrays import MOST_TASKS
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
     from rowtui.core.groups.model import JobRequest
     from rowtui.core.packing.model import GoOn
-    from rowtui.core.project.planning.pack_views import PackChoice
+    from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.planning.packing import PlanPacking
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.apply_placement import PlacedRequest
