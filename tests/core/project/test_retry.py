@@ -434,5 +434,6 @@ def test_amounts_are_read_as_people_write_them() -> None:
     for wrong in ("0", "1.5", "²", "8 cores"):
         with pytest.raises(RowtuiError):
             parse_cpus(wrong)
-    with pytest.raises(RowtuiError, match="PT4H"):
-        parse_walltime("4h")
+    assert parse_walltime("4h") == parse_walltime("04:00:00") == parse_walltime("240m")
+    with pytest.raises(RowtuiError, match="4h or 30m"):
+        parse_walltime("4")
