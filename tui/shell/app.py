@@ -24,6 +24,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.project.views.views import FASTER, SLOWER
 from rowtui.tui.commands.command import TITLES
+from rowtui.tui.commands.palette import RegistryProvider
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
@@ -39,7 +40,6 @@ from rowtui.tui.shell.themes import LOOK_SECONDS, ThemeChoice, variable_defaults
 from rowtui.tui.shell.work import start
 from rowtui.tui.textual_patches.style_cache import KeptStylesheet
 from rowtui.tui.views.dialogs import Dialog
-from rowtui.tui.views.help import RegistryProvider
 from rowtui.tui.views.view import ScreenView
 from rowtui.tui.views.view_classes import VIEW_CLASSES, looks_of, open_view
 from textual import events

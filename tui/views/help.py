@@ -1,17 +1,12 @@
-"""Every command by its name: `?`, generated from the registry, and the palette, `ctrl+p`.
-
-The palette also has the logins that clusters wait for. Textual's own palette shows its provider.
-"""
+"""`?`: all commands of the current view, generated from the registry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from rowtui.core.base.text import visible
 from rowtui.tui.commands.command import LISTED, NO_KEY, Command, shown_keys
-from rowtui.tui.commands.registry import COMMANDS, commands_here
+from rowtui.tui.commands.registry import COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 from rowtui.tui.shell.session import Session
 from rowtui.tui.views.dialogs import Dialog
@@ -22,13 +17,8 @@ from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.short_text import STATUS_MARKS, WARNING
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
 from textual.widgets import Input, Static
-
-if TYPE_CHECKING:
-    from rowtui.tui.shell.app import RowtuiApp
 
 
 def help_sections(session: Session, view: str, title: str) -> list[tuple[str, list[Line]]]:
@@ -182,56 +172,3 @@ def _flat(sections: list[tuple[str, list[Line]]], width: int) -> list[Line]:
         for one in entries:
             lines += wrapped(one, width, min(len(one[0].text), width // 3))
     return lines
-
-
-class RegistryProvider(Provider):
-    """The commands that work in the view below the palette, and a login for each cluster that
-    waits for one.
-    """
-
-    @property
-    def _dashboard(self) -> RowtuiApp:
-        return cast("RowtuiApp", self.app)
-
-    def _commands(self) -> Iterable[tuple[Command, str, str]]:
-        for command in commands_here(self._dashboard.view_name):
-            if command.id == "app.back":
-                continue
-            reason = command.enabled(self._dashboard.session)
-            about = f"not now: {reason}" if reason else f"{command.description}"
-            yield command, _title(command, self._dashboard), about
-
-    def _logins(self) -> Iterable[tuple[str, str, str]]:
-        for cluster in self._dashboard.session.logins:
-            title = f"connect to {visible(cluster.name)}"
-            yield cluster.name, title, visible(cluster.login or cluster.error or cluster.where)
-
-    async def discover(self) -> Hits:
-        """Yield all commands, before anything is typed."""
-        for command, title, about in self._commands():
-            yield DiscoveryHit(title, partial(self._run, command.id), help=about)
-        for name, title, about in self._logins():
-            run = partial(self._dashboard.logins.connect, name)
-            yield DiscoveryHit(Content(title), run, text=title, help=about)
-
-    async def search(self, query: str) -> Hits:
-        """Yield the commands whose label or description matches the typed text."""
-        matcher = self.matcher(query)
-        for command, title, about in self._commands():
-            score = max(matcher.match(title), matcher.match(command.description) * 0.9)
-            if score > 0:
-                shown = matcher.highlight(title)
-                yield Hit(score, shown, partial(self._run, command.id), text=title, help=about)
-        for name, title, about in self._logins():
-            score = max(matcher.match(title), matcher.match(f"log in to {name}"))
-            if score > 0:
-                run = partial(self._dashboard.logins.connect, name)
-                yield Hit(score, Content(title), run, text=title, help=about)
-
-    async def _run(self, command: str) -> None:
-        await self._dashboard.action_command(command)
-
-
-def _title(command: Command, app: RowtuiApp) -> str:
-    keys = command.keys_of(app.session.keys)
-    return f"{command.label}  ({keys})" if keys else command.label
