@@ -86,8 +86,13 @@ def finish(shell: Shell) -> None:
         return runs.exists() and len(runs.read_text().split()) >= 3
 
     eventually(all_ran, what="the jobs to run", every=0.2)
-    eventually(lambda: counts(shell)["submitted"] == 0, what="rowtui to notice", every=0.1)
-    assert counts(shell) == {"completed": 3, "submitted": 0, "eligible": 0, "waiting": 0}
+
+    def seen() -> tuple[int, dict[str, int], str]:
+        found = counts(shell)
+        return found["submitted"], found, shell("show", "jobs", "--long", cluster=None).stdout
+
+    _, found, _ = eventually(seen, lambda it: it[0] == 0, what="rowtui to notice", every=0.1)
+    assert found == {"completed": 3, "submitted": 0, "eligible": 0, "waiting": 0}
     assert sorted(runs.read_text().split()) == list("abc")
 
 
