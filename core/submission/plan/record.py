@@ -1,11 +1,12 @@
 """The one record of a job, from its plan to its end; all lists, sums and messages read it.
 
-`sending/job_table.py` makes the records of a project's jobs from plans and journals, and adds what
+`sending/job_records.py` makes the records of a project's jobs from plans and journals, and adds what
 the schedulers reported at the last poll. A job of another project or user has only that report.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -191,7 +192,7 @@ class JobRecord(NamedTuple):
     def elapsed(self) -> int | None:
         """Return for how many seconds the job has run; None if that is unknown."""
         if self.end is not None and self.end.seconds is not None:
-            return int(self.end.seconds)
+            return math.ceil(self.end.seconds)  # as text rounds it
         return self.queued.elapsed if self.queued is not None else None
 
     @property

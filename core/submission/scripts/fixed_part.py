@@ -179,11 +179,15 @@ rowtui_listen() {
 
 # Until the command is gone, or nothing can be heard of it.
 rowtui_hear() {
-    local pause=8 seconds status rowtui_news
+    local pause=8 seconds status line rowtui_news
     [ -n "$rowtui_writer" ] || return
     exec {rowtui_writer}>&-
     rowtui_writer=''
     while kill -0 "$rowtui_pid" 2>/dev/null; do
+        # Bash 5.2 may miss that a child has ended, if that happens at a certain moment of a `read`:
+        # the child stays a zombie, which takes signals, until `wait` asks for it.
+        read -r line 2>/dev/null <"/proc/$rowtui_pid/stat" || line=''
+        case ${line##*)} in ' Z'*) break ;; esac
         rowtui_sample
         printf -v seconds '%d.%03d' "$((pause / 1000))" "$((pause % 1000))"
         pause=$((pause < 667 ? pause + pause / 2 : 1000)) status=0

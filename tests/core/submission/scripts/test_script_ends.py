@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rowtui.core.submission.scripts.fixed_part import PRELUDE
 from rowtui.core.submission.sending.fence import read_ended
 
 from tests.core.submission.conftest import SmallProject
@@ -68,6 +70,18 @@ def test_the_end_of_a_command_is_heard_whatever_it_does_with_its_descriptors(
     assert (code, errors) == (2, "rowtui: the command failed in directory c (exit code 7).\n")
     assert (project.root / "runs").read_text() == "a\nb\nc\n"
     assert project.ended()[4:6] == ["7", "2"]
+
+
+def test_a_command_that_has_ended_is_not_waited_for_where_bash_missed_it() -> None:
+    # Given a process that is gone, but that nobody has asked for,
+    with subprocess.Popen(["true"]) as gone:
+        os.waitid(os.P_PID, gone.pid, os.WEXITED | os.WNOWAIT)
+        # then a script does not go on listening to it, although it takes signals.
+        functions = PRELUDE.rpartition("rowtui_begin\n")[0]
+        hear = f"rowtui_listen; rowtui_pid={gone.pid}; rowtui_hear; echo heard"
+        script = ["bash", "-c", f"{functions}\n{hear}"]
+        done = subprocess.run(script, capture_output=True, text=True, timeout=20)
+    assert done.stdout == "heard\n"
 
 
 def test_a_command_is_the_scripts_child_and_leads_its_group(project: SmallProject) -> None:
