@@ -1,7 +1,7 @@
 """The one record of a job, from its plan to its end; all lists, sums and messages read it.
 
-`sending/job_records.py` makes the records of a project's jobs from plans and journals, and adds what
-the schedulers reported at the last poll. A job of another project or user has only that report.
+`sending/job_records.py` makes the records of a project's jobs from plans and journals, and adds
+what the schedulers reported at the last poll. Jobs of other projects and users have only that.
 """
 
 from __future__ import annotations
