@@ -11,9 +11,7 @@ from rowtui.core.packing.heuristics.bins import Bin, Item, Patterns, Vectors, pa
 from rowtui.core.packing.optimal.columns import generate
 from rowtui.core.packing.optimal.contents import list_contents
 
-
-def always() -> bool:
-    return True
+from tests.core.packing.optimal.test_columns import always, assert_right
 
 
 def prove(vectors: Vectors) -> Patterns:
@@ -60,24 +58,6 @@ def lowest_cost(vectors: Vectors) -> float:
             rest = (rest - 1) & others
             best[chosen] = min(best[chosen], alone[rest | first] + best[others ^ rest])
     return best[-1]
-
-
-def assert_right(patterns: Patterns, vectors: Vectors) -> None:
-    """Each item is in it once, in its own bin if it has one, and no bin is over-committed."""
-    left = [item.number for item in vectors.items]
-    for pattern in patterns:
-        kind = vectors.bins[pattern.bin]
-        load = [0] * len(kind.size)
-        assert pattern.times > 0
-        assert pattern.content
-        for number, there in pattern.content:
-            item = vectors.items[number]
-            assert there > 0
-            assert item.bin in {None, pattern.bin}
-            left[number] -= there * pattern.times
-            load = [used + there * part for used, part in zip(load, item.size, strict=True)]
-        assert all(map(int.__le__, load, kind.size))
-    assert not any(left)
 
 
 @settings(max_examples=60, deadline=None)
