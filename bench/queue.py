@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rowtui.core.clusters.commands import CommandResult
+from rowtui.core.clusters.command_log import CommandResult
 from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 

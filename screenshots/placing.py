@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from rowtui.core.project.views.views import Edit
+
 from rowtui.core.project.planning.pack_views import PackChoice
+from rowtui.core.project.views.views import Edit, EditRequest
 from rowtui.core.project.workflow_edit import difference
 from rowtui.core.runs.model import RunStatus
+
 from tests.tui.hand import Hand
 from tests.tui.sample import SampleEngine
-from tests.tui.sample_network import CHAIN
-from tests.tui.sample_network import with_network
-from rowtui.core.project.views.views import EditRequest
+from tests.tui.sample_network import CHAIN, with_network
 
 
 async def wondering(hand: Hand[SampleEngine]) -> None:

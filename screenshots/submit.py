@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from rowtui.core.project.review.views import Budget
-from rowtui.core.project.review.views import PlanCheck
-from rowtui.core.project.review.views import CheckState
-from rowtui.core.project.review.views import PlanFinding
-from rowtui.core.project.review.views import ScriptBefore
+
+from rowtui.core.project.review.views import (
+    Budget,
+    CheckState,
+    PlanCheck,
+    PlanFinding,
+    ScriptBefore,
+)
+from rowtui.core.submission.plan.model import JobStep, Plan
 from rowtui.core.submission.sending.release_held import SendingProgress
-from rowtui.core.submission.plan.model import Plan
-from rowtui.core.submission.plan.model import JobStep
+
 from tests.tui.hand import Hand
 from tests.tui.sample import SampleEngine
 

@@ -27,6 +27,7 @@ from rowtui.core.clusters.identify import identify_cluster, runs_here
 from rowtui.core.clusters.model import Cluster, Identified, Partition, Remote
 from rowtui.core.clusters.polling.description_cache import remember_description
 from rowtui.core.clusters.polling.probe import Visit, visit
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.clusters.schedulers.local.scheduler import local_folder
 from rowtui.core.clusters.schedulers.slurm.describe import why_no_slurm
 from rowtui.core.clusters.transports.cluster_transport import transport_for
@@ -161,7 +162,7 @@ def cluster_findings(args: argparse.Namespace, project: Project | None) -> Itera
     if not runs_here(cluster, os.environ):
         return
     yield from _scheduler(identified)
-    if not cluster.kind.describes and shutil.which("sbatch"):
+    if not kind_of(cluster).describes and shutil.which("sbatch"):
         yield DoctorFinding("slurm", WARNING, f"sbatch is here, but: {why_no_slurm()}")
 
 
@@ -180,7 +181,7 @@ def _local_queue() -> Iterator[DoctorFinding]:
 
 def _scheduler(identified: Identified) -> Iterator[DoctorFinding]:
     cluster = identified.cluster
-    kind = cluster.kind
+    kind = kind_of(cluster)
     missing = [name for name in kind.programs if not shutil.which(name)]
     if missing:
         text = f"{', '.join(missing)} not found on PATH"
@@ -318,7 +319,7 @@ def _look(cluster: Cluster, remote: Remote) -> Iterator[DoctorFinding]:
         yield DoctorFinding("copies", ERROR, no_copies.message, no_copies.hint)
     if seen.described is not None:
         yield from _slurm(cluster, seen.described, seen.version)
-    elif cluster.kind.describes:
+    elif kind_of(cluster).describes:
         yield DoctorFinding(
             "slurm", ERROR, f"{name}: {seen.silence}", "is it set up by a module there?"
         )

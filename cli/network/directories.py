@@ -20,9 +20,9 @@ from rowtui.cli.project.open import ADD_YES, answer_to, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
-from rowtui.core.runs.directories.materialise import nobodys
 from rowtui.core.runs.directories.trash import delete_retired, trashes
 from rowtui.core.runs.directories.trash import restore as restore_trash
+from rowtui.core.runs.networks import unneeded_directories
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import network as to
@@ -95,7 +95,7 @@ def retire(args: argparse.Namespace, out: Output) -> int:
         raise RowtuiError("--yes belongs to --delete", "add --delete, or leave it out")
     networks = open_network(args, out)
 
-    names, needed = nobodys(networks)
+    names, needed = unneeded_directories(networks)
     moved = None
     if args.delete and names:
         if not args.json:

@@ -25,7 +25,7 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
 from rowtui.cli.project.open import ask, is_interactive, open_project, send_messages
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import amount, plural, visible
 from rowtui.core.network.definition.load import PILOT_HINT
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.scheduling import find_plugin
@@ -33,8 +33,9 @@ from rowtui.core.project.project import Project
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
 from rowtui.core.project.review.budgets import balances_on
 from rowtui.core.runs.directories.readiness import unprepared, values_of
+from rowtui.core.runs.execution.job_order import orderable
 from rowtui.core.runs.execution.plug_ins import find_execution
-from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind, orderable
+from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.limits.run_times import machines_of, parse_machines, parse_seconds, run_times
@@ -46,7 +47,7 @@ from rowtui.core.runs.limits.simulation import (
     work_of,
 )
 from rowtui.core.runs.limits.spending import RemainingCost
-from rowtui.core.runs.limits.times import amount, cost_text
+from rowtui.core.runs.limits.times import cost_text
 from rowtui.core.runs.lock import RunHeldError
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun

@@ -19,9 +19,9 @@ from rowtui.cli.project.open import ask, is_interactive
 from rowtui.core.base.document import document, utc
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json.directories import CostJson
-from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, plural, time_text, visible
 from rowtui.core.runs.limits.limits import RunLimits
-from rowtui.core.runs.limits.times import cost_text, time_text
+from rowtui.core.runs.limits.times import cost_text
 from rowtui.core.runs.lock import Holder
 from rowtui.core.runs.model import Stopped, limits_fields
 from rowtui.core.runs.running import OpenRun

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output
-from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.base.text import NEARLY, Cost, amount, plural, visible
 from rowtui.core.project.review.review import review, scheduler_kinds
 from rowtui.core.project.review.script_diff import (
     DifferenceLine,
@@ -30,7 +30,6 @@ from rowtui.core.project.review.views import (
     ScriptsBefore,
     asked_for,
 )
-from rowtui.core.runs.limits.times import NEARLY, amount
 from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.arrays import units_of
 from rowtui.core.submission.plan.charges import charges_of

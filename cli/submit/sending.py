@@ -36,6 +36,7 @@ from rowtui.cli.project.open import (
 )
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, count, full_cost, plural, visible
+from rowtui.core.clusters.schedulers.kind import is_this_machine, kind_of
 from rowtui.core.engine.api.json.plans import plan_of, sent_of
 from rowtui.core.engine.api.json.values import cost_of, transfers_of
 from rowtui.core.project.project import Project
@@ -222,7 +223,7 @@ def _submit(
     transfers: Sequence[TransferView],
 ) -> int:
     copying = CopyingLine(out)
-    followed = not args.detach and project.cluster.is_this_machine
+    followed = not args.detach and is_this_machine(project.cluster)
     if followed:
         send_messages(project, out)
     if project.unfinished:
@@ -298,7 +299,7 @@ def print_answers(
 def _say_answer(project: Project, step: SendingProgress, out: Output) -> None:
     if step.became is JobStep.ABANDONED:
         out.warn(step.message)
-    elif not project.cluster.kind.immediate:
+    elif not kind_of(project.cluster).immediate:
         out.print(f"Row submitted {step.message.replace(f'{project.cluster.name}/', '', 1)}.")
 
 

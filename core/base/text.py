@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -195,3 +196,24 @@ def similar(word: str, known: Iterable[str], most: int = 1, ratio: float = 0.6) 
     import difflib
 
     return difflib.get_close_matches(word, list(known), most, ratio)
+
+
+def time_text(at: float) -> str:
+    """Return a time as local text, `Sun 2026-11-22 18:00`."""
+    return time.strftime("%a %Y-%m-%d %H:%M", time.localtime(at))
+
+
+NEARLY = 1e-9  # rounding errors of sums below this are not shown
+
+
+def amount(number: float) -> str:
+    """Format an amount with thousands commas and significant decimals: 1,234 or 0.25."""
+    if abs(number) < NEARLY:
+        return "0"
+    if number < 0:
+        return f"-{amount(-number)}"
+    if number >= 100 or number == int(number):
+        return f"{math.ceil(number - NEARLY):,}"
+    if number >= 0.01:
+        return f"{number:.2f}"
+    return f"{number:.2g}" if number >= 0.0001 else "<0.0001"

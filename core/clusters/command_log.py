@@ -7,6 +7,7 @@ of a command are not kept, and words that look like secrets are hidden.
 
 from __future__ import annotations
 
+import enum
 import os
 import re
 import shlex
@@ -14,13 +15,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.secrets.model import is_secret
-
-if TYPE_CHECKING:
-    from rowtui.core.clusters.commands import CommandResult
 
 MOST_COMMANDS = 1000
 """Commands that are kept; half a day at one poll a minute of three clusters."""
@@ -154,3 +153,48 @@ def _word(word: str) -> str:
 
 def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+class Trouble(enum.Enum):
+    """Why a command has no exit status."""
+
+    NOT_STARTED = "not started"  # the command certainly did nothing
+    UNREACHABLE = "unreachable"  # no connection: the command did nothing, and may be tried again
+    TIMED_OUT = "timed out"  # the command may have done its work
+    LOST = "lost"  # the connection to the command broke; it may still be running
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """The result of one run. `exit_status` is None if unknown, -N for death by signal N.
+
+    Each stream holds at most the limit; `truncated` means that output was discarded, or that a
+    stream was still open when the wait for it ended.
+    """
+
+    argv: tuple[str, ...]
+    exit_status: int | None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    seconds: float = 0.0
+    trouble: Trouble | None = None
+    detail: str = ""  # the system's message for NOT_STARTED and UNREACHABLE, else "" or a cause
+    truncated: bool = False
+
+    @property
+    def complaint(self) -> str:
+        """One line for the user about why this run failed, "" if it ended with status 0."""
+        program = self.argv[0] if self.argv else "the command"
+        if self.trouble is Trouble.NOT_STARTED:
+            return f"{program} could not be started: {self.detail}"
+        if self.trouble is Trouble.UNREACHABLE:
+            return self.detail
+        if self.trouble is Trouble.TIMED_OUT:
+            cause = f": {self.detail}" if self.detail else ""
+            return f"{program} gave no answer within {self.seconds:.0f} s{cause}"
+        if self.trouble is Trouble.LOST:
+            return f"the connection broke while {program} ran"
+        if self.exit_status == 0:
+            return ""
+        said = self.stderr.decode(errors="replace").strip().splitlines()
+        return said[-1] if said else f"{program} ended with exit status {self.exit_status}"

@@ -10,14 +10,13 @@ interrupted may have done its work.
 from __future__ import annotations
 
 import contextlib
-import enum
 import os
 import signal
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
+from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.secrets.model import is_secret
 
 if TYPE_CHECKING:
@@ -31,51 +30,6 @@ OUTPUT_LIMIT = 64 << 20  # bytes kept of each stream; squeue prints 0.8 MB for 1
 _PIPE_GRACE = 1.0  # seconds for a finished command's pipes to close: a daemon may hold them open
 _KILL_GRACE = 5.0  # seconds for a killed command to end
 _CHUNK = 1 << 16
-
-
-class Trouble(enum.Enum):
-    """Why a command has no exit status."""
-
-    NOT_STARTED = "not started"  # the command certainly did nothing
-    UNREACHABLE = "unreachable"  # no connection: the command did nothing, and may be tried again
-    TIMED_OUT = "timed out"  # the command may have done its work
-    LOST = "lost"  # the connection to the command broke; it may still be running
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """The result of one run. `exit_status` is None if unknown, -N for death by signal N.
-
-    Each stream holds at most the limit; `truncated` means that output was discarded, or that a
-    stream was still open when the wait for it ended.
-    """
-
-    argv: tuple[str, ...]
-    exit_status: int | None
-    stdout: bytes = b""
-    stderr: bytes = b""
-    seconds: float = 0.0
-    trouble: Trouble | None = None
-    detail: str = ""  # the system's message for NOT_STARTED and UNREACHABLE, else "" or a cause
-    truncated: bool = False
-
-    @property
-    def complaint(self) -> str:
-        """One line for the user about why this run failed, "" if it ended with status 0."""
-        program = self.argv[0] if self.argv else "the command"
-        if self.trouble is Trouble.NOT_STARTED:
-            return f"{program} could not be started: {self.detail}"
-        if self.trouble is Trouble.UNREACHABLE:
-            return self.detail
-        if self.trouble is Trouble.TIMED_OUT:
-            cause = f": {self.detail}" if self.detail else ""
-            return f"{program} gave no answer within {self.seconds:.0f} s{cause}"
-        if self.trouble is Trouble.LOST:
-            return f"the connection broke while {program} ran"
-        if self.exit_status == 0:
-            return ""
-        said = self.stderr.decode(errors="replace").strip().splitlines()
-        return said[-1] if said else f"{program} ended with exit status {self.exit_status}"
 
 
 class Transport(Protocol):

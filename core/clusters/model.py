@@ -12,7 +12,6 @@ from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
     from rowtui.core.base.document import TextOrNull
-    from rowtui.core.clusters.schedulers.kind import SchedulerKind
     from rowtui.core.workflow.model import Resources
 
 
@@ -178,25 +177,6 @@ class Cluster(NamedTuple):
     asked_partitions: bool = False
     budget: BudgetLimit | None = None
     energy: EnergyFactors | None = None
-
-    @property
-    def kind(self) -> SchedulerKind:
-        """The kind of its scheduler. Raises: RowtuiError if that is not installed."""
-        # A command that only reads clusters.toml needs no plug-ins.
-        from rowtui.core.clusters.schedulers.kind import scheduler_kind
-
-        return scheduler_kind(self.scheduler)
-
-    @property
-    def is_this_machine(self) -> bool:
-        """Whether its jobs run in this machine's own queue, and are no larger than this machine."""
-        kind = self.kind
-        return kind.runs_here and not kind.immediate and self.remote is None
-
-    @property
-    def has_partitions(self) -> bool:
-        """Whether a job is submitted to one of its partitions (Slurm) or queues (Grid Engine)."""
-        return self.kind.has_partitions
 
 
 class Launcher(NamedTuple):

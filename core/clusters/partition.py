@@ -22,6 +22,7 @@ from rowtui.core.clusters.model import (
     PartitionChoice,
     PartitionRefusal,
 )
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Resources
 from rowtui.core.workflow.toml_file import did_you_mean
@@ -34,7 +35,7 @@ def choose_partition(
 
     If the scheduler has no partitions, the first partition is returned without checks.
     """
-    if not cluster.has_partitions:
+    if not kind_of(cluster).has_partitions:
         first = cluster.partitions[0] if cluster.partitions else Partition(cluster.name)
         return PartitionChoice(first)
     candidates: tuple[Partition, ...] = cluster.partitions
@@ -243,7 +244,7 @@ def choice_reasons(cluster: Cluster, choice: PartitionChoice, named: str | None)
     `named`: the partition in workflow.toml.
     """
     refusals = tuple(f"not {refusal}" for refusal in choice.refusals)
-    if only := cluster.kind.only_choice:
+    if only := kind_of(cluster).only_choice:
         return (only,)
     if choice.partition is None:
         return refusals

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.commands import CommandResult, Transport
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.polling.poll import Polled
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.transports.login import Prompt

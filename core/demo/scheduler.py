@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     DryAnswer,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import Cost
@@ -120,3 +121,11 @@ class StatusTable(NamedTuple):
     rows: tuple[ActionStatus, ...]
     directories: int
     bad: int = 0
+
+
+class RankedColumn(NamedTuple):
+    """A column for sorting: `codes`, the rank of each code (None: the code), and their number."""
+
+    codes: Sequence[int]
+    ranks: Sequence[int] | None
+    width: int

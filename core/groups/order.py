@@ -21,6 +21,7 @@ from rowtui.core.base.errors import IncomparableError
 from rowtui.core.base.text import visible
 from rowtui.core.base.values import as_double, compare, is_double, resolve
 from rowtui.core.groups.include import and_more, shown
+from rowtui.core.groups.model import RankedColumn
 from rowtui.core.state.columns import single_bytes, total_key, wide_numbers
 from rowtui.core.state.model import Directories, DirectorySet, PointerColumn, bit_set, positions
 from rowtui.core.workflow.model import Action
@@ -79,7 +80,7 @@ def action_order(sort_by: tuple[str, ...], directories: Directories) -> ActionOr
     return order._replace(sound=True)
 
 
-def _sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int], array[int]]:
+def _sort_everything(ranked: Sequence[RankedColumn], count: int) -> tuple[array[int], array[int]]:
     """Return the permutation and key ids of an `ActionOrder`."""
     keys = _combined_keys(ranked, range(count))
     span = prod(width for _, _, width in ranked)
@@ -190,17 +191,10 @@ def _sorted(
     return OrderedPositions(array("I", [listed[i] for i in turn]), [keys[i] for i in turn])
 
 
-class _Ranked(NamedTuple):
-    """A column for sorting: `codes`, the rank of each code (None: the code), and their number."""
-
-    codes: Sequence[int]
-    ranks: Sequence[int] | None
-    width: int
-
-
-def _ranked(columns: Iterable[PointerColumn]) -> list[_Ranked]:
+def _ranked(columns: Iterable[PointerColumn]) -> list[RankedColumn]:
     return [
-        _Ranked(column.codes, shared_ranks(column), len(column.distinct) + 1) for column in columns
+        RankedColumn(column.codes, shared_ranks(column), len(column.distinct) + 1)
+        for column in columns
     ]
 
 
@@ -228,7 +222,7 @@ def shared_ranks(column: PointerColumn) -> list[int] | None:
     return [*map(rank_of.__getitem__, keys), len(keys)]
 
 
-def _combined_keys(ranked: Sequence[_Ranked], listed: Sequence[int]) -> list[int]:
+def _combined_keys(ranked: Sequence[RankedColumn], listed: Sequence[int]) -> list[int]:
     """Return one integer for each listed position, in the order of the tuples of its ranks."""
     keys: list[int] = []
     for codes, ranks, width in ranked:

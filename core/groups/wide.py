@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rowtui.core.base.lean_numpy import np
 
 if TYPE_CHECKING:
-    from rowtui.core.groups.order import _Ranked
+    from rowtui.core.groups.model import RankedColumn
 
 _ROOM: Final = 1 << 62  # combined keys stay below this, so that they fit 64 signed bits
 _BY_DIGITS: Final = 1 << 48  # keys below this are sorted by their digits
@@ -58,7 +58,7 @@ def filter_order(
     return everyone.take(chosen), _array(key_ids).take(chosen)
 
 
-def sort_members(ranked: Sequence[_Ranked], listed: Any) -> tuple[Any, Any]:
+def sort_members(ranked: Sequence[RankedColumn], listed: Any) -> tuple[Any, Any]:
     """Return the listed positions by ranks, stable, and the combined key of each."""
     members = _array(listed)
     keys, span = _combined_keys(ranked, members)
@@ -81,7 +81,7 @@ def _stable_turn(keys: Any, span: int) -> Any:
     return turn
 
 
-def sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int], array[int]]:
+def sort_everything(ranked: Sequence[RankedColumn], count: int) -> tuple[array[int], array[int]]:
     """Return the permutation and key ids of an `ActionOrder`."""
     permutation, keys = sort_members(ranked, np.arange(count, dtype=np.uint32))
     key_ids = np.zeros(count, dtype=np.uint32)
@@ -92,7 +92,7 @@ def sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int], 
     return packed
 
 
-def _combined_keys(ranked: Sequence[_Ranked], members: Any) -> tuple[Any, int]:
+def _combined_keys(ranked: Sequence[RankedColumn], members: Any) -> tuple[Any, int]:
     """Return a number for each member in the order of its ranks, and a bound above all numbers."""
     keys = np.zeros(len(members), dtype=np.int64)
     span = 1

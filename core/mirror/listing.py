@@ -34,7 +34,8 @@ from rowtui.core.mirror.model import (
 )
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.commands import CommandResult, Transport
+    from rowtui.core.clusters.command_log import CommandResult
+    from rowtui.core.clusters.commands import Transport
 
 MOST_FILES = 500_000  # of one listing; their names take 50 MB
 _MOST_NOTICES = 50

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
 
 if TYPE_CHECKING:
     from rowtui.core.base.document import Moment, TextOrNull

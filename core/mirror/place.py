@@ -19,7 +19,8 @@ from rowtui.core.base.text import visible
 from rowtui.core.mirror.model import MARKER, CopyFailure, MirrorError, explain_result
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.commands import CommandResult, Transport
+    from rowtui.core.clusters.command_log import CommandResult
+    from rowtui.core.clusters.commands import Transport
     from rowtui.core.mirror.manifest import Manifest
 
 _PLACE = re.compile(

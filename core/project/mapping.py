@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.clusters.model import Cluster, ClusterLoad
 from rowtui.core.clusters.partition import job_totals
+from rowtui.core.clusters.schedulers.kind import is_this_machine, kind_of
 from rowtui.core.clusters.schedulers.local.machine import machine_capacity
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.mapping.engine.explain import decide
@@ -198,7 +199,7 @@ class ProjectMapping:
 
     async def _load(self, cluster: Cluster) -> ClusterLoad | None:
         transport = self.project.connections.transport(cluster)
-        return await cluster.kind.load(transport, cluster.name, _LOAD_SECONDS)
+        return await kind_of(cluster).load(transport, cluster.name, _LOAD_SECONDS)
 
     def ask_loads_if_read(self) -> None:
         """Ask for the loads now, if an expression reads them. Not for use in an event loop."""
@@ -216,7 +217,7 @@ class ProjectMapping:
         """
         found = {}
         for each in self.clusters.values():
-            if each.is_this_machine:
+            if is_this_machine(each):
                 has = machine_capacity()
                 found[each.name] = Amounts(len(has.gpus), has.cores, has.memory_mb / 1024)
         return found

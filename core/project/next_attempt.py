@@ -14,6 +14,7 @@ from typing import NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.project.failed_jobs import FailedGroup
 from rowtui.core.submission.plan.apply_placement import PlacedRequest
@@ -245,7 +246,7 @@ def delayed(
     request: JobRequest, cluster: Cluster, seconds: float, warnings: list[str]
 ) -> JobRequest:
     """Return the request with a rule's delay as its earliest start, if the cluster allows that."""
-    delay = cluster.kind.delay_option(math.ceil(seconds))
+    delay = kind_of(cluster).delay_option(math.ceil(seconds))
     if not delay:
         warnings.append(f"{visible(cluster.name)} does not keep the rule's delay of {seconds:g} s")
         return request
@@ -276,7 +277,9 @@ def _differences(failed: FailedGroup, place: PlacedRequest) -> list[str]:
         return ["the earlier request is no longer on record"]
     had, request = had_before(failed), place.request
     found = []
-    memory = job_memory_mb(request, place.partition if place.cluster.has_partitions else None)
+    memory = job_memory_mb(
+        request, place.partition if kind_of(place.cluster).has_partitions else None
+    )
     if memory != had.memory_mb and (memory is None or not _close(memory, had.memory_mb)):
         found.append(f"memory {_memory(had.memory_mb)} -> {_memory(memory)}")
     earlier, later = _limits(had, place)
@@ -285,7 +288,9 @@ def _differences(failed: FailedGroup, place: PlacedRequest) -> list[str]:
         found.append(f"time {words}")
     if request.cpus != round(had.cpus or 0):
         found.append(f"CPUs {had.cpus or 0:g} -> {request.cpus}")
-    partition = place.partition.name if place.partition and place.cluster.has_partitions else ""
+    partition = (
+        place.partition.name if place.partition and kind_of(place.cluster).has_partitions else ""
+    )
     there = f"{place.cluster.name}/{partition}" if partition else place.cluster.name
     if there != str(before.destination):
         found.append(f"{visible(str(before.destination))} -> {visible(there)}")
@@ -294,7 +299,7 @@ def _differences(failed: FailedGroup, place: PlacedRequest) -> list[str]:
 
 def _limits(had: Had, place: PlacedRequest) -> tuple[int, int]:
     """Return the limits of both attempts, in seconds, as the next one's scheduler applies them."""
-    limit = place.cluster.kind.limit
+    limit = kind_of(place.cluster).limit
     earlier = math.ceil((had.walltime_seconds or 0) - 1e-6)
     return limit(earlier), limit(place.request.walltime_seconds)
 

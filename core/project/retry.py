@@ -17,6 +17,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, PartitionChoice
 from rowtui.core.clusters.partition import choice_reasons, choose_partition
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.mapping.engine.resubmit import Resubmission, next_attempt
@@ -185,7 +186,7 @@ class _Resubmitter:
         change = self.change
         (plain,) = job_requests((failed.group,))
         cluster = self.cluster(failed)
-        if change.partition and cluster is not None and not cluster.has_partitions:
+        if change.partition and cluster is not None and not kind_of(cluster).has_partitions:
             raise RowtuiError(f"{visible(cluster.name)} has no partitions to choose from")
         elsewhere = "" if change.cluster == failed.cluster else change.cluster
         same = change._replace(cluster=elsewhere).is_nothing
@@ -275,7 +276,7 @@ class _Resubmitter:
             cluster, request = wish.cluster, wish.request
             assert cluster is not None
             of_file = options_for(request.action, cluster.name).partition
-            named = (wish.asked.partition if cluster.has_partitions else "") or of_file
+            named = (wish.asked.partition if kind_of(cluster).has_partitions else "") or of_file
             key = (
                 cluster.name,
                 request.action.resources,

@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 from rowtui.core.base.document import KnownMoment
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
-from rowtui.core.runs.limits.times import time_text
+from rowtui.core.base.text import time_text, visible
 from rowtui.core.runs.model import VERSION, json_line
 
 # A check of the holder locks the file itself for microseconds. A lock therefore counts as held only

@@ -45,8 +45,8 @@ from rowtui.core.runs.model import BY_HAND, Cancelled, Paused, PlanSubmitted, Re
 from rowtui.core.runs.network_views import NetworkQueries
 from rowtui.core.runs.redo import Redone, redo, said, stale_results, with_what_follows
 from rowtui.core.runs.running import OpenRun
-from rowtui.core.runs.snapshot import read_study
-from rowtui.core.runs.store import Run
+from rowtui.core.runs.snapshot import read_study, wanted_directories
+from rowtui.core.runs.store import BadRun, Run
 from rowtui.core.submission.plan.charges import Charge, charges_of
 from rowtui.core.submission.plan.model import OPEN
 
@@ -341,3 +341,19 @@ def _has_plan(run: Run, plan: Plan) -> bool:
 
 async def _nobody(_: Plan, __: tuple[Breach, ...]) -> PlanAnswer:
     return PlanAnswer()
+
+
+def unneeded_directories(networks: Networks) -> tuple[list[str], dict[str, str]]:
+    """Return retired directories that no run needs, and the needed ones with their run's name.
+
+    Raises: RowtuiError.
+    """
+    retired = networks.retired()
+    wanted: dict[str, str] = {}
+    for run in networks.runs() if retired else ():
+        if isinstance(run, BadRun) or run.status.is_over:
+            continue
+        flow = OpenRun(networks.project, run, drives=False).growth.flow
+        names = {name for name, _ in wanted_directories(flow)}
+        wanted.update((name, run.id) for name in retired if name in names)
+    return [name for name in retired if name not in wanted], wanted

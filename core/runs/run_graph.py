@@ -19,7 +19,7 @@ from rowtui.core.network.samples.sample_flow import ListKey
 from rowtui.core.runs.directories.dynamic_lists import TakenLists
 from rowtui.core.runs.directories.readiness import UNUSABLE
 from rowtui.core.runs.directories.sinks import Publishing
-from rowtui.core.runs.execution.rounds import ranks_of
+from rowtui.core.runs.execution.job_order import ranks_of
 from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.limits import Spent
 from rowtui.core.runs.limits.spending import UsedHours

@@ -20,12 +20,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from rowtui.core.base.errors import RowtuiError
-
-if TYPE_CHECKING:
-    from rowtui.core.workspace.workers import ChunkTask
 
 _NUMBER = struct.Struct("=I")
 _LENGTH = struct.Struct("=Q")
@@ -295,3 +292,15 @@ def _serve(queue: int, writing: int, work: ProcessWork) -> None:
     for thread in others:
         thread.join()
     os._exit(0)
+
+
+class ChunkTask(Protocol):
+    """Processes a chunk of names. `marshal` must be able to write the result."""
+
+    def __call__(self, names: Sequence[bytes]) -> Any:
+        """Return the result for these names."""
+        ...
+
+    def close(self) -> None:
+        """Close descriptors."""
+        ...

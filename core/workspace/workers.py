@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from rowtui.core.workspace.processes import ChunkTask
 
 # Measured on 2 cores (docs/background/state.md): starting processes is worthwhile from about here.
 PROCESSES_PAY_FROM = 5_000
@@ -59,18 +62,6 @@ class Workers(NamedTuple):
             return cls(1, min(in_flight, DEFAULT_THREADS), start)
         processes = min(in_flight, DEFAULT_PROCESSES)
         return cls(processes, in_flight // processes, start)
-
-
-class ChunkTask(Protocol):
-    """Processes a chunk of names. `marshal` must be able to write the result."""
-
-    def __call__(self, names: Sequence[bytes]) -> Any:
-        """Return the result for these names."""
-        ...
-
-    def close(self) -> None:
-        """Close descriptors."""
-        ...
 
 
 def chunk_size(count: int) -> int:

@@ -14,7 +14,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rowtui.core.clusters.commands import CommandResult, run_command
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import run_command
 
 from tests.rig.processes import Daemon, Keeper, RigError, require, wait_until
 

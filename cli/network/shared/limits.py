@@ -22,7 +22,7 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.cli.submit.sending import say_packing
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, amount, plural, visible
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.rounds import PlanAnswer
@@ -36,7 +36,7 @@ from rowtui.core.runs.limits.limits import (
     with_currency,
 )
 from rowtui.core.runs.limits.spending import RemainingCost
-from rowtui.core.runs.limits.times import amount, cost_text, describe, parse_until
+from rowtui.core.runs.limits.times import cost_text, describe, parse_until
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.submission.plan.charges import charges_of

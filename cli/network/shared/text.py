@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, TableCell, TextColumn, display_width, table_lines
 from rowtui.cli.pack.text import cut, draws, terminal_width
-from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, plural, time_text, visible
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.model import dimensions_text
 from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.runs.limits.limits import RunLimits, Spent
-from rowtui.core.runs.limits.times import cost_text, describe, money_text, time_text
+from rowtui.core.runs.limits.times import cost_text, describe, money_text
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from rowtui.core.clusters.config.load_node_types import memory_mb
 from rowtui.core.clusters.model import Cluster, NodeType, PackingDefaults, Partition
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.clusters.schedulers.local.machine import machine_capacity
 
 FROM_PARTITION = "partition"
@@ -33,8 +34,8 @@ def node_types_for(
             kind if kind.longest_seconds is not None else kind._replace(longest_seconds=longest)
             for kind in described
         )
-        return _of_this_machine(kinds, environment) if cluster.kind.runs_here else kinds
-    if cluster.kind.runs_here:
+        return _of_this_machine(kinds, environment) if kind_of(cluster).runs_here else kinds
+    if kind_of(cluster).runs_here:
         return (this_machine(environment),)
     limits = _named(cluster, partition)
     kind = None if limits is None else node_of(limits)

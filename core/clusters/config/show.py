@@ -19,6 +19,7 @@ from rowtui.core.clusters.model import (
     Partition,
     Remote,
 )
+from rowtui.core.clusters.schedulers.kind import kind_of
 
 # Write node types and packing settings as TOML text for rowtui's own clusters.toml.
 #
@@ -207,7 +208,7 @@ def _cluster(cluster: Cluster, prefix: str) -> str:
     if cluster.arrays is not None:
         poll += f"arrays = {_value(cluster.arrays)}\n"
     resources = ""
-    if cluster.kind.names_resources:
+    if kind_of(cluster).names_resources:
         resources = f"memory_resource = {toml_string(cluster.memory_resource)}\n"
         resources += f"gpu_resource = {toml_string(cluster.gpu_resource)}\n"
     if cluster.currency:

@@ -20,6 +20,7 @@ import platformdirs
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.clusters.schedulers.kind import kind_of
 
 VERSION = 1
 KEPT_SECONDS = 86400.0  # partitions change when a site is maintained
@@ -30,7 +31,7 @@ _LONGEST_NAME = 40  # of the cluster's name in the file name; the digest disting
 def needs_description(cluster: Cluster) -> bool:
     """Whether the cluster must be queried for its partitions, over SSH or on this machine."""
     asked = cluster.remote is not None or cluster.asked_partitions
-    return asked and not cluster.partitions and cluster.kind.describes
+    return asked and not cluster.partitions and kind_of(cluster).describes
 
 
 def described_cluster(

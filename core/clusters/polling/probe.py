@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.commands import CommandResult, Transport
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.schedulers.kind import kind_of
 
 LOGIN_SECONDS = 900.0  # the user may have to fetch the telephone that shows the code
 _SECONDS = 30.0  # for each of the later queries
@@ -50,7 +52,7 @@ async def visit(
     ahead = _difference(told, before, clock())
     rsync = await transport.run(["rsync", "--version"], timeout=_SECONDS)
     described, silence, version = None, "", ""
-    kind = cluster.kind
+    kind = kind_of(cluster)
     if kind.describes:
         version = _line(await transport.run(kind.version_command, timeout=_SECONDS))
         try:

@@ -9,7 +9,7 @@ the modules that talk to a cluster only when they are used.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
     from rowtui.core.clusters.model import Cluster, ClusterLoad, NodeType, Partition
     from rowtui.core.clusters.schedulers.base import Job, JobKey, Scheduler
-    from rowtui.core.clusters.schedulers.reasons import Reasons
+    from rowtui.core.clusters.schedulers.reason_table import Reasons
     from rowtui.core.workflow.model import Resources, SubmitOptions
 
 
@@ -295,6 +295,17 @@ def scheduler_kind(name: str) -> SchedulerKind:
     return kind
 
 
+def kind_of(cluster: Cluster) -> SchedulerKind:
+    """Return the kind of a cluster's scheduler. Raises: RowtuiError if it is not installed."""
+    return scheduler_kind(cluster.scheduler)
+
+
+def is_this_machine(cluster: Cluster) -> bool:
+    """Whether its jobs run in this machine's own queue, and are no larger than this machine."""
+    kind = kind_of(cluster)
+    return kind.runs_here and not kind.immediate and cluster.remote is None
+
+
 def make_scheduler(
     name: str, cluster: str, transport: Transport | None, seconds: float
 ) -> Scheduler:
@@ -314,18 +325,3 @@ def make_scheduler(
 
 def _unusable(name: str, why: str, hint: str) -> RowtuiError:
     return RowtuiError(f"scheduler '{visible(name)}': {why}", hint)
-
-
-def reason_tables() -> Iterator[Reasons]:
-    """Yield the reasons of all installed kinds, of built-in ones first.
-
-    Kinds that cannot be loaded are left out.
-    """
-    yield from (table for name in _BUILT_IN if (table := scheduler_kind(name).reasons) is not None)
-    yield from _other_reasons()
-
-
-@cache
-def _other_reasons() -> tuple[Reasons, ...]:
-    kinds = (kind for kind in PLUG_INS.load_all(())[0] if kind.name not in _BUILT_IN)
-    return tuple(table for kind in kinds if (table := kind.reasons) is not None)

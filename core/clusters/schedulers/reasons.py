@@ -10,65 +10,28 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING
 
-from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobState
-from rowtui.core.clusters.schedulers.kind import reason_tables
+from rowtui.core.clusters.schedulers.kind import _BUILT_IN, PLUG_INS, scheduler_kind
+from rowtui.core.clusters.schedulers.reason_table import (
+    HELD,
+    ReasonExplanation,
+    Reasons,
+    foreign,
+    found,
+)
 from rowtui.core.workflow.duration import format_duration
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.reason_table import Reasons
 
 # The form of a table that explains a scheduler's reasons: whole texts, and patterns.
 #
 # Every kind of scheduler may have a `Reasons` of its own (`SchedulerKind.reasons`).
-
-
-SHOWN = 300  # characters shown of a text from outside
-
-
-class ReasonExplanation(NamedTuple):
-    """`sentence`: the state of the job; `hint`: what the user can do, or "".
-
-    `needs_person`: the job waits, and will wait until the user or an administrator acts.
-    """
-
-    sentence: str
-    hint: str = ""
-    needs_person: bool = False
-
-
-def waits(sentence: str) -> ReasonExplanation:
-    """Return the explanation of a reason that passes by itself."""
-    return ReasonExplanation(sentence, "Nothing needs to be done.")
-
-
-class Reasons(NamedTuple):
-    """The reasons of a scheduler: whole texts, and patterns for all other reasons.
-
-    `explains_suspension`: the table also has the reasons of suspended jobs.
-    """
-
-    words: Mapping[str, ReasonExplanation]
-    patterns: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], ReasonExplanation]], ...] = ()
-    explains_suspension: bool = False
-
-    def find(self, reason: str) -> ReasonExplanation | None:
-        """Return the meaning of this reason; None if the table does not contain it."""
-        # Some commands print the spaces of a reason as underscores.
-        known = self.words.get(reason) or self.words.get(reason.replace("_", " "))
-        if known is not None:
-            return known
-        for pattern, explained in self.patterns:
-            if match := pattern.fullmatch(reason):
-                return explained(match)
-        return None
-
-
-def foreign(text: str) -> str:
-    """Return a text from outside, safe to show and of limited length."""
-    shown = visible(text.strip()[: SHOWN + 1])
-    return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
 
 
 def in_words(reason: str) -> str:
@@ -78,14 +41,6 @@ def in_words(reason: str) -> str:
         return text
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[A-Z]", text)
     return " ".join(word if len(word) > 1 and word.isupper() else word.lower() for word in words)
-
-
-HELD = ReasonExplanation(
-    "It was held, and starts only when it is released.",
-    "Release it to let it start, or cancel it.",
-    needs_person=True,
-)
-"""The explanation of a job that a user holds."""
 
 
 __all__ = ["ReasonExplanation", "Reasons", "explain"]
@@ -107,7 +62,7 @@ def explain(job: Job, now: float) -> ReasonExplanation:
     if (cause := _CAUSES.get(job.reason)) is not None and job.state is JobState.FAILED:
         job = replace(job, state=cause)
     if job.state.bad:
-        if (told := _found(job.reason, (ENDINGS,))) is not None:
+        if (told := found(job.reason, (ENDINGS,))) is not None:
             return told
         if (ended := _ENDED.get(job.state)) is not None:
             return ended(job)
@@ -126,7 +81,7 @@ def how_long(seconds: int) -> str:
 
 
 def _waits(job: Job, now: float) -> ReasonExplanation:
-    told = _found(job.reason, reason_tables())
+    told = found(job.reason, reason_tables())
     if told is None:
         told = ReasonExplanation(
             f"It waits: {_as_it_is(job)}." if job.reason.strip() else "It waits for its turn."
@@ -143,7 +98,7 @@ def _waits(job: Job, now: float) -> ReasonExplanation:
 
 
 def _held(job: Job) -> ReasonExplanation:
-    told = _found(job.reason, reason_tables())
+    told = found(job.reason, reason_tables())
     if told is not None and told.needs_person:
         return told
     if told is not None or not job.reason.strip():
@@ -152,7 +107,7 @@ def _held(job: Job) -> ReasonExplanation:
 
 
 def _runs(job: Job) -> ReasonExplanation:
-    if job.reason in _STARTING and (told := _found(job.reason, reason_tables())) is not None:
+    if job.reason in _STARTING and (told := found(job.reason, reason_tables())) is not None:
         return told
     where = f" on {foreign(job.nodes)}" if job.nodes.strip() else ""
     if job.limit is None or job.elapsed is None or job.limit > _YEAR:
@@ -233,19 +188,7 @@ def _refused(job: Job) -> ReasonExplanation:
 
 
 def _suspended(reason: str) -> ReasonExplanation | None:
-    return _found(reason, (it for it in reason_tables() if it.explains_suspension))
-
-
-def _found(reason: str, tables: Iterable[Reasons]) -> ReasonExplanation | None:
-    text = reason.strip()
-    if not text:
-        return None
-    if text.startswith("(") and text.endswith(")"):
-        text = text[1:-1]
-    for table in tables:
-        if (found := table.find(text)) is not None:
-            return found
-    return None
+    return found(reason, (it for it in reason_tables() if it.explains_suspension))
 
 
 _YEAR = 366 * 86_400
@@ -399,3 +342,18 @@ _SIGNALS = {
     "SIGXFSZ": ("a file grew larger than it may", "Check the limits on the sizes of files."),
     "SIGSYS": ("it asked the system for something that it does not have or forbids", ""),
 }
+
+
+def reason_tables() -> Iterator[Reasons]:
+    """Yield the reasons of all installed kinds, of built-in ones first.
+
+    Kinds that cannot be loaded are left out.
+    """
+    yield from (table for name in _BUILT_IN if (table := scheduler_kind(name).reasons) is not None)
+    yield from _other_reasons()
+
+
+@cache
+def _other_reasons() -> tuple[Reasons, ...]:
+    kinds = (kind for kind in PLUG_INS.load_all(())[0] if kind.name not in _BUILT_IN)
+    return tuple(table for kind in kinds if (table := kind.reasons) is not None)

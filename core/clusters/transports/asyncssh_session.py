@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import asyncssh
-from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.transports.kept_shells import NOT_BEGUN
 from rowtui.core.clusters.transports.remote_line import RemoteLine, StreamReader
 

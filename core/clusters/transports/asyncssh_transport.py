@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import OUTPUT_LIMIT, CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import OUTPUT_LIMIT
 from rowtui.core.clusters.transports.kept_shells import KeptShells
 from rowtui.core.clusters.transports.login import (
     PASSING,

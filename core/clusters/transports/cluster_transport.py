@@ -14,8 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.clusters.command_log import CommandLog, noted
-from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandLog, CommandResult, Trouble, noted
 from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.login import Asker, LoginError

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
-from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 from rowtui.core.clusters.transports.remote_line import (
     FED_SHELL,

@@ -23,13 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import (
-    OUTPUT_LIMIT,
-    CommandResult,
-    Trouble,
-    run_command,
-    streaming,
-)
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import OUTPUT_LIMIT, run_command, streaming
 from rowtui.core.clusters.transports.kept_shells import NOT_BEGUN, KeptShells
 from rowtui.core.clusters.transports.login import (
     DROPPED_PAUSES,

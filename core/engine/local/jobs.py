@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
-from rowtui.core.clusters.schedulers.kind import Everybody, scheduler_kind
+from rowtui.core.clusters.schedulers.kind import Everybody, is_this_machine, scheduler_kind
 from rowtui.core.engine.api.json.jobs import elapsed_of
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
@@ -200,7 +200,7 @@ class QueueWork:
             if cluster is None or scheduler is None:
                 why = f"{record.cluster} cannot be asked from here"
                 return JobDetail(key, self._clock(), problem=why)
-            if cluster.is_this_machine:
+            if is_this_machine(cluster):
                 return self._local_detail(key, record)
             kind = scheduler_kind(scheduler.kind)
             told = await kind.detail(reach.transport(cluster), record.key, estimate=estimate)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, JobTotals, Partition
 from rowtui.core.clusters.partition import fewer_directories, partition_checks
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.model.cluster_destinations import CLUSTER
 from rowtui.core.mapping.model.decision import ConstraintCheck, MappingOutcome
@@ -53,7 +54,7 @@ def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> Destinat
     partition = None
     if cluster is not None:
         known = {partition.name: partition for partition in cluster.partitions}
-        if not name and cluster.has_partitions and entity.id in known:
+        if not name and kind_of(cluster).has_partitions and entity.id in known:
             name = entity.id
         partition = known.get(name)
     limits = tuple(
@@ -130,7 +131,7 @@ def _named_elsewhere(offer: DestinationOffer, request: MappingRequest) -> bool:
     return (
         request.partition is not None
         and offer.cluster is not None
-        and offer.cluster.has_partitions
+        and kind_of(offer.cluster).has_partitions
         and offer.cluster.name == request.cluster
         and offer.partition_name != request.partition
     )
@@ -151,7 +152,7 @@ def _of_partition(
     assert request.totals is not None
     assert offer.cluster is not None
     assert offer.partition is not None
-    if not offer.cluster.has_partitions:
+    if not kind_of(offer.cluster).has_partitions:
         return ()
     return partition_checks(
         offer.partition,

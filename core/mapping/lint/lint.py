@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.mapping.engine.destinations import amount_text, offers_of, partition_name
 from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.lint.code import code_findings
@@ -134,7 +135,7 @@ def _on_cluster(destination: Destination, clusters: Mapping[str, Cluster]) -> It
         yield from _over_limit(destination, offer.partition)
         return
     name = partition_name(destination)
-    if name and cluster.has_partitions and cluster.partitions:
+    if name and kind_of(cluster).has_partitions and cluster.partitions:
         names = [partition.name for partition in cluster.partitions]
         yield LintFinding(
             "M408",

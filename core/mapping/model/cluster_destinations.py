@@ -8,6 +8,7 @@ limits of the partitions. Source: docs/mapping.md, "Destinations".
 from __future__ import annotations
 
 from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.mapping.model.entities import Destination
 from rowtui.core.mapping.model.origin import FilePosition, Origin
 
@@ -20,7 +21,7 @@ def destinations_of(cluster: Cluster) -> tuple[Destination, ...]:
     Ids are `cluster/partition`, or the cluster's name.
     """
     place = FilePosition("" if cluster.source == "built-in" else cluster.source)
-    if not cluster.has_partitions:
+    if not kind_of(cluster).has_partitions:
         return (_destination(cluster.name, cluster.name, "", place),)
     return tuple(
         _destination(f"{cluster.name}/{each.name}", cluster.name, each.name, place)

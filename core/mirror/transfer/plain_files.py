@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import CommandResult
+from rowtui.core.clusters.command_log import CommandResult
 from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.model import FILE, FOLDER, PARTIAL, FileFacts, explain_result
 from rowtui.core.mirror.transfer.arriving import (

@@ -25,12 +25,8 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import (
-    CommandResult,
-    client_environment,
-    end_process,
-    run_command,
-)
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import client_environment, end_process, run_command
 from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.listing import facts_here, facts_there
 from rowtui.core.mirror.model import (

@@ -18,8 +18,7 @@ from rowtui.core.base.errors import RowtuiError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rowtui.core.clusters.command_log import CommandLog
-    from rowtui.core.clusters.commands import CommandResult
+    from rowtui.core.clusters.command_log import CommandLog, CommandResult
     from rowtui.core.clusters.config.load import ClusterFile
     from rowtui.core.clusters.model import Cluster, Identified
     from rowtui.core.clusters.transports.login import Asker

@@ -20,7 +20,7 @@ from rowtui.core.clusters.config.user_config import ClusterPlace, cluster_places
 from rowtui.core.clusters.model import Cluster, NodeType, Partition
 from rowtui.core.clusters.polling.policy import PollPace, pace_of
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes
+from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes, kind_of
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
@@ -115,7 +115,7 @@ async def live_node_types(
 
     Raises: RowtuiError, LoginError if the cluster cannot be asked.
     """
-    scheduler = cluster.kind
+    scheduler = kind_of(cluster)
     if scheduler.runs_here:
         kind = this_machine(environment)
         return FoundNodes((FoundKind(kind, 1, example="this machine"),))

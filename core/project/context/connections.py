@@ -28,7 +28,7 @@ from rowtui.core.clusters.polling.description_cache import (
     remember_description,
 )
 from rowtui.core.clusters.schedulers.base import Scheduler
-from rowtui.core.clusters.schedulers.kind import make_scheduler
+from rowtui.core.clusters.schedulers.kind import kind_of, make_scheduler
 from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble, NoUser
 from rowtui.core.mirror.model import CopyFailure, MirrorError
 from rowtui.core.project.context.credentials import LoginCredentials
@@ -164,7 +164,7 @@ class Connections:
             return
         if cluster.name in self._described or described_cluster(cluster) is not None:
             return
-        kind = cluster.kind
+        kind = kind_of(cluster)
         described = await kind.describe(self.transport(cluster))
         if described is None:
             raise RowtuiError(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, visible
+from rowtui.core.clusters.schedulers.kind import is_this_machine, kind_of
 from rowtui.core.clusters.schedulers.local.machine import machine_capacity
 from rowtui.core.groups.form import cut_groups, job_requests
 from rowtui.core.groups.model import ActionStatus, Group, JobRequest
@@ -174,7 +175,7 @@ class MappedCosts:
 
 def machine_refusal(cluster: Cluster, resources: Resources, directories: int) -> str:
     """Return why this machine's own queue can never run a job on this many directories, or ""."""
-    if not cluster.is_this_machine:
+    if not is_this_machine(cluster):
         return ""
 
     cpus, gpus = resources.total_cpus(directories), resources.total_gpus(directories)
@@ -217,7 +218,7 @@ def _asked(
 ) -> AskedAmounts:
     seconds, cost = request.walltime_seconds, request.cost
     if cluster is not None:
-        seconds, cost = applied_limit(cluster.kind, seconds, cost)
+        seconds, cost = applied_limit(kind_of(cluster), seconds, cost)
     return AskedAmounts(request.cpus, memory_mb, request.gpus, seconds, cost)
 
 

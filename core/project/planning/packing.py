@@ -20,6 +20,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.node_types import node_types_for, packing_for
 from rowtui.core.clusters.model import NodeType, PackingDefaults
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.packing.model import (
     Demand,
     GoOn,
@@ -331,7 +332,7 @@ class PlanPacking:
         for position, number in zip(positions, classes, strict=True):
             seconds = self._before[position].walltime_seconds
             if number not in out and (number, seconds) not in known:
-                limit = seconds if cluster is None else cluster.kind.limit(seconds)
+                limit = seconds if cluster is None else kind_of(cluster).limit(seconds)
                 demand = problem.demands[number]
                 known[number, seconds] = alone_cost(demand, limit, problem, found.kinds)
             costs.append(known.get((number, seconds), 0.0))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.check import check_workflow
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.groups.model import Status
 from rowtui.core.project.planning.requests import choose_requests
@@ -311,7 +312,7 @@ def _array_tasks(project: Project, cluster: Cluster) -> int:
     By default only clusters that are reached over a connection get arrays: Row does not recognise
     an array's tasks once they run, and would submit their directories again.
     """
-    if not cluster.kind.array_task:
+    if not kind_of(cluster).array_task:
         return 0
 
     wanted = project.arrays

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import NO_ID, Job, JobState
@@ -25,6 +25,7 @@ from rowtui.core.project.queue.rows import (
     row_of,
     states_of,
 )
+from rowtui.core.project.queue.throughput import paces
 from rowtui.core.project.queue.views import (
     MOST_AGAIN,
     MOST_MARKED,
@@ -38,78 +39,6 @@ from rowtui.core.project.views.views import ClusterView, FailedJob, JobsView
 
 if TYPE_CHECKING:
     from rowtui.core.submission.plan.record import JobRecord
-
-
-# Completion rates of actions, from the jobs that ended: a count of directories for each hour.
-#
-# The module is pure: it takes job records and the time, and returns a `ActionThroughput` for each
-# action. Directories that the user completed by hand are not counted. The predicted end assumes
-# that the remaining directories complete at the same rate.
-
-
-HOURS = 24
-"""Number of past hours that are counted."""
-
-RATE_HOURS = 6
-"""Number of latest hours over which the rate is averaged.
-
-The window is short, so that a pause at night soon leaves the average.
-"""
-
-
-LEAST_HOURS = 1 / 60
-"""Shortest time over which a rate per hour is computed; a job that has just begun gives no rate."""
-
-AHEAD_SECONDS = 3600
-"""Seconds by which the clock that recorded a job's end may be ahead of this machine's clock."""
-
-
-class ActionThroughput(NamedTuple):
-    """Directories that an action's jobs completed in each of the last `HOURS`, oldest first.
-
-    `begun`: hours since the first of those jobs was submitted.
-    """
-
-    action: str = ""
-    hours: tuple[int, ...] = (0,) * HOURS
-    begun: float = float(HOURS)
-
-    @property
-    def lately(self) -> tuple[int, float]:
-        """Return the directories of the latest `RATE_HOURS`, and the hours since the first one."""
-        latest = self.hours[-RATE_HOURS:]
-        first = next((at for at, count in enumerate(latest) if count), None)
-        if first is None:
-            return 0, 0.0
-        return sum(latest), max(LEAST_HOURS, min(len(latest) - first, self.begun))
-
-    def hours_left(self, directories: int) -> float | None:
-        """Return the hours for this many directories at the rate of `lately`; None for rate 0."""
-        done, hours = self.lately
-        return directories * hours / done if done else None
-
-
-def paces(records: Iterable[JobRecord], now: float) -> tuple[ActionThroughput, ...]:
-    """Return the pace of each action with a job that ended successfully within `HOURS`.
-
-    `now`: epoch seconds.
-    """
-    counts: dict[str, list[int]] = {}
-    begun: dict[str, float] = {}
-    for record in records:
-        if not record.ended_well:
-            continue
-        if record.ended_at - now > AHEAD_SECONDS:
-            continue
-        ago = max(0, int((now - record.ended_at) // 3600))
-        if ago < HOURS:
-            hours = counts.setdefault(record.action, [0] * HOURS)
-            hours[HOURS - 1 - ago] += len(record.directories)
-            since = (now - record.submitted_at) / 3600
-            begun[record.action] = max(since, begun.get(record.action, 0.0))
-    return tuple(
-        ActionThroughput(action, tuple(hours), begun[action]) for action, hours in counts.items()
-    )
 
 
 MOST_JOBS = 300

@@ -15,7 +15,7 @@ from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.schedulers.reasons import ReasonExplanation
+    from rowtui.core.clusters.schedulers.reason_table import ReasonExplanation
 
 WAITS_LONG_SECONDS = 2 * 86_400
 """A job that waits longer deserves attention: most partitions turn over within a day."""

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rowtui.core.groups.model import Status
     from rowtui.core.mapping.files.places import FileTrust
     from rowtui.core.mapping.model.decision import Decision
-    from rowtui.core.project.queue.book import ActionThroughput
     from rowtui.core.project.queue.needs import QueueNeed
+    from rowtui.core.project.queue.throughput import ActionThroughput
     from rowtui.core.submission.plan.record import JobRecord
 
 

@@ -32,13 +32,11 @@ from rowtui.core.runs.directories.readiness import (
 )
 from rowtui.core.runs.model import BY_HAND
 from rowtui.core.runs.observed_states import ObservedStates
-from rowtui.core.runs.running import OpenRun
-from rowtui.core.runs.snapshot import Study, source_directories, wanted_directories
-from rowtui.core.runs.store import BadRun, RunStore
+from rowtui.core.runs.snapshot import Study, source_directories
+from rowtui.core.runs.store import RunStore
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
-    from rowtui.core.runs.networks import Networks
 
 
 class Unstarted:
@@ -141,19 +139,3 @@ class Unstarted:
     def _wanted(self) -> Iterator[tuple[str, Value]]:
         yield from source_directories(self.growth.flow)
         yield from values_of(self.growth, unprepared(self.growth, self.facts))
-
-
-def nobodys(networks: Networks) -> tuple[list[str], dict[str, str]]:
-    """Return retired directories that no run needs, and the needed ones with their run's name.
-
-    Raises: RowtuiError.
-    """
-    retired = networks.retired()
-    wanted: dict[str, str] = {}
-    for run in networks.runs() if retired else ():
-        if isinstance(run, BadRun) or run.status.is_over:
-            continue
-        flow = OpenRun(networks.project, run, drives=False).growth.flow
-        names = {name for name, _ in wanted_directories(flow)}
-        wanted.update((name, run.id) for name in retired if name in names)
-    return [name for name in retired if name not in wanted], wanted

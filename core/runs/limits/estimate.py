@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.network.graph.job_model import DependencyColumns, GraphJobState
 from rowtui.core.network.graph.scheduling import remaining_seconds
 from rowtui.core.network.simulation.simulate import SimulatedWork, simulate
@@ -204,7 +205,7 @@ class Estimator:
     def _is_ours(self) -> bool:
         """Return whether jobs run on this machine without a cluster in between."""
         cluster = self._running.project.here()
-        return cluster is not None and cluster.kind.runs_here and cluster.remote is None
+        return cluster is not None and kind_of(cluster).runs_here and cluster.remote is None
 
 
 def _critical_path(work: SimulatedWork, remaining: NDArray[np.float64]) -> tuple[PathStep, ...]:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import Cost, count, plural, visible
-from rowtui.core.runs.limits.times import amount, time_text
+from rowtui.core.base.text import Cost, amount, count, plural, time_text, visible
 from rowtui.core.submission.plan.charges import (
     Balance,
     Charge,

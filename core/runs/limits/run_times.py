@@ -22,6 +22,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.load_node_types import memory_mb
 from rowtui.core.clusters.config.node_types import node_of, this_machine
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.network.simulation.simulate import SimulatedMachines
 from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.project.sizing.measured import measured_walltimes, one_by_one
@@ -118,7 +119,7 @@ def kinds_of(project: Project, cluster: Cluster) -> tuple[NodeType, ...]:
     """Return the known node types of a cluster."""
     if cluster.node_types:
         return cluster.node_types
-    if cluster.kind.runs_here:
+    if kind_of(cluster).runs_here:
         return (this_machine(project.environment),)
     nodes = (node_of(it) for it in cluster.partitions if not it.prevent_auto_select)
     return tuple(kind for kind in nodes if kind is not None)

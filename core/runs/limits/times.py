@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
-import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, amount, plural, time_text, visible
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
 if TYPE_CHECKING:
     from rowtui.core.runs.limits.limits import RunLimits
-
-
-def time_text(at: float) -> str:
-    """Return a time as local text, `Sun 2026-11-22 18:00`."""
-    return time.strftime("%a %Y-%m-%d %H:%M", time.localtime(at))
 
 
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
@@ -79,9 +72,6 @@ def _moment(said: str, here: datetime, now: float) -> float | None:
 # Limits, costs and amounts as text for the user.
 
 
-NEARLY = 1e-9  # rounding errors of sums below this are not shown
-
-
 def describe(limits: RunLimits) -> tuple[str, ...]:
     """Return a line for each limit; a limit that is not set has no line."""
     lines = []
@@ -118,16 +108,3 @@ def cost_text(cost: Cost) -> str:
 def money_text(money: float, currency: str) -> str:
     """Return an amount of money, followed by `in an unknown currency` where prices have none."""
     return f"{amount(money)} {visible(currency) if currency else 'in an unknown currency'}"
-
-
-def amount(number: float) -> str:
-    """Format an amount with thousands commas and significant decimals: 1,234 or 0.25."""
-    if abs(number) < NEARLY:
-        return "0"
-    if number < 0:
-        return f"-{amount(-number)}"
-    if number >= 100 or number == int(number):
-        return f"{math.ceil(number - NEARLY):,}"
-    if number >= 0.01:
-        return f"{number:.2f}"
-    return f"{number:.2g}" if number >= 0.0001 else "<0.0001"

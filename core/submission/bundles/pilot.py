@@ -29,6 +29,7 @@ from rowtui.core.clusters.schedulers.base import (
     SubmitResult,
     Unreachable,
 )
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.submission.bundles.bundles import as_member
 from rowtui.core.submission.bundles.pilot_model import Allocation, pilot_token
 from rowtui.core.submission.bundles.pilot_script import (
@@ -238,7 +239,7 @@ def start_pilot(
         )
     if allocation.cpus < 1:
         raise RowtuiError("a pilot needs a core")
-    allocation = replace(allocation, seconds=cluster.kind.limit(allocation.seconds))
+    allocation = replace(allocation, seconds=kind_of(cluster).limit(allocation.seconds))
     token = pilot_token(nonce)
     hours = allocation.seconds / 3600
     cost = Cost(0.0 if allocation.gpus else hours * allocation.cpus, hours * allocation.gpus)

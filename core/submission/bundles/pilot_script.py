@@ -26,6 +26,7 @@ from __future__ import annotations
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import header_value, visible
 from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
 from rowtui.core.submission.bundles.pilot_model import Allocation
 from rowtui.core.submission.bundles.script import BEGAN, WARN_SECONDS, job_size, launch_text
@@ -274,7 +275,7 @@ def pilot_script(
 
     Raises: RowtuiError where pilots cannot run.
     """
-    kind = cluster.kind
+    kind = kind_of(cluster)
     if not kind.pilots:
         raise RowtuiError(f"there are no pilots on {visible(cluster.name)}, which has no queue")
     head = ["#!/bin/bash"]
@@ -308,7 +309,7 @@ def _header(
         own = SCRIPT_MB + WATCH_MB * allocation.cpus
         lines.append(f"--mem={allocation.memory_mb + own}M")
     lines += [
-        f"--time={cluster.kind.limit(allocation.seconds) // 60}",
+        f"--time={kind_of(cluster).limit(allocation.seconds) // 60}",
         f"--signal=B:USR1@{WARN_SECONDS}",
     ]
     lines += cluster.submit_options

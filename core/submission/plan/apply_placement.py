@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.clusters.schedulers.slurm.options import one_line
 from rowtui.core.groups.form import job_cost
 from rowtui.core.groups.model import JobRequest
@@ -144,7 +145,7 @@ def _with_memory(resources: Resources, request: JobRequest, megabytes: int) -> R
 
 def _partition(placement: Placement, cluster: Cluster) -> Partition | None:
     """Return the partition with which the checks were made (`destinations.partition_name`)."""
-    if not cluster.has_partitions:
+    if not kind_of(cluster).has_partitions:
         return None
     known = {partition.name: partition for partition in cluster.partitions}
     name = placement.params.get("partition")
@@ -165,7 +166,7 @@ def _options(
         for name, value in placement.params.items()
         if value is not None and value != "" and name not in _ELSEWHERE
     }
-    more, others = cluster.kind.placement_options(params)
+    more, others = kind_of(cluster).placement_options(params)
     custom = [*options.custom, *more]
     # Upper-case parameters are the site's own, for its expressions.
     unknown = [name for name in others if not (name in _PARAMETERS or name.isupper())]

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import Cost
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.groups.form import FirstRequests
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.submission.plan.model import LaunchMethod, PlanRefusal, RefusedWork
@@ -143,7 +144,7 @@ def _draft_of(
 def _may_be_refused(way: LaunchMethod) -> bool:
     """Whether a script may be refused because of its directories."""
     filled = way.recipe.filled
-    return bool(filled.values or filled.arithmetic or way.cluster.kind.header_refuses)
+    return bool(filled.values or filled.arithmetic or kind_of(way.cluster).header_refuses)
 
 
 class Draft:
@@ -187,7 +188,7 @@ class Draft:
         totals: dict[str, tuple[int, Cost]] = {}
         for job in self.jobs:
             request = job.request
-            _, own = applied_limit(job.way.cluster.kind, request.walltime_seconds, request.cost)
+            _, own = applied_limit(kind_of(job.way.cluster), request.walltime_seconds, request.cost)
             count, cost = totals.get(request.action.name, (0, Cost()))
             totals[request.action.name] = count + 1, cost.plus(own)
         return totals

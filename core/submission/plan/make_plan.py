@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import Cost
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.submission.plan.arrays import with_arrays
 from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.json import plan_id
@@ -25,7 +26,7 @@ def make_plan(draft: Draft) -> Plan:
     planned = tuple(_planned(draft.planner, each) for each in draft.jobs)
     packing = PackedJobs(planned) if setting.pack is None else setting.pack(planned)
     clusters = draft.clusters
-    planned = tuple(_limited(it, clusters[it.destination.cluster].kind) for it in packing.jobs)
+    planned = tuple(_limited(it, kind_of(clusters[it.destination.cluster])) for it in packing.jobs)
     most = {name: setting.array_tasks(cluster) for name, cluster in clusters.items()}
     if any(most.values()):
         planned = with_arrays(planned, most)

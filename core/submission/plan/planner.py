@@ -22,6 +22,7 @@ from rowtui.core.clusters.model import (
 )
 from rowtui.core.clusters.partition import choice_reasons, choose_partition, partition_memory_mb
 from rowtui.core.clusters.schedulers.base import job_label
+from rowtui.core.clusters.schedulers.kind import is_this_machine, kind_of
 from rowtui.core.clusters.schedulers.local.machine import Capacity, machine_capacity
 from rowtui.core.submission.plan.model import (
     LaunchMethod,
@@ -170,14 +171,14 @@ class Planner:
         reasons: tuple[str, ...],
     ) -> LaunchMethod:
         action = request.action
-        partition = choice.partition if cluster.has_partitions else None
+        partition = choice.partition if kind_of(cluster).has_partitions else None
         return LaunchMethod(
             recipe,
             cluster,
             partition,
             choice,
             PlannedDestination(cluster.name, partition.name if partition else ""),
-            "" if cluster.kind.immediate else log_path(action, cluster.name),
+            "" if kind_of(cluster).immediate else log_path(action, cluster.name),
             job_memory_mb(request, partition),
             reasons,
             starts_processes(action, self.setting.launchers, cluster.name),
@@ -185,7 +186,7 @@ class Planner:
 
     def _too_large(self, request: JobRequest, way: LaunchMethod) -> PlanRefusal | None:
         """Return why this machine's own queue would refuse a job at submission."""
-        if not way.cluster.is_this_machine:
+        if not is_this_machine(way.cluster):
             return None
         if self._machine is None:
             self._machine = self.setting.machine()
@@ -269,7 +270,7 @@ class Planner:
     def is_simple(self, action: Action, way: LaunchMethod) -> bool:
         """Whether an action's shell is so simple that bash need not check it."""
         setup = options_for(action, way.cluster.name).setup
-        return not setup and is_one_command(way.recipe)
+        return not setup and is_one_command(way.recipe.filled.text)
 
     def token(self, index: int) -> str:
         """Return the token of the job with this index in the plan."""
@@ -288,7 +289,7 @@ class Planner:
             if known.command is None:
                 known.command = parse_command(action.command)
             prefix = launcher_prefix(action, self.setting.launchers, cluster.name, count)
-            launched = not cluster.kind.runs_here and starts_processes(
+            launched = not kind_of(cluster).runs_here and starts_processes(
                 action, self.setting.launchers, cluster.name
             )
             recipe = known.recipes.get((prefix, launched))

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
-from rowtui.core.clusters.schedulers.kind import HeaderRequest
+from rowtui.core.clusters.schedulers.kind import HeaderRequest, kind_of
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.submission.scripts.fixed_part import PRELUDE
 from rowtui.core.workflow.model import Action, SubmitOptions
 
 if TYPE_CHECKING:
-    from rowtui.core.submission.scripts.script import Recipe
+    pass
 
 
 # Whether bash can parse a script; bash is run only if the answer is not obvious.
@@ -38,9 +38,9 @@ _ONE_COMMAND = re.compile(
 )
 
 
-def is_one_command(recipe: Recipe) -> bool:
+def is_one_command(command: str) -> bool:
     """Whether a command is so simple that bash certainly accepts it without a check."""
-    return _ONE_COMMAND.fullmatch(recipe.filled.text) is not None
+    return _ONE_COMMAND.fullmatch(command) is not None
 
 
 def bash_complaint(script: str) -> str:
@@ -183,7 +183,7 @@ def script_header(
     request: JobRequest, names: Sequence[str], cluster: Cluster, partition: Partition | None
 ) -> list[str]:
     """Return the lines of the header for a job of these directories. Raises: RowtuiError."""
-    kind = cluster.kind
+    kind = kind_of(cluster)
     named = [kind.name_line(job_name(request.action, names))] if kind.names_job else []
     return [*named, *shared_header(request, cluster, partition)]
 
@@ -203,7 +203,7 @@ def shared_header(request: JobRequest, cluster: Cluster, partition: Partition | 
         request.gpus,
         request.walltime_seconds,
     )
-    return cluster.kind.header(asked, cluster, partition)
+    return kind_of(cluster).header(asked, cluster, partition)
 
 
 # Parts of a job's script, from which the scripts of arrays and bundles are assembled.

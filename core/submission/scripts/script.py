@@ -27,7 +27,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.base.values import MISSING, compact, resolve
 from rowtui.core.clusters.model import Cluster, Partition
-from rowtui.core.clusters.schedulers.kind import SchedulerKind
+from rowtui.core.clusters.schedulers.kind import SchedulerKind, kind_of
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.submission.scripts.fill import (
     FilledCommand,
@@ -96,7 +96,7 @@ def script_frame(
     recipe: Recipe, request: JobRequest, cluster: Cluster, partition: Partition | None
 ) -> ScriptFrame:
     """Return the frame of the script for such a job. Raises: RowtuiError."""
-    filled, kind = recipe.filled, cluster.kind
+    filled, kind = recipe.filled, kind_of(cluster)
     header = shared_header(request, cluster, partition)
     rest = ["", PRELUDE.strip("\n"), ""]
     if traps := kind.traps(request.walltime_seconds):

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rowtui.core.base.files import sync_folder
-from rowtui.core.clusters.commands import CommandResult, LocalTransport, Transport
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import LocalTransport, Transport
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.submission.sending.fence import (
     ABANDONED,

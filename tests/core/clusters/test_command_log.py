@@ -13,10 +13,12 @@ from rowtui.core.clusters.command_log import (
     HIDDEN,
     LONGEST_WHAT,
     CommandLog,
+    CommandResult,
+    Trouble,
     command_text,
     without_secrets,
 )
-from rowtui.core.clusters.commands import CommandResult, LocalTransport, Trouble
+from rowtui.core.clusters.commands import LocalTransport
 
 
 async def test_what_ran_here_is_written_down_with_its_end_and_its_complaint() -> None:

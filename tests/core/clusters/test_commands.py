@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from rowtui.core.clusters.command_log import Trouble
 from rowtui.core.clusters.commands import (
     LocalTransport,
-    Trouble,
     client_environment,
     run_briefly,
     run_command,

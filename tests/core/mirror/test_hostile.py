@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.commands import CommandResult, LocalTransport
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.listing import checksums_there, list_there
 from rowtui.core.mirror.mirror import Mirror

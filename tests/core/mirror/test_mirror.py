@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.clusters.commands import CommandResult, LocalTransport
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.cluster_transport import transport_for

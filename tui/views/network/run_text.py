@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.core.base.text import plural
-from rowtui.core.runs.limits.times import amount, cost_text, time_text
+from rowtui.core.base.text import amount, plural, time_text
+from rowtui.core.runs.limits.times import cost_text
 from rowtui.tui.views.network.run_limits import asked_text
 from rowtui.tui.widgets.cells import Span, line, portion, width_of, wrapped
 from rowtui.tui.widgets.columns import TableColumn

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.base.text import plural
+from rowtui.core.base.text import amount, plural
 from rowtui.core.project.review.views import NAMES, CheckState, PlanCheck, PlanFinding, worst
-from rowtui.core.runs.limits.times import amount
 from rowtui.tui.widgets.cells import line, portion
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from rowtui.core.clusters.commands import CommandResult
+from rowtui.core.clusters.command_log import CommandResult
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, array_of
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
     job_of_task,

@@ -22,7 +22,13 @@ from rowtui.core.clusters.schedulers.kind import (
     SchedulerDetail,
     SchedulerKind,
 )
-from rowtui.core.clusters.schedulers.reasons import HELD, ReasonExplanation, Reasons, foreign, waits
+from rowtui.core.clusters.schedulers.reason_table import (
+    HELD,
+    ReasonExplanation,
+    Reasons,
+    foreign,
+    waits,
+)
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport

@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rowtui.core.clusters.commands import CommandResult, LocalTransport, Transport, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import LocalTransport, Transport
 from rowtui.core.clusters.schedulers.base import (
     DryAnswer,
     Job,

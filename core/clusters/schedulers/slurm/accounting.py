@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import CommandResult, Transport
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.schedulers.base import Job, JobState, task_token
 from rowtui.core.clusters.schedulers.kind import AccountLimit, Allocations
 from rowtui.core.clusters.schedulers.slurm.parse import (

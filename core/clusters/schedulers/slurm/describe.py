@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import CommandResult, Transport, Trouble, run_briefly
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import Transport, run_briefly
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.clusters.schedulers.slurm.parse import seconds_of
 

@@ -13,7 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rowtui.core.clusters.commands import CommandResult, Transport
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.schedulers.base import Job, JobKey
 from rowtui.core.clusters.schedulers.kind import CommandOutput, Everybody, SchedulerDetail
 from rowtui.core.clusters.schedulers.slurm.parse import SlurmFormatError

@@ -23,7 +23,7 @@ from rowtui.core.clusters.schedulers.kind import (
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
     from rowtui.core.clusters.schedulers.base import JobKey, Scheduler
-    from rowtui.core.clusters.schedulers.reasons import Reasons
+    from rowtui.core.clusters.schedulers.reason_table import Reasons
 
 
 class SlurmKind(SchedulerKind):

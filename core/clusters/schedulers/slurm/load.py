@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.commands import CommandResult, Transport
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.model import ClusterLoad, PartitionLoad
 from rowtui.core.clusters.schedulers.slurm.describe import gpus_of
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import CommandResult
+from rowtui.core.clusters.command_log import CommandResult
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, task_token
 from rowtui.core.clusters.schedulers.slurm.parse import (
     MOST_JOBS,

@@ -10,7 +10,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.reasons import HELD, ReasonExplanation, Reasons, foreign, waits
+from rowtui.core.clusters.schedulers.reason_table import (
+    HELD,
+    ReasonExplanation,
+    Reasons,
+    foreign,
+    waits,
+)
 
 _ASK = "Ask the administrators, or cancel it and submit to another partition."
 _LESS = "Cancel it, ask for less, and submit again."

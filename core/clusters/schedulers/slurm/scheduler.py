@@ -13,7 +13,8 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from rowtui.core.clusters.commands import CommandResult, LocalTransport, Transport, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import LocalTransport, Transport
 from rowtui.core.clusters.schedulers.base import (
     DryAnswer,
     Job,

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple, TypeVar
 from rowtui.core import __version__
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import OUTPUT_LIMIT, CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import OUTPUT_LIMIT
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, Prompt, UnknownHostKey
 
 PROTOCOL = 1

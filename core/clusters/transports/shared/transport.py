@@ -18,7 +18,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.clusters.commands import CommandResult, Trouble, streaming
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import streaming
 from rowtui.core.clusters.transports.shared.folder import NobodyThere, SharedError, connect_to
 from rowtui.core.clusters.transports.shared.protocol import (
     ClientRequest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.model import Cluster, Identify, Remote
 from rowtui.core.clusters.polling.probe import visit
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport

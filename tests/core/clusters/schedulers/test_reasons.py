@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
-from rowtui.core.clusters.schedulers.kind import reason_tables
 from rowtui.core.clusters.schedulers.local.planning import PRIORITY, RESOURCES
 from rowtui.core.clusters.schedulers.local.scheduler import DEPENDENCY
-from rowtui.core.clusters.schedulers.reasons import ReasonExplanation, explain, how_long, in_words
+from rowtui.core.clusters.schedulers.reason_table import ReasonExplanation
+from rowtui.core.clusters.schedulers.reasons import explain, how_long, in_words, reason_tables
 from rowtui.core.clusters.schedulers.slurm.load import _NOT_FOR_ROOM
 from rowtui.core.clusters.schedulers.slurm.parse import job_state, reason_of
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler

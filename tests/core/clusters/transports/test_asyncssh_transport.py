@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.commands import Trouble
+from rowtui.core.clusters.command_log import Trouble
 from rowtui.core.clusters.transports.asyncssh_login import Timing
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, SshTarget
 

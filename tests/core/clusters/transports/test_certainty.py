@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.transports.login import SshTarget
 from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 

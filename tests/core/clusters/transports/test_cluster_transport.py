@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.commands import Trouble
+from rowtui.core.clusters.command_log import Trouble
 from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.kept_shells import KeptShells
 from rowtui.core.clusters.transports.login import NoUser, SshTarget

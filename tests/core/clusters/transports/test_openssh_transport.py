@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.commands import Trouble
+from rowtui.core.clusters.command_log import Trouble
 from rowtui.core.clusters.transports.login import LoginTrouble, SshTarget
 from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 

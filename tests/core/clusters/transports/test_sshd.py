@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.commands import Trouble
+from rowtui.core.clusters.command_log import Trouble
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     JobKey,

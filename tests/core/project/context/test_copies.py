@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.commands import CommandResult, LocalTransport
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.context.copies import _read_staged, _remove_staged
 from rowtui.core.project.planning.plan_submission import plan_submission

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.project.queue.book import HOURS, ActionThroughput, paces
+from rowtui.core.project.queue.throughput import HOURS, ActionThroughput, paces
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.submission.plan.record import JobRecord

@@ -10,7 +10,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.simulation.simulate import SimulatedMachines, SimulatedNeeds
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.rounds import orderable
+from rowtui.core.runs.execution.job_order import orderable
 from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.run_times import (
     UNKNOWN_MB,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rowtui.core.project.queue.book import HOURS, ActionThroughput
+from rowtui.core.project.queue.throughput import HOURS, ActionThroughput
 from rowtui.core.project.views.views import JobsView
 from rowtui.tui.views.status.status import pace_lines
 from rowtui.tui.widgets.cells import plain

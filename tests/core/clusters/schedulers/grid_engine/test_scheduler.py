@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     JobAnswer,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, task_token
 from rowtui.core.clusters.schedulers.slurm.accounting import AccountForm
 from rowtui.core.clusters.schedulers.slurm.parse import SlurmFormatError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowtui.core.clusters.commands import CommandResult
+from rowtui.core.clusters.command_log import CommandResult
 from rowtui.core.clusters.schedulers.slurm.accounting import (
     AccountLimit,
     Allocations,

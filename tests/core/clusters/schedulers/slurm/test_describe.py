@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.commands import CommandResult, Trouble, run_briefly
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import run_briefly
 from rowtui.core.clusters.model import Partition
 from rowtui.core.clusters.schedulers.slurm.describe import (
     PartitionNodes,

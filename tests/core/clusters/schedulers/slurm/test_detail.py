@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from rowtui.core.clusters.commands import CommandResult, LocalTransport, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.clusters.schedulers.grid_engine.kind import read_lines
 from rowtui.core.clusters.schedulers.kind import scheduler_kind

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from rowtui.core.clusters.commands import CommandResult, LocalTransport, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.model import ClusterLoad, PartitionLoad
 from rowtui.core.clusters.schedulers.slurm.load import read_load, slurm_load
 

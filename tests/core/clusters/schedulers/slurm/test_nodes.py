@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.commands import CommandResult, LocalTransport, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.show import node_types_toml
 from rowtui.core.clusters.model import NodeType

@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from rowtui.core.clusters.commands import CommandResult, LocalTransport
+from rowtui.core.clusters.command_log import CommandResult
+from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     DryVerdict,
