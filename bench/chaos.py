@@ -44,9 +44,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.state.row.export import clean_row_files
 from rowtui.core.submission.plan.model import JobStep
 
@@ -129,7 +129,7 @@ class Seed:
             if text not in self.outcome.errors:
                 self.outcome.errors.append(text)
 
-    def look(self, project: Project, before: int) -> None:
+    def look(self, project: OpenProject, before: int) -> None:
         """Check that what was completed `before` the project was read still is.
 
         What the watcher finds in the store then has to stay completed, for every process.
@@ -147,7 +147,7 @@ class Seed:
         """How many directories were seen to be completed."""
         return self.completed.bit_count()
 
-    async def send(self, project: Project) -> None:
+    async def send(self, project: OpenProject) -> None:
         """Plan what can be submitted, and submit it, again and again."""
         while True:
             over = False
@@ -164,7 +164,7 @@ class Seed:
                 return
             await asyncio.sleep(self.chance.uniform(*RESTED))
 
-    async def send_portion(self, project: Project) -> bool:
+    async def send_portion(self, project: OpenProject) -> bool:
         """Submit some of what can be submitted; True if everything is complete."""
         before = self.completed
         await asyncio.to_thread(project.synchronise)

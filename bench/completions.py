@@ -27,7 +27,7 @@ from typing import Any
 
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.groups.model import Status
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.state.model import State, positions
 from rowtui.core.state.row.staging import stage_completions
 from rowtui.core.workspace.list import workspace_mtime_ns
@@ -55,7 +55,7 @@ def make_records(folder: Path, directories: int) -> Path:
 
 def with_records(root: Path, state: State) -> None:
     """Save these records as if they had been read of the workspace."""
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     workflow = project.workflow
     project.store.commit(
         lambda before: before._replace(
@@ -86,7 +86,7 @@ class Screen:
     """What a dashboard asks when completions came."""
 
     def __init__(self, root: Path) -> None:
-        self.project = Project.open(root, cluster="local")
+        self.project = OpenProject.open(root, cluster="local")
         self.project.always_ask = True
         self.engine = InProcessEngine(self.project)
         self.many = COMPLETIONS
@@ -205,7 +205,7 @@ async def _follow(screen: Screen, words: Any) -> None:
 
 def stage_steadily(root: Path, seconds: float) -> None:
     """A thousand completions a second, a file every tenth of one."""
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     stored = project.store.load().stored
     assert stored is not None
     action = project.workflow.actions[0].name

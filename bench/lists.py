@@ -20,7 +20,7 @@ from typing import Any
 from rowtui.core.engine.local.cuts import RequestedList
 from rowtui.core.engine.local.pages import ListPages
 from rowtui.core.groups.model import Status
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.views.views import ListRequest
 from rowtui.core.state.merge import build_directories
 from rowtui.core.state.model import State, bit_set
@@ -68,12 +68,12 @@ class Read:
     completed: dict[str, int] = field(default_factory=dict)
 
 
-def in_memory(root: Path, count: int) -> Project:
+def in_memory(root: Path, count: int) -> OpenProject:
     """The project with `count` directories that have no folders."""
     numbers = {directory_name(number).encode(): number for number in range(count)}
     names = sorted(numbers)
     read = Read([value(numbers[name]) for name in names], [(1, 1)] * count)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     pointers = ("/temperature", "/pressure", "/kind", "/flag", "/x")
     directories = build_directories(names, read, value_file="value.json", pointers=pointers)
     far = [completed_actions(numbers[name]) for name in names]
@@ -94,7 +94,7 @@ def asked_twice(ask: Any) -> tuple[int, float, float]:
     return page.total, 1000 * (middle - began), 1000 * (time.perf_counter() - middle)
 
 
-def measure(project: Project, directories: int) -> list[Measured]:
+def measure(project: OpenProject, directories: int) -> list[Measured]:
     """A row for each question."""
     pages = ListPages(project)
     action = project.workflow.actions[ACTION]
@@ -133,7 +133,7 @@ def main() -> None:
         if chosen.memory:
             project = in_memory(folder / "rowtui", chosen.directories)
         else:
-            project = Project.open(folder / "rowtui", cluster="local")
+            project = OpenProject.open(folder / "rowtui", cluster="local")
             project.synchronise()
         found = measure(project, chosen.directories)
     where = "only in the caches" if chosen.memory else "in files"

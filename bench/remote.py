@@ -13,7 +13,7 @@ from pathlib import Path
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.grid_engine.scheduler import GridEngineScheduler
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.queue.queues import POLL_VARIABLE
 
 from tests.rig.grid_engine import GridEngineCluster
@@ -92,12 +92,12 @@ def _new_project(folder: Path, directories: int, seconds: float, clusters: str) 
     return folder
 
 
-def _opened(folder: Path, cluster: str) -> Project:
+def _opened(folder: Path, cluster: str) -> OpenProject:
     """The project as one more process would have it open, its queue asked on request."""
     environment = dict(os.environ)
     environment["XDG_CONFIG_HOME"] = str(folder / "config")
     environment[POLL_VARIABLE] = "0"
-    return Project.open(folder, cluster=cluster, environment=environment)
+    return OpenProject.open(folder, cluster=cluster, environment=environment)
 
 
 class RemoteProjects:
@@ -134,7 +134,7 @@ class RemoteProjects:
         )
         return _new_project(self.work / name, directories, seconds, text + PACKING * bundles)
 
-    def open(self, folder: Path) -> Project:
+    def open(self, folder: Path) -> OpenProject:
         """The project as one more process would have it open: with a connection of its own."""
         return _opened(folder, NAME)
 
@@ -181,7 +181,7 @@ class ProjectsHere:
         clusters = ENGINE.format(name=self.name) if self.engine is not None else ""
         return _new_project(self.work / name, directories, 0.1, clusters)
 
-    def open(self, folder: Path) -> Project:
+    def open(self, folder: Path) -> OpenProject:
         """The project as one more process would have it open."""
         project = _opened(folder, self.name)
         if self.engine is not None:

@@ -20,8 +20,8 @@ from pathlib import Path
 from rowtui.core.clusters.polling.description_cache import remember_description
 from rowtui.core.clusters.schedulers.base import Accepted, JobSpec
 from rowtui.core.clusters.schedulers.slurm.describe import describe_over
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 
 from bench.machine import machine
 from bench.measured import Measured, write
@@ -43,7 +43,7 @@ SETTINGS = {
 _PLAN, _SUBMIT, _RATE, _CPU, _FIRST = "plan s", "wall s", "jobs/s", "cpu s", "first answer s"
 
 
-async def submit(project: Project, jobs: int, arrays: int) -> dict[str, float]:
+async def submit(project: OpenProject, jobs: int, arrays: int) -> dict[str, float]:
     """Plan and submit: the figures, by their names."""
     used = time.process_time()
     began = time.perf_counter()

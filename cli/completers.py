@@ -14,7 +14,7 @@ from rowtui.core.base.files import read_bounded
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.network.definition.load import load_network
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.directories.trash import trashes as trashes_of
 from rowtui.core.runs.store import RunStore
 from rowtui.core.submission.plan.json import load_plan
@@ -111,7 +111,7 @@ def runs(_prefix: str) -> list[str]:
 
 def trashes(_prefix: str) -> list[str]:
     """Return the names that `network restore` can bring back."""
-    return trashes_of(Project.open())
+    return trashes_of(OpenProject.open())
 
 
 # Completions from the user's files: clusters, destinations, and machines with a password.

@@ -39,7 +39,7 @@ from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.kind import FoundKind
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.context.clusters import entry_toml, live_node_types
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 
 _MARKS = {OK: ("✓", "green"), WARNING: ("▲", "yellow"), ERROR: ("✗", "red bold")}
 
@@ -92,9 +92,9 @@ def _examine(args: argparse.Namespace) -> Iterator[DoctorFinding]:
     yield DoctorFinding("rowtui", OK, f"{__version__} on Python {python}, {sys.platform}")
     yield from terminal_findings()
 
-    project: Project | None = None
+    project: OpenProject | None = None
     try:
-        project = Project.open(cluster=cluster_name(args))
+        project = OpenProject.open(cluster=cluster_name(args))
     except NoProjectError as error:
         yield DoctorFinding("project", WARNING, error.message, error.hint)
     except RowtuiError as error:

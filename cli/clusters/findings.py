@@ -38,9 +38,9 @@ from rowtui.core.mirror.model import MirrorError
 from rowtui.core.mirror.place import refuse_unwritable
 from rowtui.core.project.context.connections import scheduler_of
 from rowtui.core.project.context.credentials import LoginCredentials
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import project_problems
-from rowtui.core.project.planning.statuses import has_mapping_files
-from rowtui.core.project.project import Project
+from rowtui.core.workflow.find import has_mapping_files
 from rowtui.core.workspace.list import list_workspace
 from rowtui.core.workspace.watch import LOCAL_FILE_SYSTEMS, file_system_type
 
@@ -70,7 +70,7 @@ def terminal_findings() -> Iterator[DoctorFinding]:
         yield DoctorFinding("terminal", OK, f"{terminal}, {colours}")
 
 
-def project_findings(project: Project) -> Iterator[DoctorFinding]:
+def project_findings(project: OpenProject) -> Iterator[DoctorFinding]:
     """Yield findings on the project's files: workflow, workspace, values and state."""
     actions = plural(len(project.workflow.actions), "action")
     yield DoctorFinding("project", OK, f"{project.root} with {actions}")
@@ -99,7 +99,7 @@ def project_findings(project: Project) -> Iterator[DoctorFinding]:
         yield DoctorFinding("state", WARNING, f"{folder} cannot be written", hint)
 
 
-def _set_aside(project: Project) -> dict[str, str]:
+def _set_aside(project: OpenProject) -> dict[str, str]:
     """Return the directories whose values cannot be used, by name, and why."""
     try:
         project.synchronise()
@@ -108,7 +108,7 @@ def _set_aside(project: Project) -> dict[str, str]:
     return bad_of(project)
 
 
-def problem_findings(project: Project) -> Iterator[DoctorFinding]:
+def problem_findings(project: OpenProject) -> Iterator[DoctorFinding]:
     """Yield the problems of workflow.toml and clusters.toml that are known without a login."""
     try:
         cluster = project.recognised.cluster
@@ -138,7 +138,9 @@ def problem_finding(problem: Problem) -> DoctorFinding:
     return DoctorFinding("problem", verdict, place + problem.message, problem.hint)
 
 
-def cluster_findings(args: argparse.Namespace, project: Project | None) -> Iterator[DoctorFinding]:
+def cluster_findings(
+    args: argparse.Namespace, project: OpenProject | None
+) -> Iterator[DoctorFinding]:
     """Yield the recognised cluster and, on the cluster itself, whether its scheduler answers."""
     try:
         if project is not None:

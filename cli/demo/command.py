@@ -34,9 +34,8 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
 from rowtui.core.engine.process.start import Demo, EngineOptions
 from rowtui.core.groups.status import status_counts
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.planning.statuses import project_status
-from rowtui.core.project.project import Project
 from rowtui.core.project.views.views import PlayedState
 from rowtui.core.submission.plan.model import Plan
 
@@ -191,14 +190,14 @@ def _show_results(thresholds: list[Threshold], out: Output) -> None:
         )
 
 
-def _open(root: Path) -> Project:
-    project = Project.open(root, cluster=CLUSTER)
+def _open(root: Path) -> OpenProject:
+    project = OpenProject.open(root, cluster=CLUSTER)
     project.synchronise()
     return project
 
 
-def _show_status(project: Project, out: Output) -> None:
-    rows = [(row, status_counts(row)) for row in project_status(project).rows]
+def _show_status(project: OpenProject, out: Output) -> None:
+    rows = [(row, status_counts(row)) for row in project.status_table().rows]
     out.print()
     out.print("$ rowtui show status")
     out.lines(status_lines(rows, out, header=True))
@@ -206,7 +205,7 @@ def _show_status(project: Project, out: Output) -> None:
     sys.stdout.flush()
 
 
-async def _submit_and_follow(project: Project, plan: object, out: Output) -> bool:
+async def _submit_and_follow(project: OpenProject, plan: object, out: Output) -> bool:
     assert isinstance(plan, Plan)
     async for step in project.jobs.submit(plan):
         if step.error:

@@ -19,7 +19,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.views.logs import Log, LogPiece, latest
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.submission.plan.record import JobRecord
 
 LOOK_SECONDS = 0.5  # seconds between polls of this machine's own queue: a poll costs a listing
@@ -34,7 +34,7 @@ _NOT_STARTED = frozenset({JobState.HELD, JobState.PENDING, JobState.CANCELLED})
 
 
 async def follow(
-    project: Project, tokens: Sequence[str], out: Output, *, with_output: bool = False
+    project: OpenProject, tokens: Sequence[str], out: Output, *, with_output: bool = False
 ) -> bool:
     """Wait until these jobs have ended, and report failed ones; return whether all ended well.
 
@@ -73,7 +73,7 @@ class JobOutput:
     """
 
     def __init__(
-        self, project: Project, out: Output, *, several: bool, clear: Callable[[], None]
+        self, project: OpenProject, out: Output, *, several: bool, clear: Callable[[], None]
     ) -> None:
         self._project = project
         self._out = out

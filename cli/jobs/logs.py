@@ -19,7 +19,7 @@ from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState, called
 from rowtui.core.engine.api.json.jobs import job_of
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.views.logs import LocalLog, Log, LogPiece, last_lines, news
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.fence import ended_path
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _print_json(
-    log: Log, args: argparse.Namespace, project: Project, record: JobRecord, out: Output
+    log: Log, args: argparse.Namespace, project: OpenProject, record: JobRecord, out: Output
 ) -> None:
     """Print the job as JSON, with the lines of its log."""
     if args.follow:
@@ -69,7 +69,7 @@ def _print_json(
     out.json(document)
 
 
-def _find(project: Project, args: argparse.Namespace) -> JobRecord:
+def _find(project: OpenProject, args: argparse.Namespace) -> JobRecord:
     """Return the newest job with this id, or on this directory (for this action)."""
     clusters = given_clusters(args)
     records = [
@@ -114,7 +114,9 @@ def _refuse_several(text: str, records: Sequence[JobRecord]) -> None:
         raise RowtuiError(f"job {text} is an array", f"name one of its tasks: {shown}")
 
 
-async def _print(log: Log, args: argparse.Namespace, project: Project, record: JobRecord) -> None:
+async def _print(
+    log: Log, args: argparse.Namespace, project: OpenProject, record: JobRecord
+) -> None:
     """Print the log or its end, then the text that is added while the job may run."""
     pause = LOOK_SECONDS if isinstance(log, LocalLog) else FAR_LOOK_SECONDS
     screen = _Screen(raw=args.raw)
@@ -172,7 +174,7 @@ class _Screen:
         return "\t".join(map(visible, line.split("\t")))
 
 
-async def _may_run(project: Project, record: JobRecord) -> bool:
+async def _may_run(project: OpenProject, record: JobRecord) -> bool:
     """Whether the job may still write; True if the poll fails.
 
     The cluster is polled at its normal interval, not additionally.

@@ -24,7 +24,7 @@ from rowtui.core.clusters.config.builtin import LOCAL
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.engine.api.json.queue import cluster_queue
 from rowtui.core.project.context.cluster_context import ClusterContext
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.queue.queue_list import ClusterRow, cluster_rows
 from rowtui.core.project.queue.queues import QueuePolls
 from rowtui.core.project.views.views import ClusterView
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def queue_json(
     clusters: Sequence[ClusterView],
     rows: Mapping[str, Sequence[ClusterRow]],
-    project: Project | None,
+    project: OpenProject | None,
     now: float,
 ) -> to.QueueJson:
     """Return all clusters with their jobs. `project`: None outside of one."""
@@ -49,7 +49,7 @@ def queue_json(
     }
 
 
-def _charges(project: Project, rows: Mapping[str, Sequence[ClusterRow]]) -> dict[str, Charge]:
+def _charges(project: OpenProject, rows: Mapping[str, Sequence[ClusterRow]]) -> dict[str, Charge]:
     """Return what the bundles among these rows are charged, by their plans."""
     charges: dict[str, Charge] = {}
     for plan_id in {it.plan_id for its in rows.values() for row in its for it in row.requests}:
@@ -82,7 +82,7 @@ def _named(args: argparse.Namespace) -> list[str]:
     return names
 
 
-def _project(args: argparse.Namespace, out: Output) -> Project | None:
+def _project(args: argparse.Namespace, out: Output) -> OpenProject | None:
     """Return the project of this folder, for its jobs' actions and directories, or None."""
     try:
         return open_project(args, out, ask_queue=False)
@@ -119,7 +119,7 @@ def _refuse_unknown(around: ClusterContext, name: str) -> None:
 async def _show(
     args: argparse.Namespace,
     around: ClusterContext,
-    project: Project | None,
+    project: OpenProject | None,
     names: Sequence[str],
     out: Output,
 ) -> int:
@@ -159,7 +159,7 @@ def _tell(
     before: Reported | None,
     clusters: Sequence[ClusterView],
     rows: dict[str, list[ClusterRow]],
-    project: Project | None,
+    project: OpenProject | None,
     out: Output,
 ) -> Reported:
     """Print the changes since `before`, and return the new state."""
@@ -184,7 +184,7 @@ async def _look(looks: QueuePolls, names: Sequence[str], now: bool) -> tuple[Clu
 
 
 def _failures(
-    around: ClusterContext, project: Project | None, clusters: Sequence[ClusterView]
+    around: ClusterContext, project: OpenProject | None, clusters: Sequence[ClusterView]
 ) -> Iterator[str]:
     """Yield notes on facts that are missing in the clusters' lines."""
     if around.failure:
@@ -201,7 +201,7 @@ def _print(
     args: argparse.Namespace,
     clusters: Sequence[ClusterView],
     rows: Mapping[str, Sequence[ClusterRow]],
-    project: Project | None,
+    project: OpenProject | None,
     out: Output,
 ) -> None:
     now = time.time()

@@ -17,7 +17,7 @@ from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.project.failed_jobs import ChosenFailures
 from rowtui.core.project.next_attempt import AmountChange
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry import Again, RetryCause, plan_again
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.submission.plan.json import named_plan
@@ -52,14 +52,14 @@ def retry(args: argparse.Namespace, out: Output) -> int:
     return code if again.plan.jobs or not named else 1
 
 
-def _cancelled_too(project: Project) -> str:
+def _cancelled_too(project: OpenProject) -> str:
     ends = (end for ends in project.state.ends.values() for end in ends.values())
     any_cancelled = any(end.outcome is LastOutcome.CANCELLED for end in ends)
     return " Name a cancelled job or its directories to send them again." if any_cancelled else ""
 
 
 def _choice(
-    project: Project, actions: tuple[Action, ...], named: Sequence[str] | None, out: Output
+    project: OpenProject, actions: tuple[Action, ...], named: Sequence[str] | None, out: Output
 ) -> ChosenFailures:
     """Return the chosen work; each name is a job id or a directory."""
     if named is None:

@@ -15,7 +15,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.identify import cluster_not_found
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.find import matches
@@ -70,7 +70,9 @@ def given_clusters(args: argparse.Namespace) -> list[str]:
     return clusters
 
 
-def known_clusters(args: argparse.Namespace, project: Project, used: Iterable[str]) -> list[str]:
+def known_clusters(
+    args: argparse.Namespace, project: OpenProject, used: Iterable[str]
+) -> list[str]:
     """Return the clusters of `--cluster`; those of jobs (`used`) need not be configured any more.
 
     Raises: RowtuiError for a cluster that does not exist.
@@ -131,7 +133,7 @@ def refuse_several_clusters(text: str, records: Iterable[JobRecord]) -> None:
         )
 
 
-JobRequests = Callable[[Project, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]]
+JobRequests = Callable[[OpenProject, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]]
 SHOWN_JOBS = 10  # before the question
 
 
@@ -174,7 +176,7 @@ def _act(args: argparse.Namespace, out: Output, verb: Verb, request: JobRequests
 
 
 async def _send(
-    project: Project, jobs: Sequence[JobRecord], request: JobRequests
+    project: OpenProject, jobs: Sequence[JobRecord], request: JobRequests
 ) -> list[tuple[str, JobAnswer]]:
     """Return each cluster's answer; the requests are sent to all clusters at the same time."""
     tokens: dict[str, list[str]] = {}

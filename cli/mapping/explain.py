@@ -31,8 +31,8 @@ from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.request import AddedTag, Amounts, Person, WhatIf
 from rowtui.core.project.context.credentials import person_named, this_person
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import counted_on, project_problems
-from rowtui.core.project.project import Project
 from rowtui.core.project.views.views import EditRequest, WhatIfRequest
 from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if, last_written
 from rowtui.core.workflow.toml_file import did_you_mean
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0 if all(each.decision.chosen.chosen for each in found) else 1
 
 
-def _not_there(args: argparse.Namespace, project: Project) -> dict[str, str]:
+def _not_there(args: argparse.Namespace, project: OpenProject) -> dict[str, str]:
     """Print and return the named directories of the network that are not made yet, with reasons."""
     found: dict[str, str] = {}
     for given in args.directories if project.network is not None else ():
@@ -128,7 +128,7 @@ def _not_there(args: argparse.Namespace, project: Project) -> dict[str, str]:
     return found
 
 
-def _groups(args: argparse.Namespace, project: Project, out: Output) -> Groups:
+def _groups(args: argparse.Namespace, project: OpenProject, out: Output) -> Groups:
     """Return the chosen groups. Raises: RowtuiError if there is none."""
     among = chosen_positions(project, args.directories, out)
     every = tuple(Status)
@@ -151,7 +151,7 @@ def _groups(args: argparse.Namespace, project: Project, out: Output) -> Groups:
 
 def _formed(
     args: argparse.Namespace,
-    project: Project,
+    project: OpenProject,
     statuses: Collection[Status],
     among: Sequence[int] | None,
 ) -> Groups:
@@ -179,7 +179,7 @@ def _asked(args: argparse.Namespace) -> CommandLineChanges:
     return CommandLineChanges(None if what_if == WhatIf() else what_if, person)
 
 
-def _alike(project: Project, groups: Sequence[Group], asked: CommandLineChanges) -> list[Alike]:
+def _alike(project: OpenProject, groups: Sequence[Group], asked: CommandLineChanges) -> list[Alike]:
     """Return the distinct decisions, each with the groups that it applies to, in order."""
     mapping = project.mapping
     found: dict[tuple[Any, ...], Alike] = {}
@@ -205,7 +205,7 @@ def _alike(project: Project, groups: Sequence[Group], asked: CommandLineChanges)
     return list(found.values())
 
 
-def _destination(project: Project, name: str) -> str:
+def _destination(project: OpenProject, name: str) -> str:
     """Return the id of the named destination. Raises: RowtuiError if there is none."""
     offers = project.mapping.mapper.all_offers
     if name in offers:
@@ -224,7 +224,7 @@ def _destination(project: Project, name: str) -> str:
 
 
 def _print(
-    project: Project, groups: Groups, found: Sequence[Alike], why_not: str | None, out: Output
+    project: OpenProject, groups: Groups, found: Sequence[Alike], why_not: str | None, out: Output
 ) -> None:
     for at, (job, numbers, decision) in enumerate(found):
         if at:
@@ -245,7 +245,7 @@ def _print(
 
 
 def _explained(
-    action: str, project: Project, groups: Groups, found: Sequence[Alike], why_not: str | None
+    action: str, project: OpenProject, groups: Groups, found: Sequence[Alike], why_not: str | None
 ) -> Explained:
     from rowtui.core.mapping.model.decision_json import Explained, GroupsDecision, shown_decision
 
@@ -266,7 +266,7 @@ def _explained(
 
 
 def change_workflow(
-    args: argparse.Namespace, project: Project, what_if: WhatIf | None, out: Output
+    args: argparse.Namespace, project: OpenProject, what_if: WhatIf | None, out: Output
 ) -> int:
     """Show the change, ask, and write it; 1 if it was not written."""
     if not (args.write or args.undo):
@@ -303,7 +303,7 @@ def change_workflow(
 
 
 def _what_if_asked(
-    args: argparse.Namespace, project: Project, what_if: WhatIf | None, out: Output
+    args: argparse.Namespace, project: OpenProject, what_if: WhatIf | None, out: Output
 ) -> tuple[EditRequest, Callable[[EditRequest], Edit]]:
     """Return the what-if about the first group of `explain`. Raises: RowtuiError."""
     if what_if is None:

@@ -23,7 +23,7 @@ from rowtui.core.base.files import replace_file
 from rowtui.core.base.json import VERSION, problem_data
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.definition.load_tables import dimension_fault, name_fault
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.checking import check_network
 from rowtui.core.workflow.find import NETWORK_FILE, find_project, has_network
 from rowtui.core.workflow.load import load_workflow
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def check(args: argparse.Namespace, out: Output) -> int:
     """Print every problem; 1 if there is an error."""
     root = find_project(Path.cwd())
-    project: Project | None = None
+    project: OpenProject | None = None
     broken: tuple[Problem, ...] = ()
     try:
         project = open_project(args, out, errors=False)

@@ -29,7 +29,7 @@ from rowtui.core.base.text import amount, plural, visible
 from rowtui.core.network.definition.load import PILOT_HINT
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.scheduling import find_plugin
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
 from rowtui.core.project.review.budgets import balances_on
 from rowtui.core.runs.directories.readiness import unprepared, values_of
@@ -341,7 +341,7 @@ def simulate_run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _growth(project: Project, run_id: str | None, out: Output) -> Growth:
+def _growth(project: OpenProject, run_id: str | None, out: Output) -> Growth:
     """Return the samples of a run, or of the network as it is on disk now."""
     if run_id:
         running = OpenRun(project, RunStore(project.root).load(run_id))

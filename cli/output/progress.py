@@ -18,7 +18,7 @@ from rowtui.core.base.text import file_size
 if TYPE_CHECKING:
     from threading import Event, Lock, Thread
 
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 BUSY_PATIENCE_SECONDS = 1.0  # shorter work shows nothing
@@ -90,7 +90,7 @@ class Busy:
 
 
 @contextmanager
-def busy_with(project: Project, out: Output, title: str) -> Iterator[Busy]:
+def busy_with(project: OpenProject, out: Output, title: str) -> Iterator[Busy]:
     """As `Busy`, for work of a project, which may have to ask the user login questions."""
     before = project.wait
     with Busy(out, title) as busy:

@@ -15,14 +15,14 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import file_size, plural, visible
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.views.views import TransferView
     from rowtui.core.submission.plan.model import Plan
 
 _CONFLICTS = 10  # that are named
 
 
-def planned_transfers(project: Project, plan: Plan) -> tuple[TransferView, ...]:
+def planned_transfers(project: OpenProject, plan: Plan) -> tuple[TransferView, ...]:
     """Return what would be copied to each cluster that needs a copy. Raises: RowtuiError."""
     if not project.connections.copied(plan.jobs):
         return ()

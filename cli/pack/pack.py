@@ -38,10 +38,10 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.packing import packing_of
 from rowtui.core.engine.api.json.plans import packed_of
 from rowtui.core.packing.pack import installed_packers, packers
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination, PackedPlan
 from rowtui.core.project.planning.packing import PlanPacking
 from rowtui.core.project.planning.plan_submission import pack_submission
-from rowtui.core.project.project import Project
 from rowtui.core.submission.plan.model import Plan, count_jobs
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Action
@@ -80,7 +80,7 @@ class DestinationResults(NamedTuple):
 def compare(
     args: argparse.Namespace,
     out: Output,
-    project: Project,
+    project: OpenProject,
     actions: Sequence[Action],
     among: Sequence[int] | None,
 ) -> int:
@@ -114,7 +114,7 @@ def compare(
 
 
 def _pack_by_each(
-    project: Project, plan: Plan, choice: Any, out: Output
+    project: OpenProject, plan: Plan, choice: Any, out: Output
 ) -> list[DestinationResults]:
     installed = installed_packers()
     for left_out in installed.left_out:

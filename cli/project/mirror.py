@@ -20,7 +20,8 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import file_size, plural, visible
 from rowtui.core.mirror.compare import Copy, Side, Transfer
 from rowtui.core.mirror.model import FOLDER, LINK, FileFacts
-from rowtui.core.project.project import Project
+from rowtui.core.project.context.copy_by_hand import copy_by_hand
+from rowtui.core.project.open_project import OpenProject
 
 if TYPE_CHECKING:
     from rowtui.core.base.document import TextOrNull
@@ -193,7 +194,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     name = args.of or getattr(args, "cluster", None)
     if args.send is None and args.fetch is None and side is None and not args.remove:
         return _compare(project, name, _names(args.compare), args, out)
-    copy = project.copies.by_hand(name or cluster_name(args) or _only(project))
+    copy = copy_by_hand(project, name or cluster_name(args) or _only(project))
     try:
         if args.remove:
             return _remove(copy, out)
@@ -241,7 +242,7 @@ def _names(directories: Sequence[str] | None) -> list[str] | None:
     return names or None
 
 
-def _only(project: Project) -> str:
+def _only(project: OpenProject) -> str:
     """Return the only possible cluster. Raises: RowtuiError."""
     known = project.copies.known()
     if len(known) != 1:
@@ -252,7 +253,7 @@ def _only(project: Project) -> str:
 
 
 def _compare(
-    project: Project,
+    project: OpenProject,
     name: str | None,
     names: Sequence[str] | None,
     args: argparse.Namespace,
@@ -262,7 +263,7 @@ def _compare(
     found: list[CopyComparison] = []
     failed = False
     for cluster in [name] if name else project.copies.known():
-        copy = project.copies.by_hand(cluster)
+        copy = copy_by_hand(project, cluster)
         try:
             compared = _looked(copy, out, lambda copy=copy: copy.compare(names))
             if not compared.place:

@@ -14,7 +14,7 @@ from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.files import configuration_files
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.context.cluster_context import ClusterContext
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.state.model import Directories
 from rowtui.core.workflow.find import has_network
 
@@ -37,13 +37,13 @@ def open_project(
     synchronise: bool = True,
     ask_queue: bool = True,
     errors: bool = True,
-) -> Project:
+) -> OpenProject:
     """Open the project of this folder, synchronised with disk and queue; its notices are printed.
 
     Without `ask_queue` the caller polls the jobs itself. Nothing is sent. Without `errors` the
     caller reports the problems of actions, as part of a plan.
     """
-    project = Project.open(cluster=cluster_name(args), io_threads=io_threads(args))
+    project = OpenProject.open(cluster=cluster_name(args), io_threads=io_threads(args))
     project.wait, project.person, project.always_ask = run, _person, True
     project.fetching = fetching_bars(out)
     project.arrays = getattr(args, "array", None)
@@ -90,7 +90,7 @@ def _person(cluster: str) -> Asker:
     return TerminalAsker(cluster)
 
 
-def say_set_aside(project: Project, out: Output) -> None:
+def say_set_aside(project: OpenProject, out: Output) -> None:
     """Name the first directories that cannot be used, with the reasons."""
     if project.state.directories.bad:
         out.warn(set_aside(project.state.directories))
@@ -110,7 +110,7 @@ def set_aside(directories: Directories) -> str:
     return "\n".join([f"{count} set aside:", *shown])
 
 
-def say_notices(project: Project, out: Output) -> None:
+def say_notices(project: OpenProject, out: Output) -> None:
     """Print the project's notices since the last call."""
     for notice in project.take_notices():
         out.warn(notice)
@@ -124,7 +124,7 @@ def is_typed(args: argparse.Namespace) -> bool:
     return not getattr(args, "watching", False)
 
 
-def say_configuration_problems(project: Project, out: Output) -> None:
+def say_configuration_problems(project: OpenProject, out: Output) -> None:
     """Warn of mistakes in clusters.toml and launchers.toml, for commands that need neither."""
     if not any(path.exists() for path in configuration_files(project.environment)):
         return
@@ -139,9 +139,9 @@ def say_configuration_problems(project: Project, out: Output) -> None:
         out.warn(str(problem))
 
 
-def say_mapping_problems(project: Project, out: Output) -> None:
+def say_mapping_problems(project: OpenProject, out: Output) -> None:
     """Report the problems of mapping files, if there are any files."""
-    from rowtui.core.project.planning.statuses import has_mapping_files
+    from rowtui.core.workflow.find import has_mapping_files
 
     if has_mapping_files(project.root, project.environment):
         from rowtui.cli.mapping.files import say_problems
@@ -150,7 +150,7 @@ def say_mapping_problems(project: Project, out: Output) -> None:
 
 
 def chosen_actions(
-    args: argparse.Namespace, project: Project, out: Output, *, required: bool = False
+    args: argparse.Namespace, project: OpenProject, out: Output, *, required: bool = False
 ) -> tuple[Action, ...]:
     """Return the actions that match `--action`; warn if there is none.
 
@@ -170,7 +170,7 @@ def chosen_actions(
 
 def planned(
     args: argparse.Namespace,
-    project: Project,
+    project: OpenProject,
     actions: Sequence[Action],
     among: Sequence[int] | None,
     out: Output,
@@ -195,7 +195,9 @@ def given_names(directories: Sequence[str]) -> list[str] | None:
     return [line.rstrip("/") or line for line in lines if line]
 
 
-def chosen_positions(project: Project, directories: Sequence[str], out: Output) -> list[int] | None:
+def chosen_positions(
+    project: OpenProject, directories: Sequence[str], out: Output
+) -> list[int] | None:
     """Return the positions of the named directories, with repetitions; None for all."""
     names = given_names(directories)
     if names is None:
@@ -215,11 +217,9 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def send_messages(project: Project, out: Output) -> None:
+def send_messages(project: OpenProject, out: Output) -> None:
     """Send messages of the project to the user's channels, until the command ends."""
-    from rowtui.core.project.messages import open_messages
-
-    messages = open_messages(project, terminal=terminal_writer())
+    messages = project.open_messages(terminal=terminal_writer())
 
     async def close() -> None:
         messages.close()

@@ -19,7 +19,7 @@ from rowtui.core.project.scan import ScanReport, scan
 from rowtui.core.state.records import forget
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.submission.plan.model import JournalEntry
 
 
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _close(project: Project, entry: JournalEntry) -> str | None:
+def _close(project: OpenProject, entry: JournalEntry) -> str | None:
     """Keep a job from ever beginning; return "", or who began it, or why that is unknown.
 
     None if its cluster is not known.

@@ -14,7 +14,7 @@ from rowtui.cli.project.open import action_not_found, chosen_positions, open_pro
 from rowtui.cli.show.listing import DirectoryTable, Element
 from rowtui.core.groups.model import Status
 from rowtui.core.groups.status import only_status
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 
 if TYPE_CHECKING:
     import argparse
@@ -88,7 +88,7 @@ def _usage(message: str) -> int:
     return 2
 
 
-def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int:
+def _print_names(args: argparse.Namespace, project: OpenProject, out: Output) -> int:
     directories = project.state.directories
     among = chosen_positions(project, args.directories, out)
     names: Any = (

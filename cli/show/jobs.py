@@ -16,7 +16,7 @@ from rowtui.cli.output.watch import reported_jobs, watch
 from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices
 from rowtui.core.base.text import count, plural
 from rowtui.core.engine.api.json.jobs import elapsed_of, jobs_of, walltime_of
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.queue.needs import unable_to_start
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.find import matches
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _submitted(
-    args: argparse.Namespace, project: Project, names: list[str] | None, cluster: str
+    args: argparse.Namespace, project: OpenProject, names: list[str] | None, cluster: str
 ) -> list[tuple[int, str, int]]:
     """Return (id, action, directories) of the jobs of a cluster ("": of all), by id."""
     if not any(project.state.submitted.values()):
@@ -77,7 +77,7 @@ def _submitted(
 
 
 def _print_long(
-    args: argparse.Namespace, project: Project, names: list[str] | None, out: Output
+    args: argparse.Namespace, project: OpenProject, names: list[str] | None, out: Output
 ) -> int:
     view = run_async(project.jobs.view(now=is_typed(args)))
     say_notices(project, out)

@@ -14,8 +14,8 @@ from rowtui.core.engine.api.json.directories import failed_for
 from rowtui.core.engine.api.json.values import bad_of, cost_of
 from rowtui.core.groups.model import ENDED, ActionStatus, JobRequest, Status
 from rowtui.core.groups.status import STATUS_OF, StatusCounts, status_codes
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.asked import AskedAmounts, as_asked, shown_amounts
-from rowtui.core.project.project import Project
 
 
 class ShownAction(NamedTuple):
@@ -114,7 +114,7 @@ class ShownGroups(NamedTuple):
 
 
 def print_status(
-    project: Project,
+    project: OpenProject,
     rows: Sequence[tuple[ActionStatus, StatusCounts]],
     out: Output,
     waiting: int | None = None,
@@ -131,21 +131,24 @@ def print_status(
     out.json(ShownStatus(str(project.root), directories, bad_of(project), actions, network))
 
 
-def print_names(project: Project, names: Sequence[str], out: Output) -> None:
+def print_names(project: OpenProject, names: Sequence[str], out: Output) -> None:
     """Print the names of directories, and the directories that cannot be used."""
     out.json(DirectoryNames(names, bad_of(project)))
 
 
-def print_groups(project: Project, action: str, elements: Sequence[Element], out: Output) -> None:
+def print_groups(
+    project: OpenProject, action: str, elements: Sequence[Element], out: Output
+) -> None:
     """Print the groups of an action, with the status of each directory."""
     from rowtui.core.groups.form import job_requests
     from rowtui.core.project.planning.plan_submission import counted_on
 
     groups: list[ShownGroup] = []
+    mapping = project.mapping_in_use() if elements else None
     for element in elements:
         codes = status_codes(element.row, len(project.state.directories))
         requests = counted_on(project, job_requests(element.cut.page(0, element.shown)))
-        for request, asked in zip(requests, shown_amounts(project, requests), strict=True):
+        for request, asked in zip(requests, shown_amounts(project, mapping, requests), strict=True):
             directories = [
                 _directory(project, element, position, STATUS_OF[codes[position]])
                 for position in request.group.indices
@@ -155,7 +158,7 @@ def print_groups(project: Project, action: str, elements: Sequence[Element], out
 
 
 def _directory(
-    project: Project, element: Element, position: int, status: Status | None
+    project: OpenProject, element: Element, position: int, status: Status | None
 ) -> ShownDirectory:
     action = element.row.action.name
     end = project.state.ends.get(action, {}).get(position) if status in ENDED else None

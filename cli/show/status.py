@@ -14,8 +14,7 @@ from rowtui.cli.project.open import chosen_positions, open_project, say_configur
 from rowtui.core.base.text import count, plural
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.groups.status import StatusCounts, status_counts
-from rowtui.core.project.planning.statuses import keep_texts, project_status
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.workflow.find import matches
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     project = open_project(args, out)
     say_configuration_problems(project, out)
     among = chosen_positions(project, args.directories, out)
-    table = project_status(project, among)
+    table = project.status_table(among)
     counted = [(row, status_counts(row, among)) for row in table.rows]
     counted = [(row, counts) for row, counts in counted if matches(args.action, row.action.name)]
     if not counted and not args.json:
@@ -75,7 +74,7 @@ def _is_plain(args: argparse.Namespace, rows: Sequence[tuple[ActionStatus, objec
 
 
 def keep_for_next_time(
-    project: Project, rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output
+    project: OpenProject, rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output
 ) -> None:
     """Store the text; the next `rowtui show status` prints it at once if nothing changes."""
     if out.said:
@@ -86,7 +85,7 @@ def keep_for_next_time(
     for coloured in (False, True):
         lines = status_lines(rows, Output(color="always" if coloured else "never"), header=True)
         texts[text_key(coloured=coloured)] = "".join(f"{line}\n" for line in lines)
-    keep_texts(project, texts)
+    project.keep_texts(texts)
 
 
 def status_lines(

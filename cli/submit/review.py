@@ -37,14 +37,14 @@ from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import GPU_HOURS, Plan, PlannedJob
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 _MARKS = {"ok": "✓", "warning": "▲", "failed": "✗", "not offered": "–"}
 _STYLES_CHECKS = {"ok": "green", "warning": "yellow", "failed": "red bold", "not offered": "dim"}
 
 
-def say_checks(project: Project, plan: Plan, out: Output) -> bool:
+def say_checks(project: OpenProject, plan: Plan, out: Output) -> bool:
     """Print a line for each check and each finding; return whether none failed."""
     checks = run_async(_checks(project, plan))
     good = True
@@ -68,7 +68,7 @@ def say_checks(project: Project, plan: Plan, out: Output) -> bool:
     return good
 
 
-async def _checks(project: Project, plan: Plan) -> list[PlanCheck]:
+async def _checks(project: OpenProject, plan: Plan) -> list[PlanCheck]:
     found = {check.name: check async for check in review(project, plan)}
     return [found[name] for name in NAMES if name in found]
 
@@ -99,7 +99,7 @@ class ScriptChange(NamedTuple):
     found: ScriptDifference | None
 
 
-def show_changes(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> int:
+def show_changes(args: argparse.Namespace, project: OpenProject, plan: Plan, out: Output) -> int:
     """Print each difference once, with the number of its jobs. Nothing is submitted."""
     changes = list(_changes(project, plan))
     if args.json:
@@ -117,7 +117,7 @@ def show_changes(args: argparse.Namespace, project: Project, plan: Plan, out: Ou
     return 0
 
 
-def _changes(project: Project, plan: Plan) -> Iterator[ScriptChange]:
+def _changes(project: OpenProject, plan: Plan) -> Iterator[ScriptChange]:
     kinds = scheduler_kinds(project, plan)
     known = ScriptsBefore(project.jobs.journal, partial(load_plan, project.root))
     found: dict[Any, ScriptChange] = {}

@@ -27,8 +27,7 @@ from rowtui.cli.submit import service
 from rowtui.core.base.document import Moment, TextOrNull, document, utc
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import Cost, count, plural, visible
-from rowtui.core.project.planning.statuses import project_status
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy
 from rowtui.core.runs.execution.project_run import ProjectRun
 from rowtui.core.runs.execution.result import failed_jobs
@@ -150,7 +149,7 @@ def _open_run(store: RunStore, args: argparse.Namespace) -> Run | None:
 
 
 def _limits(
-    args: argparse.Namespace, project: Project, actions: Sequence[Action], had: Run | None
+    args: argparse.Namespace, project: OpenProject, actions: Sequence[Action], had: Run | None
 ) -> RunLimits:
     if had is not None:
         return with_options(args, project, had.limits)
@@ -163,14 +162,14 @@ def _limits(
     return with_options(args, project, proposed)
 
 
-def _remaining(actions: Sequence[Action], project: Project) -> Cost:
+def _remaining(actions: Sequence[Action], project: OpenProject) -> Cost:
     chosen = {action.index for action in actions}
-    rows = project_status(project).rows
+    rows = project.status_table().rows
     return Cost.total(row.remaining_cost for row in rows if row.action.index in chosen)
 
 
 def _say_what(
-    project: Project, had: Run | None, policy: RetryPolicy, limits: RunLimits, out: Output
+    project: OpenProject, had: Run | None, policy: RetryPolicy, limits: RunLimits, out: Output
 ) -> None:
     """Print what the run will do, and the limits beyond which it pauses."""
     name = "A new run" if had is None else f"Run {had.id} goes on"
@@ -191,7 +190,9 @@ def _print_rules(policy: RetryPolicy, args: argparse.Namespace, out: Output) -> 
     out.lines(retry_lines(policy))
 
 
-def _stop_or_show(store: RunStore, project: Project, args: argparse.Namespace, out: Output) -> int:
+def _stop_or_show(
+    store: RunStore, project: OpenProject, args: argparse.Namespace, out: Output
+) -> int:
     """Stop the process that drives the newest run, or show how far that run is."""
     run = store.latest()
     if run is None:

@@ -39,7 +39,7 @@ from rowtui.core.base.text import Cost, count, full_cost, plural, visible
 from rowtui.core.clusters.schedulers.kind import is_this_machine, kind_of
 from rowtui.core.engine.api.json.plans import plan_of, sent_of
 from rowtui.core.engine.api.json.values import cost_of, transfers_of
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.sizing.measured import expected_cost
 from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
@@ -62,7 +62,7 @@ class PlanMessages(NamedTuple):
 
 
 def send_if_confirmed(
-    args: argparse.Namespace, project: Project, plan: Plan, out: Output, words: PlanMessages
+    args: argparse.Namespace, project: OpenProject, plan: Plan, out: Output, words: PlanMessages
 ) -> int:
     """Send a plan after the user confirmed; 1 if a job was left out or did not end well.
 
@@ -129,7 +129,7 @@ def send_if_confirmed(
     return _submit(args, project, plan, out, transfers) or incomplete
 
 
-def _finish(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> int:
+def _finish(args: argparse.Namespace, project: OpenProject, plan: Plan, out: Output) -> int:
     """Send the jobs of an unfinished submission again, if the user confirms that."""
     for why in project.unfinished:
         out.warn(f"{why}; it must be sent again")
@@ -147,7 +147,7 @@ def _finish(args: argparse.Namespace, project: Project, plan: Plan, out: Output)
     return 0
 
 
-def beyond_budgets(project: Project, plan: Plan) -> tuple[str, ...]:
+def beyond_budgets(project: OpenProject, plan: Plan) -> tuple[str, ...]:
     """Return a sentence for each budget of a cluster that this plan would exceed."""
     balances = balances_of(project, plan)
     if not balances:
@@ -172,7 +172,7 @@ def say_packing(plan: Plan, out: Output) -> None:
             out.print(f"Packed by {visible(packed.packer)}: {head(packed)}, {saving(packed)}.")
 
 
-def scripts_of(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
+def scripts_of(project: OpenProject, plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield a title and the script of each scheduler job.
 
     Jobs of arrays are listed individually.
@@ -196,7 +196,7 @@ def _bundle(job: PlannedJob) -> str:
     return "" if job.bundle is None else job.bundle.token
 
 
-def _scheduler(project: Project, plan: Plan, job: PlannedJob) -> str:
+def _scheduler(project: OpenProject, plan: Plan, job: PlannedJob) -> str:
     """Return the kind of scheduler of a job's cluster."""
     name = job.destination.cluster
     if name == plan.cluster:
@@ -217,7 +217,7 @@ def _say_what(plan: Plan, out: Output) -> None:
 
 def _submit(
     args: argparse.Namespace,
-    project: Project,
+    project: OpenProject,
     plan: Plan,
     out: Output,
     transfers: Sequence[TransferView],
@@ -253,7 +253,7 @@ def _submit(
 
 
 async def _send(
-    args: argparse.Namespace, project: Project, plan: Plan, out: Output, copying: CopyingLine
+    args: argparse.Namespace, project: OpenProject, plan: Plan, out: Output, copying: CopyingLine
 ) -> tuple[dict[str, str], bool]:
     """Send the jobs one by one; return errors by token, and whether any was not submitted."""
     started = time.monotonic()
@@ -287,7 +287,7 @@ async def _send(
 def print_answers(
     plan: Plan | None,
     answers: Mapping[str, str],
-    project: Project,
+    project: OpenProject,
     out: Output,
     transfers: Sequence[TransferView] = (),
 ) -> None:
@@ -296,7 +296,7 @@ def print_answers(
     out.json(sent_of(plan, answers, records, project.root, transfers))
 
 
-def _say_answer(project: Project, step: SendingProgress, out: Output) -> None:
+def _say_answer(project: OpenProject, step: SendingProgress, out: Output) -> None:
     if step.became is JobStep.ABANDONED:
         out.warn(step.message)
     elif not kind_of(project.cluster).immediate:
@@ -401,7 +401,9 @@ def plan(args: argparse.Namespace, out: Output) -> int:
     return 1 if conflicts or not good else 0
 
 
-def _transfers(project: Project, plan: Plan) -> tuple[tuple[TransferView, ...], RowtuiError | None]:
+def _transfers(
+    project: OpenProject, plan: Plan
+) -> tuple[tuple[TransferView, ...], RowtuiError | None]:
     """Return the copies that the plan would make, and the error if they cannot be determined."""
     try:
         return planned_transfers(project, plan), None

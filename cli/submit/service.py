@@ -18,7 +18,7 @@ from rowtui.cli.project.open import ask
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import replace_file
 from rowtui.core.base.text import visible
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.service import service_path, service_unit
 
 ALTERNATIVES = (
@@ -27,7 +27,7 @@ ALTERNATIVES = (
 _SECONDS = 30.0
 
 
-def show_service(args: argparse.Namespace, project: Project, out: Output) -> None:
+def show_service(args: argparse.Namespace, project: OpenProject, out: Output) -> None:
     """Print the unit that would drive this project.
 
     Raises: RowtuiError if this machine has no systemd of the user.
@@ -38,7 +38,7 @@ def show_service(args: argparse.Namespace, project: Project, out: Output) -> Non
     out.lines(f"  {visible(line)}" for line in _unit(args, project).splitlines())
 
 
-def install_service(args: argparse.Namespace, project: Project, out: Output) -> int:
+def install_service(args: argparse.Namespace, project: OpenProject, out: Output) -> int:
     """Write the unit, start it, and report whether it stays when the user logs out."""
     path = service_path(project.root, os.environ)
     try:
@@ -59,7 +59,7 @@ def install_service(args: argparse.Namespace, project: Project, out: Output) -> 
     return 0
 
 
-def uninstall_service(args: argparse.Namespace, project: Project, out: Output) -> int:
+def uninstall_service(args: argparse.Namespace, project: OpenProject, out: Output) -> int:
     """Stop and remove the unit of this project, after asking; submitted jobs continue."""
     path = service_path(project.root, os.environ)
     if not path.exists():
@@ -80,7 +80,7 @@ def uninstall_service(args: argparse.Namespace, project: Project, out: Output) -
     return 0
 
 
-def _unit(args: argparse.Namespace, project: Project) -> str:
+def _unit(args: argparse.Namespace, project: OpenProject) -> str:
     words = [sys.executable, "-P", "-m", "rowtui.cli.main"]
     if cluster := cluster_name(args):
         words += ["--cluster", cluster]

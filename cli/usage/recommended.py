@@ -18,7 +18,7 @@ from rowtui.core.usage.right_size import RESOURCES, SizedSetting, WrittenSizes, 
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.sizing.write_sizes import SizesEdit
     from rowtui.core.usage.store import UsageColumns
 
@@ -28,7 +28,7 @@ LARGEST = "Of the largest: the share of the tenth of the jobs that are largest."
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
-def sizes_of(project: Project, columns: UsageColumns, risk: float | None) -> list[ActionSize]:
+def sizes_of(project: OpenProject, columns: UsageColumns, risk: float | None) -> list[ActionSize]:
     """Return the recommendations, explained by values of directories where these are clear."""
     values = job_values(project, columns)
     return list(right_sizes(columns, values, risk=risk or RISK))
@@ -101,7 +101,7 @@ def _amount(resource: str, value: float) -> str:
 
 
 def write_recommended(
-    args: argparse.Namespace, project: Project, columns: UsageColumns, out: Output
+    args: argparse.Namespace, project: OpenProject, columns: UsageColumns, out: Output
 ) -> tuple[int, WrittenSizes]:
     """Show the change, ask, and write it; 1 if it was not written."""
     from rowtui.core.project.sizing.write_sizes import edit_for_sizes  # loads the mapper

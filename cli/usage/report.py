@@ -24,7 +24,7 @@ from rowtui.core.usage.table import chosen_usage
 from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 class WrittenReport(NamedTuple):
@@ -69,7 +69,7 @@ def report(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _logs(project: Project, found: UsageReport) -> Mapping[str, str]:
+def _logs(project: OpenProject, found: UsageReport) -> Mapping[str, str]:
     """Return the paths of the logs of the failed jobs that are named, by token."""
     named = {job.token for cause in found.failures for job in cause.newest}
     if not named:
@@ -77,7 +77,7 @@ def _logs(project: Project, found: UsageReport) -> Mapping[str, str]:
     return {it.token: it.log_path for it in project.jobs.records() if it.token in named}
 
 
-def _run(project: Project, out: Output) -> RunSummary | None:
+def _run(project: OpenProject, out: Output) -> RunSummary | None:
     """Return the newest run of the project's network; None without one."""
     if not has_network(project.root):
         return None

@@ -13,7 +13,7 @@ from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.measured import MeasuredStep
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.submission.plan.record import JobRecord
     from rowtui.core.usage.running import UsageNow
 
@@ -55,7 +55,7 @@ class UsedStep(NamedTuple):
 
 
 async def running_jobs(
-    project: Project, tokens: Collection[str]
+    project: OpenProject, tokens: Collection[str]
 ) -> list[tuple[JobRecord, UsageNow | None]]:
     """Return the named jobs that run now, with what they use; a cluster is asked only for them."""
     if not project.has_jobs_to_ask_for():

@@ -35,8 +35,8 @@ from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.local.plans import PlansWork
 from rowtui.core.engine.process.start import EngineOptions, ProjectOpened
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.review.budgets import ChargedHours
 from rowtui.core.project.views.views import FASTER, INJECT, SLOWER, PlayedState
+from rowtui.core.submission.plan.charges import ChargedHours
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.sending.release_held import SendingProgress
 

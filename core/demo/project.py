@@ -31,6 +31,7 @@ from rowtui.core.demo.scheduler import (
 from rowtui.core.demo.simulation import ClusterSimulation, FastClock, SimulatedCluster
 from rowtui.core.demo.study import MACHINES, PLACES, SHARES, environment, write_files
 from rowtui.core.project.context.connections import Connections
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.project import Progress, Project
 from rowtui.core.project.usage import ProjectUsage
 from rowtui.core.state.merge import build_directories
@@ -188,7 +189,7 @@ class DemoUsage(ProjectUsage):
         return self.project.clock() - self.project.now() + seconds
 
 
-class DemoProject(Project):
+class DemoProject(OpenProject):
     """A project whose directories are only in its records, on simulated clusters.
 
     `clock`: returns epoch seconds.
@@ -202,7 +203,7 @@ class DemoProject(Project):
     @cached_property
     def usage(self) -> ProjectUsage:
         """Return the usage of the jobs, by the clock of the demo."""
-        return DemoUsage(self)
+        return DemoUsage(self, lambda: self.jobs)
 
     @cached_property
     def connections(self) -> Connections:

@@ -24,7 +24,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.groups.status import status_table
 from rowtui.core.home.known import LONGEST_TEXT, MOST_KNOWN, MOST_NAMES, ProjectSummary
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.store import NETWORK_RUNS, PROJECT_RUNS, RunStore
 from rowtui.core.state.model import State
@@ -60,7 +60,7 @@ def read_summary(root: str) -> ProjectSummary:
 
 
 def _summary(root: str) -> ProjectSummary:
-    project = Project.open(Path(root))
+    project = OpenProject.open(Path(root))
     paused = _paused(Path(root))
     stored = project.store.load().stored
     if stored is None:
@@ -94,7 +94,7 @@ def _summary(root: str) -> ProjectSummary:
     )
 
 
-def _jobs(project: Project, state: State) -> tuple[int, int | None, int, tuple[str, ...]]:
+def _jobs(project: OpenProject, state: State) -> tuple[int, int | None, int, tuple[str, ...]]:
     """Return how many jobs are submitted, run, and are unable to start; clusters without an answer.
 
     The numbers are those of the stored polls.

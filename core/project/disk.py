@@ -18,62 +18,67 @@ from rowtui.core.workspace.update import Compiled, Disk
 from rowtui.core.workspace.workers import PROCESSES_PAY_FROM, Workers
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from pathlib import Path
+
+    from rowtui.core.state.store.store import Store
 
 
 def read_disk(
-    project: Project,
+    store: Store,
+    workflow: Workflow,
+    disk: Disk,
+    notice: Callable[[str], None],
     *,
     full: bool,
     check_values: bool,
     export: bool,
-    progress: Callable[[int, int], None] | None,
 ) -> Synced:
     """Return the records after a synchronisation. See `Project.synchronise`."""
-    _make_workspace(project)
+    _make_workspace(workflow)
     return synchronise(
-        project.store,
-        project.workflow,
+        store,
+        workflow,
         full=full,
         check_values=full or check_values,
         export=export,
-        disk=disk_settings(project, progress),
-        compiled=compiled_workflow(project.workflow),
-        mend=lambda state: mended(project, state),
+        disk=disk,
+        compiled=compiled_workflow(workflow),
+        mend=lambda state: mended(workflow.root, state, notice),
     )
 
 
-def _make_workspace(project: Project) -> None:
+def _make_workspace(workflow: Workflow) -> None:
     """Create the missing workspace of a project with a network, whose run will fill the workspace.
 
     If this fails, the code that reads the workspace reports the error.
     """
-    workspace = project.workflow.workspace
-    if not workspace.exists() and has_network(project.root):
+    workspace = workflow.workspace
+    if not workspace.exists() and has_network(workflow.root):
         with contextlib.suppress(OSError):
             workspace.mkdir(parents=True, exist_ok=True)
 
 
-def disk_settings(project: Project, progress: Callable[[int, int], None] | None) -> Disk:
+def disk_settings(
+    known: State | None, io_threads: int | None, progress: Callable[[int, int], None] | None
+) -> Disk:
     """Return the settings for reading the workspace, with the allowed parallel requests."""
     workers = None
-    if project.io_threads is not None:
-        known = project.known_state
+    if io_threads is not None:
         count = len(known.directories) if known else PROCESSES_PAY_FROM
-        workers = Workers.for_count(count, project.io_threads)
+        workers = Workers.for_count(count, io_threads)
     return Disk(workers=workers, progress=progress)
 
 
-def mended(project: Project, state: State) -> State:
+def mended(root: Path, state: State, notice: Callable[[str], None]) -> State:
     """Return rebuilt records, with the jobs that the open journals contain."""
-    if not has_open_journals(str(project.root)):
+    if not has_open_journals(str(root)):
         return state
     from rowtui.core.submission.reconcile.open_jobs import OpenJobs, with_sent
 
     try:
-        return with_sent(state, OpenJobs(project.root).lacking(state))
+        return with_sent(state, OpenJobs(root).lacking(state))
     except RowtuiError as error:  # then `reserve` refuses every reservation, too
-        project.notice(str(error))
+        notice(str(error))
         return state
 
 

@@ -16,13 +16,13 @@ from rowtui.core.workflow.model import Action
 if TYPE_CHECKING:
     from rowtui.core.groups.form import GroupCut
     from rowtui.core.groups.model import Group
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 _NOTHING = WhatIf()
 
 
 def explain_group(
-    project: Project,
+    project: OpenProject,
     action: Action,
     groups: GroupCut | Sequence[Group],
     number: int,

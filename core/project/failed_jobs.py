@@ -35,7 +35,7 @@ from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 _LOST_NODE = frozenset({NODE_FAILED, LOST})
 _EXPLAINED = _LOST_NODE | {CANCELLED, OUT_OF_MEMORY, PREEMPTED, TIME_LIMIT}
@@ -126,7 +126,7 @@ def cause_of(ends: Iterable[LastEnd]) -> str:
     return next((end for end in (first, *others) if end.failed), first).reason
 
 
-def with_attempts(project: Project, requests: Sequence[JobRequest]) -> list[JobRequest]:
+def with_attempts(project: OpenProject, requests: Sequence[JobRequest]) -> list[JobRequest]:
     """Return the requests.
 
     A request is a later attempt if a job failed before in one of its directories.
@@ -141,7 +141,7 @@ def with_attempts(project: Project, requests: Sequence[JobRequest]) -> list[JobR
     ]
 
 
-def _tokens_of_failures(project: Project, group: Group) -> set[str]:
+def _tokens_of_failures(project: OpenProject, group: Group) -> set[str]:
     """Return the jobs that failed last in directories of a group and had begun to run there."""
     ends = project.state.ends.get(group.action.name, {})
     found = (ends[at] for at in group.indices if at in ends) if ends else ()
@@ -149,7 +149,7 @@ def _tokens_of_failures(project: Project, group: Group) -> set[str]:
     return {it.token for it in failed if not it.reason.startswith(NOT_BEGUN)}
 
 
-def failed_work(project: Project, choice: ChosenFailures) -> FailedWork:
+def failed_work(project: OpenProject, choice: ChosenFailures) -> FailedWork:
     """Return failed work to try again. Raises: RowtuiError if a directory is in it twice."""
     records = {record.token: record for record in project.jobs.records()}
     found: list[FailedGroup] = []
@@ -211,7 +211,7 @@ def failed_before(
 
 
 class _Known(NamedTuple):
-    project: Project
+    project: OpenProject
     records: Mapping[str, JobRecord]
 
     def planned(self, token: str) -> PlannedJob | None:
@@ -284,7 +284,7 @@ def _of_action(
 
 
 def _as_they_were(
-    project: Project, job: PlannedJob | None, those: Sequence[int]
+    project: OpenProject, job: PlannedJob | None, those: Sequence[int]
 ) -> tuple[int, ...] | None:
     """Return the directories of a job in its order, if all of them still have to be done."""
     if job is None or len(job.directories) != len(those):

@@ -12,8 +12,9 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import visible
@@ -40,7 +41,24 @@ from rowtui.core.submission.sending.send import refuse_unknown_jobs
 from rowtui.core.submission.sending.site import Access
 
 if TYPE_CHECKING:
+    from rowtui.core.project.context.copies import Copies
     from rowtui.core.project.project import Project
+
+
+class JobEvents(Protocol):
+    """What happens to the jobs of a project, for records and messages to its user."""
+
+    def polled(self, cluster: str, polled: Polled | None) -> None:
+        """Take a poll of a cluster; None if it has no queue that can be polled from here."""
+        ...
+
+    def jobs_ended(self, ended: Collection[JobRecord]) -> None:
+        """Take jobs that ended, before the journal has their ends. Waits for the disk."""
+        ...
+
+    def looked(self) -> None:
+        """Take that ends were recorded."""
+        ...
 
 
 @dataclass
@@ -48,6 +66,7 @@ class Jobs:
     """The jobs of one project."""
 
     project: Project
+    events: JobEvents
     journal: Journal = field(init=False)
     table: JobTable = field(init=False)
     queues: Queues = field(init=False)
@@ -62,7 +81,14 @@ class Jobs:
         """Open the journal."""
         self.journal = Journal(self.project.root)
         self.table = JobTable(self.project.root, self.journal, self.project.notice)
-        self.queues = Queues(self.project, self.journal)
+        self.queues = Queues(self.project, self.journal, self.events.polled)
+
+    @cached_property
+    def copies(self) -> Copies:
+        """Return the copies of the project on clusters that do not share its folder."""
+        from rowtui.core.project.context.copies import Copies
+
+        return Copies(self.project, self.table)
 
     # Job states
 
@@ -83,7 +109,7 @@ class Jobs:
     async def fetched(self, answers: Answers) -> Answers:
         """Fetch the results of ended jobs; return the answers without unfetched jobs."""
         if answers.any_ended and self.project.connections.remote():
-            settled = await self.project.copies.fetched(answers.settled)
+            settled = await self.copies.fetched(answers.settled)
             answers = replace(answers, settled=settled)
         return answers
 
@@ -105,7 +131,7 @@ class Jobs:
                 self._forget_gone(snapshot, strangers)
             # First what they used: a job whose end is in the journal is not looked at again.
             if ended := [it.ended for it in settled if it.ended is not None]:
-                self._note_ended(ended)
+                self.events.jobs_ended(ended)
             apply_settled(settled, StoredReservations(project.store))
         except NotSavedError as error:  # a user without write permission sees the last known state
             self.unsaved = error
@@ -117,16 +143,11 @@ class Jobs:
         if answers.any_ended:
             project.close()  # Row should not count ended jobs as submitted
         self._use_latest()
-        if answers.any_ended and project.messages is not None:
-            project.messages.looked()
+        if answers.any_ended:
+            self.events.looked()
 
     def _look_at_ended(self, jobs: Sequence[OverJob]) -> list[SeenProducts]:
         return look_at_ended(self.project.store, self.project.workflow, jobs)
-
-    def _note_ended(self, ended: Collection[JobRecord]) -> None:
-        self.project.usage.note(ended)
-        if self.project.messages is not None:
-            self.project.messages.jobs_ended(ended)
 
     def _use_latest(self) -> None:
         stored = self.project.store.load().stored
@@ -166,11 +187,11 @@ class Jobs:
             stop=lambda: any(project.connections.login_needed(name) for name in access),
             search=lambda: self._search_after_loss(access),
             look=self._look_at_ended,
-            on_end=lambda ended: self._note_ended([ended]),
+            on_end=lambda ended: self.events.jobs_ended([ended]),
         )
         if project.network is not None:
             await asyncio.to_thread(project.network.submitting, plan)
-        async with contextlib.aclosing(project.copies.send(plan)) as copying:
+        async with contextlib.aclosing(self.copies.send(plan)) as copying:
             async for name, said in copying:
                 yield SendingProgress(0, len(plan.jobs), "", said, copies_to=name)
         try:
@@ -237,7 +258,7 @@ class Jobs:
             if not fetch and self.project.connections.remote():
                 parts: dict[bool, list[ReconciledJob]] = {True: [], False: []}
                 for it in answers.settled:
-                    parts[self.project.copies.has_results(it)].append(it)
+                    parts[self.copies.has_results(it)].append(it)
                 self._unfetched = tuple(parts[True])
                 answers = replace(answers, settled=tuple(parts[False]))
             await self.entered(answers)

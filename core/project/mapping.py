@@ -19,7 +19,8 @@ from rowtui.core.clusters.model import Cluster, ClusterLoad
 from rowtui.core.clusters.partition import job_totals
 from rowtui.core.clusters.schedulers.kind import is_this_machine, kind_of
 from rowtui.core.clusters.schedulers.local.machine import machine_capacity
-from rowtui.core.groups.model import JobRequest
+from rowtui.core.groups.form import job_requests
+from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import load_mapping
@@ -39,7 +40,6 @@ from rowtui.core.mapping.model.request import (
 )
 from rowtui.core.project.context.credentials import this_person
 from rowtui.core.project.input_size import input_gigabytes
-from rowtui.core.project.planning.placing import in_use, with_job
 from rowtui.core.submission.plan.apply_placement import placed
 from rowtui.core.submission.plan.planner import job_memory_mb
 from rowtui.core.workflow.model import Resources
@@ -353,3 +353,34 @@ def _submitted(project: Project, user: str) -> tuple[tuple[str, str], ...]:
         for action, jobs in sorted(project.state.submitted.items())
         for _ in {(job.cluster, job.job_id, job.token) for job in jobs.values()}
     )
+
+
+def in_use(mapping: ProjectMapping) -> Mapping[str, Amounts]:
+    """Return the amounts that the user's submitted jobs hold in each pool, by pool name.
+
+    Each job of this project that is submitted now is mapped again, because its tags determine its
+    pools. Jobs of other projects are not counted.
+    """
+    project = mapping.project
+    held: Mapping[str, Amounts] = {}
+    for action in project.workflow.actions:
+        jobs: dict[tuple[str, int, str], list[int]] = {}
+        for position, job in sorted(project.state.submitted.get(action.name, {}).items()):
+            jobs.setdefault((job.cluster, job.job_id, job.token), []).append(position)
+        if any(other.name == action.name for other in project.workflow.actions[: action.index]):
+            continue  # several elements with the same name share their jobs
+        for request in job_requests(Group(action, tuple(each)) for each in jobs.values()):
+            held = with_job(held, mapping.mapper, mapping.request(request))
+    return held
+
+
+def with_job(
+    held: Mapping[str, Amounts], mapper: Mapper, job: MappingRequest
+) -> Mapping[str, Amounts]:
+    """Return the held amounts after one more job counts in its pools."""
+    asked, pools = mapper.pools_of(job)
+    return {**held, **{pool: _added(held.get(pool, Amounts()), asked) for pool in pools}}
+
+
+def _added(one: Amounts, other: Amounts) -> Amounts:
+    return Amounts(*((a or 0) + (b or 0) for a, b in zip(one, other, strict=True)))

@@ -15,27 +15,24 @@ from rowtui.core.clusters.schedulers.base import JobState, job_label, token_in_q
 from rowtui.core.messages.dispatch import Messages, SendingMeans
 from rowtui.core.messages.model import DAY, StudyEvent, StudyEventKind, study_event
 from rowtui.core.messages.settings import DASHBOARD_TERMINAL, load_messages
-from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.polling.poll import Polled
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.record import JobRecord
+    from rowtui.core.submission.sending.job_records import JobTable
 
 LOGIN_SECONDS = 3600.0  # a login that is lost again within this time is not reported again
 MOST_SEPARATE = 20  # jobs that start or fail in one poll and have an event each
 
 
-def open_messages(
-    project: Project,
-    *,
-    terminal: Callable[[str], None] | None = None,
-    dashboard: bool = False,
-) -> ProjectMessages:
-    """Begin to send the project's messages on the user's channels.
+def user_messages(
+    project: Project, terminal: Callable[[str], None] | None, *, dashboard: bool
+) -> Messages:
+    """Return the messages of a project on the user's channels.
 
     `terminal`: writes a sequence to the user's terminal; called in another thread. `dashboard`:
-    notices appear in the terminal without a channel for it, and the end of all jobs is an event.
+    notices appear in the terminal without a channel for it.
     """
     settings = load_messages(project.environment)
     for problem in settings.problems:
@@ -45,19 +42,17 @@ def open_messages(
         if DASHBOARD_TERMINAL.name not in names:
             settings = settings._replace(channels=(*settings.channels, DASHBOARD_TERMINAL))
     sending = SendingMeans(dict(project.environment), terminal)
-    messages = Messages(project.root, settings, sending, project.notice)
-    project.messages = ProjectMessages(
-        project, messages, watches=dashboard and not has_network(project.root)
-    )
-    messages.resume()
-    return project.messages
+    return Messages(project.root, settings, sending, project.notice)
 
 
 class ProjectMessages:
     """The messages of one project. `watches`: the end of all jobs is an event."""
 
-    def __init__(self, project: Project, messages: Messages, *, watches: bool = False) -> None:
+    def __init__(
+        self, project: Project, table: JobTable, messages: Messages, *, watches: bool = False
+    ) -> None:
         self._project = project
+        self._table = table
         self._messages = messages
         self._watches = watches
         self._ended = 0
@@ -165,7 +160,7 @@ class ProjectMessages:
     def looked(self) -> None:
         """Report that no job is left, after ends were recorded. Waits for the disk."""
         if self._watches and self._ended and not self._project.has_jobs_to_ask_for():
-            records = self._project.jobs.records()
+            records = self._table.records()
             if records:
                 self.all_ended(records[0].plan_id)
 

@@ -1,9 +1,8 @@
-"""An open project, the context of every verb: its workflow, state, clusters and caches.
+"""The records of one folder, in step with its disk: workflow, state, status rows, orders, clusters.
 
-The object keeps the state in step with the disk. A verb is a function that takes the project, in a
-module of its own: `statuses`, `planning/plan`, `retry`, `scan`, `explaining`. `jobs.py` holds
-everything that involves a scheduler. Expensive values (the cluster, launchers, sort orders) are
-computed on first use.
+This is the ground on which a project's parts stand: its jobs, mapping, usage, copies and messages
+take a `Project`. `OpenProject` in `open_project.py` has all of these parts, and is what verbs take.
+Expensive values (the cluster, launchers, sort orders) are computed on first use.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from rowtui.core.base.errors import InvalidFileError, NotSavedError, RowtuiError
 from rowtui.core.groups.form import cut_groups
@@ -35,14 +34,7 @@ if TYPE_CHECKING:
     from rowtui.core.groups.form import GroupCut
     from rowtui.core.groups.order import ActionOrder
     from rowtui.core.project.context.connections import Connections
-    from rowtui.core.project.context.copies import Copies
-    from rowtui.core.project.jobs import Jobs
-    from rowtui.core.project.mapping import ProjectMapping
-    from rowtui.core.project.messages import ProjectMessages
-    from rowtui.core.project.planning.asked import MappedCosts
     from rowtui.core.project.planning.pack_views import PackChoice
-    from rowtui.core.project.review.budgets import ChargedHours
-    from rowtui.core.project.usage import ProjectUsage
     from rowtui.core.submission.plan.model import Plan
 
 Progress = Callable[[int, int], None]
@@ -85,7 +77,7 @@ class NetworkHooks(Protocol):
 
 
 class Project(ClusterContext):
-    """One project, opened by one process. `state` is a snapshot; `synchronise` takes a new one."""
+    """One project's records. `state` is a snapshot; `synchronise` takes a new one."""
 
     def __init__(
         self,
@@ -110,7 +102,6 @@ class Project(ClusterContext):
         self.packing: PackChoice | Literal[False] | None = None
         self.arrays: bool | None = None  # jobs of the same shape as one array; None: as configured
         self.network: NetworkHooks | None = None  # additional steps of a project with a network
-        self.messages: ProjectMessages | None = None  # of processes that stay with the project
         # Receives a cluster's name, and the bytes that were fetched and are to be fetched from it.
         self.fetching: Callable[[str, int, int], None] = lambda *_: None
         self._rows = StatusRows()
@@ -124,7 +115,7 @@ class Project(ClusterContext):
         cluster: str | None = None,
         io_threads: int | None = None,
         environment: Mapping[str, str] | None = None,
-    ) -> Project:
+    ) -> Self:
         """Open the project of this folder or of one above it.
 
         Raises: NoProjectError, WorkflowError.
@@ -203,11 +194,17 @@ class Project(ClusterContext):
             if self.network is not None:
                 self.network.advance()
             return
-        from rowtui.core.project.disk import read_disk
+        from rowtui.core.project.disk import disk_settings, read_disk
 
         before = self.store.load().stored
         synced = read_disk(
-            self, full=full, check_values=check_values, export=export, progress=progress
+            self.store,
+            self.workflow,
+            disk_settings(self._state, self.io_threads, progress),
+            self.notice,
+            full=full,
+            check_values=check_values,
+            export=export,
         )
         for notice in synced.notices:
             self.notice(notice)
@@ -262,20 +259,6 @@ class Project(ClusterContext):
 
     # Statuses and groups
 
-    @cached_property
-    def charged_hours(self) -> ChargedHours:
-        """Return the hours that the project's jobs are charged on clusters."""
-        from rowtui.core.project.review.budgets import ChargedHours
-
-        return ChargedHours(self.jobs.journal, self.jobs.table.plan)
-
-    @cached_property
-    def mapped_costs(self) -> MappedCosts:
-        """Return the remaining costs with the amounts that mapping files give to the jobs."""
-        from rowtui.core.project.planning.asked import MappedCosts
-
-        return MappedCosts()
-
     def status_row(self, action: Action, among: Sequence[int] | None = None) -> ActionStatus:
         """Return the status of all directories for one action.
 
@@ -321,47 +304,12 @@ class Project(ClusterContext):
             self._orders[sort_by] = stored_order(self.store, directories, sort_by, self.notice)
         return self._orders[sort_by]
 
-    # Caches of verbs
-
-    @cached_property
-    def mapping(self) -> ProjectMapping:
-        """Return the mapping of the project's jobs by its mapping files."""
-        from rowtui.core.project.mapping import ProjectMapping
-
-        return ProjectMapping(self)
-
-    @cached_property
-    def jobs(self) -> Jobs:
-        """Return the project's jobs and their schedulers."""
-        from rowtui.core.project.jobs import Jobs
-
-        return Jobs(self)
-
-    @property
-    def unfinished(self) -> Collection[str]:
-        """Return the jobs that must be sent again, and why, as of the last polls, if any."""
-        return self.jobs.unfinished.values() if "jobs" in self.__dict__ else ()
-
-    @cached_property
-    def usage(self) -> ProjectUsage:
-        """Return what the project's jobs used."""
-        from rowtui.core.project.usage import ProjectUsage
-
-        return ProjectUsage(self)
-
     @cached_property
     def connections(self) -> Connections:
         """Return the clusters of the project, and the connections to them."""
         from rowtui.core.project.context.connections import Connections
 
         return Connections(self, self.root)
-
-    @cached_property
-    def copies(self) -> Copies:
-        """Return the copies of the project on clusters that do not share its folder."""
-        from rowtui.core.project.context.copies import Copies
-
-        return Copies(self)
 
     def has_jobs_to_ask_for(self) -> bool:
         """Whether a scheduler may have news, or a submission was interrupted."""

@@ -39,7 +39,6 @@ from rowtui.core.project.planning.plan_submission import (
     Formed,
     UsableActions,
     draft_formed,
-    maps,
     without_broken,
 )
 from rowtui.core.submission.plan.apply_placement import PlacedRequest
@@ -57,7 +56,7 @@ from rowtui.core.submission.scripts.parts import options_for
 from rowtui.core.workflow.model import Resources, Walltime
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 class RetryCause(NamedTuple):
@@ -81,7 +80,7 @@ class Again(NamedTuple):
 
 
 def plan_again(
-    project: Project,
+    project: OpenProject,
     choice: ChosenFailures,
     change: AmountChange = NO_CHANGE,
     *,
@@ -106,12 +105,12 @@ def plan_again(
     return without_broken(project, choice.actions, again)
 
 
-def mapping_rule(project: Project, failed: FailedGroup) -> Resubmission | None:
+def mapping_rule(project: OpenProject, failed: FailedGroup) -> Resubmission | None:
     """Return the `resubmit` rule of the mapping files that applies to failed work.
 
     Raises: RowtuiError if the rules end the retries.
     """
-    if not maps(project):
+    if project.mapping_in_use() is None:
         return None
     (plain,) = job_requests((failed.group,))
     return _Resubmitter(project, NO_CHANGE).rule(failed, plain)
@@ -139,10 +138,10 @@ class _NextAttempt(NamedTuple):
 
 
 class _Resubmitter:
-    def __init__(self, project: Project, change: AmountChange) -> None:
+    def __init__(self, project: OpenProject, change: AmountChange) -> None:
         self.project = project
         self.change = change
-        self.mapped = maps(project)
+        self.mapped = project.mapping_in_use() is not None
         self.refused: dict[tuple[str, str, str], list[JobRequest]] = {}
         self.not_placed: tuple[RefusedWork, ...] = ()
         self.choices: dict[tuple[str, Resources, int, str], PartitionChoice] = {}

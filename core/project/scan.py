@@ -65,7 +65,7 @@ def scan(
         value_file=value_file,
         products=products,
         stamped=True,
-        workers=disk_settings(project, None).workers,
+        workers=disk_settings(project.known_state, project.io_threads, None).workers,
         progress=progress,
     )
     if names is not None and (reading.vanished or reading.bad):
@@ -147,7 +147,7 @@ def _synchronise(
     progress: Progress | None,
 ) -> None:
     """Enter the found directories, and read the values again whose stamps have changed."""
-    disk = disk_settings(project, progress)._replace(
+    disk = disk_settings(project.known_state, project.io_threads, progress)._replace(
         list_=lambda _: listing, stamped=(listed, stamps)
     )
     synced = synchronise(
@@ -156,7 +156,7 @@ def _synchronise(
         export=False,
         disk=disk,
         compiled=compiled_workflow(project.workflow),
-        mend=lambda state: mended(project, state),
+        mend=lambda state: mended(project.root, state, project.notice),
     )
     for notice in synced.notices:
         project.notice(notice)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
@@ -30,6 +30,7 @@ from rowtui.core.usage.store import UsageColumns, UsageStore
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster, EnergyFactors
+    from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.project import Project
     from rowtui.core.usage.costs import JobCosts
 
@@ -43,8 +44,9 @@ EVIDENCE_AT_MOST = 50_000  # jobs; with more, reading all plans takes longer tha
 class ProjectUsage:
     """The usage of the jobs of one project."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, jobs: Callable[[], Jobs]) -> None:
         self.project = project
+        self._jobs = jobs
         self.store = UsageStore(project.root)
 
     def note(self, ended: Iterable[JobRecord]) -> None:
@@ -92,7 +94,7 @@ class ProjectUsage:
                 known[token] = known[token]._replace(problem=problem)
             elif token in known:
                 asked.setdefault(job.cluster, {})[token] = job.key
-        looks = self.project.jobs.queues.looks
+        looks = self._jobs().queues.looks
 
         async def ask(cluster: str, keys: Mapping[str, JobKey]) -> None:
             tokens = {key: array_of(token, key.task) for token, key in keys.items()}
@@ -168,7 +170,7 @@ class ProjectUsage:
 
         if len(columns) > EVIDENCE_AT_MOST or not killed_at_limit(columns).any():
             return columns
-        works = {it.token: (it.action, it.directories) for it in self.project.jobs.records()}
+        works = {it.token: (it.action, it.directories) for it in self._jobs().records()}
         return evidence(columns, lambda token: works.get(token, token))
 
     def costs(self, columns: UsageColumns) -> JobCosts:
@@ -199,7 +201,7 @@ class ProjectUsage:
         return len(self._unmeasured(columns))
 
     def _unmeasured(self, columns: UsageColumns) -> list[JobUsage]:
-        ended = [it for it in self.project.jobs.records() if it.step is JobStep.ENDED]
+        ended = [it for it in self._jobs().records() if it.step is JobStep.ENDED]
         known = columns.tokens() if ended else set()
         if columns.nameless().any():
             return []  # they may be any of these jobs

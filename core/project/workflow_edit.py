@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rowtui.core.groups.form import GroupCut
     from rowtui.core.groups.model import Group
     from rowtui.core.mapping.model.decision import Decision
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 KEPT = "workflow.before.toml"
 """File in `.row/rowtui/` with the content of workflow.toml before rowtui's last change."""
@@ -48,7 +48,7 @@ _LONG = "that is more than a person would read: change it in an editor"
 
 
 def edit_for_what_if(
-    project: Project, action: Action, groups: GroupCut, asked: EditRequest
+    project: OpenProject, action: Action, groups: GroupCut, asked: EditRequest
 ) -> Edit:
     """Return the change that realises the what-if; exactly a confirmed change is written.
 
@@ -73,7 +73,7 @@ def edit_for_what_if(
     return _carried_out(project, edit, before, after, asked.confirmed)
 
 
-def workflow_now(project: Project) -> bytes:
+def workflow_now(project: OpenProject) -> bytes:
     """Return workflow.toml as it is known and may be changed. Raises: EditRefusedError."""
     data = _content(project)
     _same_as_known(project, data)
@@ -81,7 +81,7 @@ def workflow_now(project: Project) -> bytes:
     return data
 
 
-def shown_or_written(project: Project, before: bytes, after: bytes, confirmed: str) -> Edit:
+def shown_or_written(project: OpenProject, before: bytes, after: bytes, confirmed: str) -> Edit:
     """Return the change; write it if `confirmed` is its token. It can be undone by `edit_back`.
 
     Raises: EditRefusedError if it is too long to be shown; RowtuiError if it is not written.
@@ -90,7 +90,7 @@ def shown_or_written(project: Project, before: bytes, after: bytes, confirmed: s
     return _carried_out(project, edit, before, after, confirmed)
 
 
-def _others(project: Project, action: Action) -> tuple[str, ...]:
+def _others(project: OpenProject, action: Action) -> tuple[str, ...]:
     """Return a note on the other groups that the change concerns."""
     try:
         eligible = len(project.cut(action, (Status.ELIGIBLE,)))
@@ -102,7 +102,7 @@ def _others(project: Project, action: Action) -> tuple[str, ...]:
     return (f"{groups} ask for it then. Jobs that are submitted stay as they are.",)
 
 
-def last_written(project: Project) -> str:
+def last_written(project: OpenProject) -> str:
     """Return the token of the last change written to workflow.toml; "" if there is none, or if it
     was undone.
     """
@@ -112,7 +112,7 @@ def last_written(project: Project) -> str:
         return ""
 
 
-def edit_back(project: Project, asked: EditRequest, of: str = "") -> Edit:
+def edit_back(project: OpenProject, asked: EditRequest, of: str = "") -> Edit:
     """Undo the last change, if the file has not changed since. Raises: as `edit_for_what_if`.
 
     `of`: an action that the change must have concerned.
@@ -142,7 +142,7 @@ def edit_back(project: Project, asked: EditRequest, of: str = "") -> Edit:
     return done._replace(token="")
 
 
-def _changed_actions(project: Project, before: bytes, after: bytes) -> list[str]:
+def _changed_actions(project: OpenProject, before: bytes, after: bytes) -> list[str]:
     """Return the names of the actions that a change of the file concerns."""
     old, new = (
         parse_workflow(data, project.root, WORKFLOW_FILE).actions for data in (before, after)
@@ -156,14 +156,14 @@ def _refused(error: EditRefusedError, asked: EditRequest) -> Edit:
     return Edit(refused=error.message)
 
 
-def _content(project: Project) -> bytes:
+def _content(project: OpenProject) -> bytes:
     try:
         return read_bounded(project.workflow.path, LARGEST_FILE)
     except OSError as error:
         raise EditRefusedError(f"{WORKFLOW_FILE} cannot be read: {error.strerror}") from None
 
 
-def _same_as_known(project: Project, data: bytes) -> None:
+def _same_as_known(project: OpenProject, data: bytes) -> None:
     """Check that the file still has the content on which the what-if was made.
 
     Raises: EditRefusedError.
@@ -212,7 +212,7 @@ class _TriedAmounts:
     """The amounts that the user tried in a what-if about the job of one group."""
 
     def __init__(
-        self, project: Project, action: Action, group: Group, asked: WhatIfRequest
+        self, project: OpenProject, action: Action, group: Group, asked: WhatIfRequest
     ) -> None:
         self.project = project
         self.action = action
@@ -338,7 +338,7 @@ def _where(decision: Decision) -> str:
 # Writing
 
 
-def _may_write(project: Project) -> None:
+def _may_write(project: OpenProject) -> None:
     """Check that the user may write the file. Raises: EditRefusedError if not."""
     path = project.workflow.path
     try:
@@ -353,7 +353,9 @@ def _may_write(project: Project) -> None:
         raise EditRefusedError("workflow.toml has other names (hard links), which would keep it")
 
 
-def _carried_out(project: Project, edit: Edit, before: bytes, after: bytes, confirmed: str) -> Edit:
+def _carried_out(
+    project: OpenProject, edit: Edit, before: bytes, after: bytes, confirmed: str
+) -> Edit:
     if not confirmed:
         return edit
     if confirmed != edit.token:
@@ -365,7 +367,7 @@ def _carried_out(project: Project, edit: Edit, before: bytes, after: bytes, conf
     return edit._replace(written=True)
 
 
-def _write(project: Project, before: bytes, after: bytes) -> None:
+def _write(project: OpenProject, before: bytes, after: bytes) -> None:
     """Keep the old content, then replace the file.
 
     Raises: RowtuiError; nothing was changed then.

@@ -33,7 +33,7 @@ from rowtui.core.workflow.model import Action, Selector
 from rowtui.core.workflow.template import parse_command
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 # Find all errors of a network, file by file, without stopping at the first.
@@ -55,7 +55,7 @@ class Checked(NamedTuple):
     homes: Mapping[str, Home] = {}
 
 
-def check_network(root: Path, project: Project | None) -> Checked:
+def check_network(root: Path, project: OpenProject | None) -> Checked:
     """Return all problems of a network.
 
     With `project` None, only network.toml itself is checked.
@@ -108,7 +108,7 @@ def _at(file: str, place: NetworkPosition, error: RowtuiError) -> Problem:
 _POINTER = f"/{NODE_KEY}"
 
 
-def never_ready(project: Project, flow: Flow, file: str) -> Iterator[Problem]:
+def never_ready(project: OpenProject, flow: Flow, file: str) -> Iterator[Problem]:
     """Yield the first fault of each node as an error, in the order of the flow."""
     expected = expected_directories(project, flow)
     for name in flow.runs:

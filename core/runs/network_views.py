@@ -37,13 +37,13 @@ from rowtui.core.workflow.find import NETWORK_FILE, has_network
 
 if TYPE_CHECKING:
     from rowtui.core.network.graph.dynamic_graph import Growth
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 class NetworkQueries:
     """The network of a project and its runs for screens. All methods block on the disk."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         self.project = project
         self.store = RunStore(project.root)
         self.driving: Autopilot | None = None

@@ -43,7 +43,7 @@ from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.model import OPEN
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 class PlanOfJob(NamedTuple):
@@ -119,7 +119,7 @@ class RunHistory:
 class RunGraph:
     """The graph of one run, and what its journal records."""
 
-    def __init__(self, project: Project, run: Run, *, drives: bool = True) -> None:
+    def __init__(self, project: OpenProject, run: Run, *, drives: bool = True) -> None:
         """Build the graph from the snapshot and the journal. Raises: RowtuiError.
 
         `drives`: a viewing process (False) writes nothing and makes nothing.

@@ -46,7 +46,7 @@ from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.model import Plan
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 _NAMED = 20  # directories named in one notice
 # A job may be returned this many times without a reason (it was refused, or did not find its
@@ -77,7 +77,7 @@ class RunUpdate(NamedTuple):
 class OpenRun(RunGraph):
     """One run, opened by the process that drives it or views it."""
 
-    def __init__(self, project: Project, run: Run, *, drives: bool = True) -> None:
+    def __init__(self, project: OpenProject, run: Run, *, drives: bool = True) -> None:
         """See `RunGraph`. Raises: RowtuiError."""
         super().__init__(project, run, drives=drives)
         self._settled: set[str] = set()  # plans for which no refund can follow

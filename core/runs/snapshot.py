@@ -45,7 +45,7 @@ from rowtui.core.runs.directories.source_files import read_source
 from rowtui.core.runs.model import json_line
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 VERSION = 2
@@ -225,7 +225,7 @@ class Study(NamedTuple):
     notices: tuple[str, ...] = ()
 
 
-def read_study(project: Project) -> Study:
+def read_study(project: OpenProject) -> Study:
     """Read the network of a project as it is on disk now.
 
     Raises: NetworkError with every problem; SourceError; RowtuiError.
@@ -243,7 +243,7 @@ def read_study(project: Project) -> Study:
 
 
 def make_study(
-    project: Project,
+    project: OpenProject,
     network: Network,
     rows: Mapping[str, SourceRows],
     lists: Lists | None = None,

@@ -8,10 +8,12 @@ character; all other characters match themselves, case-sensitively, and the whol
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import NoProjectError, RowtuiError
+from rowtui.core.base.files import own_config_folder
 from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
@@ -83,3 +85,14 @@ def matching_actions(workflow: Workflow, pattern: str | None) -> tuple[Action, .
     if pattern is None:
         return workflow.actions
     return tuple(action for action in workflow.actions if matches(pattern, action.name))
+
+
+PROJECT_FILES = ("mapping.yml", "mapping.yaml")
+
+
+def has_mapping_files(root: Path, environment: Mapping[str, str]) -> bool:
+    """Whether `find_sources` would find any mapping file, even an unreadable one."""
+    if any(os.path.lexists(root / name) for name in PROJECT_FILES):
+        return True
+    own = own_config_folder(environment)
+    return own is not None and os.path.lexists(own / "mapping")

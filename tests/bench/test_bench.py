@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.workspace.list import list_workspace
 
 from bench.commands import Workload, cases
@@ -58,7 +58,7 @@ def test_a_project_has_as_many_keys_and_actions_as_asked(
 ) -> None:
     make_project(tmp_path, 20, keys, actions)
 
-    project = Project.open(tmp_path / "rowtui", cluster="none")
+    project = OpenProject.open(tmp_path / "rowtui", cluster="none")
     project.synchronise()
     assert len(project.workflow.actions) == actions
     assert not project.state.directories.bad

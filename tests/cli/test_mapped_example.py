@@ -15,7 +15,7 @@ from rowtui.core.mapping.files.places import user_places
 from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.mapping.model.decision import Decision, MappingOutcome
 from rowtui.core.mapping.model.request import Person
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 
 from tests.cli.conftest import Shell
 
@@ -44,15 +44,18 @@ def shell(empty_folder: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
     return empty_folder
 
 
-def opened(shell: Shell, cluster: str = "hpc") -> Project:
-    project = Project.open(shell.folder, cluster=cluster, environment=shell.environment)
+def opened(shell: Shell, cluster: str = "hpc") -> OpenProject:
+    project = OpenProject.open(shell.folder, cluster=cluster, environment=shell.environment)
     project.synchronise()
     assert [str(each) for each in project.mapping.configuration.problems] == []
     return project
 
 
 def decided(
-    project: Project, name: str, person: Person, statuses: tuple[Status, ...] = (Status.ELIGIBLE,)
+    project: OpenProject,
+    name: str,
+    person: Person,
+    statuses: tuple[Status, ...] = (Status.ELIGIBLE,),
 ) -> dict[str, Decision]:
     """The decision for each group of an action, by the group's first directory."""
     (action,) = project.workflow.named(name)

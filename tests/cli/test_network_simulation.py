@@ -139,11 +139,11 @@ def test_what_does_not_exist_is_refused(command: Command) -> None:
 
 
 def test_when_all_is_done_that_is_said(command: Command) -> None:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.runs.directories.directories import make_directories
     from rowtui.core.runs.snapshot import read_study, wanted_directories
 
-    project = Project.open(Path.cwd(), cluster="local")
+    project = OpenProject.open(Path.cwd(), cluster="local")
     flow = read_study(project).flow
     make_directories(project, wanted_directories(flow), lambda _: None)
     for action in project.workflow.actions:
@@ -158,11 +158,11 @@ def test_when_all_is_done_that_is_said(command: Command) -> None:
 
 
 def test_a_run_is_simulated_as_it_was_frozen(command: Command) -> None:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.runs.snapshot import read_study
     from rowtui.core.runs.store import RunStore
 
-    study = read_study(Project.open(Path.cwd(), cluster="local"))
+    study = read_study(OpenProject.open(Path.cwd(), cluster="local"))
     run = RunStore(Path.cwd()).create(study.network, study.rows.values())
     path = Path("network.toml")
     path.write_text(path.read_text().replace("[0.5, 1.0]", "[0.5]"))

@@ -19,9 +19,9 @@ from rowtui.core.groups.model import Status
 from rowtui.core.packing.model import Bundle, GoOn, PackingProblem
 from rowtui.core.packing.pack import Installed
 from rowtui.core.packing.packers import OURS
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning import packing
 from rowtui.core.project.planning.pack_views import PackChoice
-from rowtui.core.project.project import Project
 from rowtui.core.state.row.staging import stage_completions
 
 from tests.eventually import eventually_async
@@ -63,7 +63,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 async def engine(root: Path) -> AsyncIterator[InProcessEngine]:
     environment = {"HOME": str(root.parent), "PATH": os.environ["PATH"]}
-    engine = InProcessEngine(Project.open(root, cluster="local", environment=environment))
+    engine = InProcessEngine(OpenProject.open(root, cluster="local", environment=environment))
     yield engine
     await engine.close()
 

@@ -15,7 +15,7 @@ from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine, arrivals, cuts
 from rowtui.core.groups.model import Status
 from rowtui.core.project import project as projects
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.state.row.staging import stage_completions
 from rowtui.core.state.store.store import Store
 
@@ -76,7 +76,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def opened(root: Path) -> InProcessEngine:
     environment = {"HOME": str(root.parent), "PATH": os.environ["PATH"]}
-    return InProcessEngine(Project.open(root, cluster="local", environment=environment))
+    return InProcessEngine(OpenProject.open(root, cluster="local", environment=environment))
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ async def test_what_arrives_is_shown_as_if_all_had_been_read_anew(
         if chance.random() < 0.5:
             await engine.settled()
         if chance.random() < 0.3:  # somebody else commits meanwhile
-            Project.open(root, cluster="local").synchronise()
+            OpenProject.open(root, cluster="local").synchronise()
         another = opened(root)
         fresh = await shown(another, await another.refresh(full=False))
         await another.close()

@@ -11,7 +11,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.local import InProcessEngine, cuts
 from rowtui.core.groups.model import Status
 from rowtui.core.project import project as projects
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.scan import scan
 from rowtui.core.project.views.views import AS_IS, ListRequest
 
@@ -43,7 +43,7 @@ async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
             (folder / "x").touch()
     (tmp_path / "project" / "workflow.toml").write_text(WORKFLOW)
     monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "queue"))
-    engine = InProcessEngine(Project.open(tmp_path / "project", cluster="local"))
+    engine = InProcessEngine(OpenProject.open(tmp_path / "project", cluster="local"))
     await engine.refresh()
     yield engine
     await engine.close()
@@ -131,7 +131,7 @@ async def test_groups_that_are_not_whole_say_so_in_the_words_of_the_plan(
     assert plan.refused == ()
 
     (tmp_path / "project" / "workspace" / "d4" / "x").touch()
-    scan(Project.open(tmp_path / "project", cluster="local"))
+    scan(OpenProject.open(tmp_path / "project", cluster="local"))
     await engine.refresh()
     page = await engine.groups.page(0, (Status.ELIGIBLE,), 0, 9)
     plan = await engine.plans.make(0, None, None)

@@ -15,7 +15,7 @@ from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.process.serve import open_engine
 from rowtui.core.engine.process.start import EngineOptions
 from rowtui.core.project.context.questions import LoginQuestion
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.queue.queues import POLL_VARIABLE
 from rowtui.core.project.views.views import ClusterView
 
@@ -168,7 +168,7 @@ async def test_explaining_asks_only_for_the_login_of_the_cluster_that_jobs_go_to
         return NoUser()
 
     async with two(tmp_path, keys=False, rounds=PASSWORD):
-        project = Project.open(root, cluster="local")
+        project = OpenProject.open(root, cluster="local")
         project.person, project.always_ask = person, True  # as a command in a terminal
         await project.mapping.ask_loads()
         await project.let_go()
@@ -179,7 +179,7 @@ async def test_explaining_asks_only_for_the_login_of_the_cluster_that_jobs_go_to
                 "[cluster.ssh]", '[[cluster.partition]]\nname = "cpu"\n[cluster.ssh]', 1
             )
         )
-        project = Project.open(root, cluster="other")
+        project = OpenProject.open(root, cluster="other")
         project.person, project.always_ask = person, True
         await project.mapping.ask_loads()
         await project.let_go()

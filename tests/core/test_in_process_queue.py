@@ -12,8 +12,8 @@ import pytest
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.project.queue.rows import QueueRow, RowKey
 from rowtui.core.project.queue.views import QueueRequest
 from rowtui.core.submission.sending.fence import seconds_of_job
@@ -36,18 +36,18 @@ PATIENCE = 30  # seconds; nothing here is expected to take two
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenProject:
     root = tmp_path / "project"
     for name in NAMES:
         (root / "workspace" / name).mkdir(parents=True)
     (root / "workflow.toml").write_text(WORKFLOW)
     monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "queue"))
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    return Project.open(root, cluster="local", environment=environment)
+    return OpenProject.open(root, cluster="local", environment=environment)
 
 
 @pytest.fixture
-async def engine(project: Project) -> AsyncIterator[InProcessEngine]:
+async def engine(project: OpenProject) -> AsyncIterator[InProcessEngine]:
     """Six jobs, of which as many run as this machine has cores; none ends by itself."""
     engine = InProcessEngine(project)
     await engine.refresh()
@@ -61,7 +61,7 @@ async def engine(project: Project) -> AsyncIterator[InProcessEngine]:
     await engine.close()
 
 
-def end(project: Project, name: str) -> None:
+def end(project: OpenProject, name: str) -> None:
     (project.root / "workspace" / name / "end").touch()
 
 
@@ -77,9 +77,9 @@ async def one_runs(engine: InProcessEngine) -> QueueRow:
     return found[0]
 
 
-async def ended(project: Project, token: str) -> None:
+async def ended(project: OpenProject, token: str) -> None:
     """Until another program of the same project, and the queue itself, know that it has ended."""
-    other = Project.open(project.root, cluster="local", environment=project.environment)
+    other = OpenProject.open(project.root, cluster="local", environment=project.environment)
     queue = LocalScheduler()
 
     async def states() -> list[JobState]:
@@ -92,7 +92,7 @@ async def ended(project: Project, token: str) -> None:
 
 
 async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_others_are_cancelled(
-    engine: InProcessEngine, project: Project
+    engine: InProcessEngine, project: OpenProject
 ) -> None:
     running = await one_runs(engine)
     # pages, filters, one cluster, and the place of a row
@@ -151,7 +151,7 @@ async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_othe
 
 
 async def test_a_row_has_the_run_time_of_an_ended_job_when_its_queue_forgot_the_job(
-    engine: InProcessEngine, project: Project
+    engine: InProcessEngine, project: OpenProject
 ) -> None:
     running = await one_runs(engine)
     assert running.record is not None
@@ -161,7 +161,7 @@ async def test_a_row_has_the_run_time_of_an_ended_job_when_its_queue_forgot_the_
     # Away at once: the next job, which starts now, writes into it.
     (project.root.parent / "queue").rename(project.root.parent / "forgotten")
 
-    again = Project.open(project.root, cluster="local", environment=project.environment)
+    again = OpenProject.open(project.root, cluster="local", environment=project.environment)
     later = InProcessEngine(again)
     await later.refresh()
     [row] = [it for it in await rows(later) if it.record and it.record.token == token]
@@ -174,7 +174,7 @@ async def test_a_row_has_the_run_time_of_an_ended_job_when_its_queue_forgot_the_
 
 
 async def test_work_that_is_begun_again_while_its_end_is_noticed_stays_under_way(
-    project: Project,
+    project: OpenProject,
 ) -> None:
     engine = InProcessEngine(project)
     first, second = asyncio.Event(), asyncio.Event()

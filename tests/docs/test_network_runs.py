@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from rowtui.core.network.definition.spec import Network, Source, SourceRows, Values
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs import model
 from rowtui.core.runs.directories.directories import make_directories
 from rowtui.core.runs.directories.inputs import (
@@ -54,7 +54,7 @@ def run(root: Path) -> Run:
     network = Network("study", (Source("state", Values({"t": [1, 2]})),))
     rows = SourceRows("state", ("t",), ((1, 2),), ((0, 1),), ({"k": 1}, {}))
     run = RunStore(root).create(network, [rows], limits=RunLimits(cpu_hours=5.0), user="me")
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     names = [(f"state,t={t}", {"node": "state", "t": t}) for t in (1, 2)]
     make_directories(project, names, run.note_made)
     return run
@@ -114,7 +114,7 @@ def test_every_event_is_on_the_page_with_its_keys() -> None:
 
 
 def test_trash_and_inputs_are_as_the_page_says(root: Path, run: Run) -> None:
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     inputs = SampleInputs(
         "state,t=1", "n", {"t": 1}, {"a": (InputSample("state,t=2", "p", {"t": 2}, 7, True),)},
         (MissingMember("x", "a", "failed"),),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from rowtui.cli.main import main
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 
 from tests.cli.served import Served, server
 from tests.eventually import eventually
@@ -66,7 +66,7 @@ class FolderProject:
     @property
     def actions(self) -> tuple[str, ...]:
         """The names of all actions."""
-        return tuple(dict.fromkeys(Project.open(self.root).workflow.action_names()))
+        return tuple(dict.fromkeys(OpenProject.open(self.root).workflow.action_names()))
 
     @property
     def is_network(self) -> bool:

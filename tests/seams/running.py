@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 
 from tests.rig.login import LoginNode
 from tests.seams.checker import LAWS, Contradiction, all_is_complete, check, compared
@@ -73,7 +73,7 @@ def collect(project: FolderProject) -> list[Fact]:
 
 
 async def _views(project: FolderProject) -> list[Fact]:
-    engine = InProcessEngine(Project.open(project.root))
+    engine = InProcessEngine(OpenProject.open(project.root))
     try:
         return await collect_views(engine)
     finally:

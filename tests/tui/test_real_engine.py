@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.tui.shell.app import RowtuiApp
 from textual.pilot import Pilot
 
@@ -117,7 +117,7 @@ def wait_for_the_end_of(pid: int) -> None:
 
 async def test_a_study_from_the_first_look_to_the_last_job(root: Path) -> None:
     environment = {"HOME": str(root.parent), "PATH": os.environ["PATH"]}
-    engine = InProcessEngine(Project.open(root, cluster="local", environment=environment))
+    engine = InProcessEngine(OpenProject.open(root, cluster="local", environment=environment))
     app = RowtuiApp(engine)
     try:
         async with app.run_test(size=(120, 36), notifications=True) as pilot:

@@ -15,7 +15,7 @@ from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.mapping.files.places import user_places
 from rowtui.core.mapping.files.trust import TrustStore
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import UsageStore
@@ -75,7 +75,7 @@ async def opened(
         "PATH": "/usr/bin:/bin",
         "ROWTUI_LOCAL_CORES": "8",
     }
-    engine = InProcessEngine(Project.open(root, cluster="local", environment=environment))
+    engine = InProcessEngine(OpenProject.open(root, cluster="local", environment=environment))
     app = RowtuiApp(engine)
     try:
         async with hand_on(app, engine, size) as hand:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.tui.shell.app import RowtuiApp
 
 from tests.rig.faults import Prompt
@@ -65,7 +65,7 @@ async def test_a_machine_never_seen_a_password_and_a_code_from_the_queue_view(
         node.env["PATH"] = f"{empty_queue(tmp_path / 'bin')}:{node.env['PATH']}"
         config = tmp_path / "home/.config/rowtui/clusters.toml"
         config.write_text(CLUSTERS.format(host=node.name, config=node.ssh_config))
-        engine = InProcessEngine(Project.open(root, cluster="local"))
+        engine = InProcessEngine(OpenProject.open(root, cluster="local"))
         app = RowtuiApp(engine)
         try:
             async with app.run_test(size=(100, 30), notifications=True) as pilot:

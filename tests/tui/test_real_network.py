@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rowtui.cli.demo.command import RealDemo, make_study
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.views.views import Played
 from rowtui.tui.shell.app import RowtuiApp
 
@@ -91,7 +91,7 @@ async def opened(
     root: Path, size: tuple[int, int] = (120, 36), played: Played | None = None
 ) -> AsyncIterator[Hand[InProcessEngine]]:
     environment = {"HOME": str(root.parent), "PATH": os.environ["PATH"]}
-    engine = InProcessEngine(Project.open(root, cluster="local", environment=environment))
+    engine = InProcessEngine(OpenProject.open(root, cluster="local", environment=environment))
     try:
         async with hand_on(RowtuiApp(engine, played=played), engine, size) as hand:
             yield hand

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.tui.shell.app import RowtuiApp
 
 from tests.tui.hand import Hand, hand_on
@@ -62,7 +62,7 @@ async def opened(
     root: Path, size: tuple[int, int] = (120, 36)
 ) -> AsyncIterator[Hand[InProcessEngine]]:
     environment = {"HOME": str(root.parent), "PATH": os.environ["PATH"]}
-    engine = InProcessEngine(Project.open(root, cluster="local", environment=environment))
+    engine = InProcessEngine(OpenProject.open(root, cluster="local", environment=environment))
     try:
         async with hand_on(RowtuiApp(engine), engine, size) as hand:
             yield hand

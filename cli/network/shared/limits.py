@@ -23,8 +23,8 @@ from rowtui.cli.project.open import open_project
 from rowtui.cli.submit.sending import say_packing
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, amount, plural, visible
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_terms import prices_of
-from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.rounds import PlanAnswer
 from rowtui.core.runs.limits.limits import (
     FAILURES_IN_A_ROW,
@@ -76,7 +76,7 @@ def logs_of(networks: Networks, jobs: Iterable[tuple[str, str]]) -> dict[tuple[s
 
 
 def chosen_limits(
-    args: argparse.Namespace, project: Project, before: RunLimits | None, work: RemainingCost
+    args: argparse.Namespace, project: OpenProject, before: RunLimits | None, work: RemainingCost
 ) -> RunLimits:
     """Return the limits of the options, over the confirmed ones; without both, the estimated need.
 
@@ -92,7 +92,7 @@ def chosen_limits(
     return with_options(args, project, limits)
 
 
-def with_options(args: argparse.Namespace, project: Project, limits: RunLimits) -> RunLimits:
+def with_options(args: argparse.Namespace, project: OpenProject, limits: RunLimits) -> RunLimits:
     """Return these limits, changed by the options. Raises: RowtuiError."""
     given = {
         "cpu_hours": args.max_cpu_hours,

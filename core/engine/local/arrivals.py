@@ -24,7 +24,7 @@ from rowtui.core.workspace.list import workspace_mtime_ns
 from rowtui.core.workspace.update import STAMPS_UP_TO
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.state.model import State
     from rowtui.core.state.store.stored import Stored
 
@@ -43,7 +43,7 @@ class Arrivals:
 
     def __init__(
         self,
-        project: Project,
+        project: OpenProject,
         records: asyncio.Lock,
         look_again: Callable[[], None],
         tidy: Callable[[], None],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rowtui.core.engine.local.live_cut import Bins
     from rowtui.core.groups.form import GroupCut
     from rowtui.core.groups.order import ActionOrder
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 KEPT_CUTS = 24  # lists of groups: enough for all actions of a typical project
 KEPT_BYTES = 32 << 20  # of their own memory; the requested one is always kept
@@ -85,7 +85,7 @@ class RequestedList(NamedTuple):
 class Cuts:
     """The groups of actions. All methods run in threads, one at a time."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         self._project = project
         self._kept: OrderedDict[tuple[int, tuple[Status, ...]], _Kept] = OrderedDict()
         self._bins: dict[tuple[tuple[str, ...], bool, bool], tuple[ActionOrder | None, Bins]] = {}

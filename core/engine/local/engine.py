@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         PlansService,
     )
     from rowtui.core.engine.local.network import NetworkWork
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 class NoNetwork:
@@ -52,13 +52,15 @@ class NoNetwork:
 
 
 class InProcessEngine:
-    """An `Engine` over one `Project`. Open one for each dashboard.
+    """An `Engine` over one `OpenProject`. Open one for each dashboard.
 
     `generation`: the last generation of an earlier engine; snapshots continue from it.
     `messages`: send messages to the user's channels.
     """
 
-    def __init__(self, project: Project, generation: int = 0, *, messages: bool = False) -> None:
+    def __init__(
+        self, project: OpenProject, generation: int = 0, *, messages: bool = False
+    ) -> None:
         self._project = project
         self._messages = messages
         self._records = asyncio.Lock()
@@ -155,9 +157,8 @@ class InProcessEngine:
         return snapshot
 
     def _open_messages(self) -> None:
-        from rowtui.core.project.messages import open_messages
 
-        open_messages(self._project, terminal=self._show_in_terminal, dashboard=True)
+        self._project.open_messages(terminal=self._show_in_terminal, dashboard=True)
 
     def _show_in_terminal(self, sequence: str) -> None:
         """Pass a sequence to the screen, from the thread that sends messages."""

@@ -17,16 +17,16 @@ from rowtui.core.engine.api.groups import GroupSummary
 from rowtui.core.groups.choice import whole_groups
 from rowtui.core.groups.form import job_cost, job_requests
 from rowtui.core.project.planning.plan_submission import counted_on
-from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.state.model import LastEnd
 from rowtui.core.state.pointer_values import PointerTexts
+from rowtui.core.workflow.find import has_mapping_files
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from rowtui.core.groups.form import GroupCut
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 class GroupVerdict(NamedTuple):
@@ -52,7 +52,7 @@ def unknown_cluster(_: int) -> GroupVerdict:
 class GroupRows:
     """The rows of one project's groups."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         self._project = project
         self._verdicts: dict[int, tuple[Action, object, bool, VerdictOf]] = {}
         self._texts: dict[str, PointerTexts] = {}
@@ -136,7 +136,9 @@ class GroupRows:
         from rowtui.core.project.planning.asked import shown_amounts
 
         requests = job_requests([cut[number] for number in numbers])
-        asked = shown_amounts(self._project, counted_on(self._project, requests))
+        asked = shown_amounts(
+            self._project, self._project.mapping_in_use(), counted_on(self._project, requests)
+        )
         return tuple(
             replace(row, problem=it.refused)
             if it.refused

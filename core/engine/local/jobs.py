@@ -39,7 +39,7 @@ from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
     from rowtui.core.engine.local.polling import ClusterPolls
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.usage.running import UsageNow
 
 
@@ -68,7 +68,7 @@ T = TypeVar("T")
 class QueueWork:
     """The queue of one project."""
 
-    def __init__(self, project: Project, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, project: OpenProject, clock: Callable[[], float] = time.time) -> None:
         self._project = project
         self._clock = clock
         self._book = QueueBook()
@@ -293,7 +293,7 @@ class JobsWork:
     """The jobs of one project. `turn`: the lock of the project's records."""
 
     def __init__(
-        self, project: Project, turn: asyncio.Lock, polls: ClusterPolls, queue: QueueWork
+        self, project: OpenProject, turn: asyncio.Lock, polls: ClusterPolls, queue: QueueWork
     ) -> None:
         self._project = project
         self._turn = turn

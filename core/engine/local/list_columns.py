@@ -31,10 +31,10 @@ from rowtui.core.state.model import among
 
 if TYPE_CHECKING:
     from rowtui.core.groups.form import GroupCut
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
-def list_directories(project: Project, which: RequestedList) -> ListedRows:
+def list_directories(project: OpenProject, which: RequestedList) -> ListedRows:
     """Return all directories of an action. See `Lists.directories`."""
     row = project.status_row(which.action)
     members = with_status(row, which.statuses)
@@ -46,14 +46,14 @@ def list_directories(project: Project, which: RequestedList) -> ListedRows:
     return _some(project, row, positions, which)
 
 
-def list_group(project: Project, which: RequestedList, positions: Sequence[int]) -> ListedRows:
+def list_group(project: OpenProject, which: RequestedList, positions: Sequence[int]) -> ListedRows:
     """Return the directories of one group. See `Lists.of_group`."""
     row = project.status_row(which.action)
     return _some(project, row, np.asarray(positions, dtype=np.uint32), which)
 
 
 def list_groups(
-    project: Project, which: RequestedList, cut: GroupCut, problem_of: Callable[[int], str]
+    project: OpenProject, which: RequestedList, cut: GroupCut, problem_of: Callable[[int], str]
 ) -> ListedRows:
     """Return the groups of a cut. See `Lists.groups`."""
     asked, go_on = which.asked, which.go_on
@@ -71,7 +71,7 @@ def list_groups(
 
 
 def _group_rows(
-    project: Project,
+    project: OpenProject,
     cut: GroupCut,
     problem_of: Callable[[int], str],
     go_on: Callable[[], bool],
@@ -120,7 +120,9 @@ def _sort_keys(cut: GroupCut, rows: Rows) -> Coded:
     return Coded(codes, texts, said=True, ranked=True)
 
 
-def _some(project: Project, row: ActionStatus, positions: Any, which: RequestedList) -> ListedRows:
+def _some(
+    project: OpenProject, row: ActionStatus, positions: Any, which: RequestedList
+) -> ListedRows:
 
     asked = which.asked
     wanted = with_known_fields(parse_filter(asked.filter), DIRECTORY_FIELDS, pointers=True)
@@ -132,7 +134,9 @@ def _some(project: Project, row: ActionStatus, positions: Any, which: RequestedL
     return ListedRows(positions[chosen], len(positions), _pointers(wanted.fields, asked.sort))
 
 
-def _directory_columns(project: Project, row: ActionStatus, positions: Any) -> Mapping[str, Coded]:
+def _directory_columns(
+    project: OpenProject, row: ActionStatus, positions: Any
+) -> Mapping[str, Coded]:
 
     state, action = project.state, row.action
     count = len(state.directories)

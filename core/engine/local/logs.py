@@ -17,7 +17,7 @@ from rowtui.core.project.views.logs import LocalLog
 from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogState
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.views.views import LogTail
 
 KEPT_BOOKS = 3
@@ -29,7 +29,7 @@ MOST_STEPS = 1_000
 class LogsWork:
     """The logs of one project's jobs: the open one, and a few recent ones."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         self._project = project
         self._books: OrderedDict[tuple[str, int], LogBook] = OrderedDict()
 

@@ -25,7 +25,7 @@ from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, StaleResu
 
 if TYPE_CHECKING:
     from rowtui.core.engine.local.planned_run import PlannedRun
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.runs.store import Run
     from rowtui.core.submission.plan.model import Plan
 
@@ -41,7 +41,7 @@ class NetworkWork:
 
     def __init__(
         self,
-        project: Project,
+        project: OpenProject,
         turn: asyncio.Lock,
         ask_queues: Callable[[], Awaitable[None]],
         say: Callable[[str], None],

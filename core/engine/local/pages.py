@@ -33,7 +33,7 @@ from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
     from rowtui.core.groups.form import GroupCut
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 KEPT = 8  # cached lists: 4 MB each at a million rows
 
@@ -41,7 +41,7 @@ KEPT = 8  # cached lists: 4 MB each at a million rows
 class Lists:
     """The cached lists of one project."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         self._project = project
         self._kept: OrderedDict[Hashable, ListedRows] = OrderedDict()
         self._newest: dict[str, Hashable] = {}
@@ -119,7 +119,7 @@ class _Shown(NamedTuple):
 class ListPages:
     """The lists of one project at one generation."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         self._project = project
         self.generation = 0
         self.lists = Lists(project)

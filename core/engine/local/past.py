@@ -12,7 +12,7 @@ from rowtui.core.usage.table import UsageRow, usage_table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.usage.store import UsageColumns
 
 
@@ -22,7 +22,7 @@ class PastWork:
     `now`: returns epoch seconds.
     """
 
-    def __init__(self, project: Project, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, project: OpenProject, now: Callable[[], float] = time.time) -> None:
         self._store = project.usage.store
         self._now = now
         self._turn = asyncio.Lock()

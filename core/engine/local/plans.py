@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from rowtui.core.engine.local.polling import ClusterPolls
     from rowtui.core.groups.model import Status
     from rowtui.core.project.next_attempt import AmountChange
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
-    from rowtui.core.project.project import Project
     from rowtui.core.project.views.views import (
         Edit,
         EditRequest,
@@ -60,7 +60,7 @@ class MappingWork:
 
     def __init__(
         self,
-        project: Project,
+        project: OpenProject,
         turn: asyncio.Lock,
         pages: ListPages,
         polls: ClusterPolls,
@@ -147,7 +147,7 @@ class PlansWork:
 
     def __init__(
         self,
-        project: Project,
+        project: OpenProject,
         turn: asyncio.Lock,
         pages: ListPages,
         polls: ClusterPolls,

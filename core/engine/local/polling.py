@@ -26,7 +26,7 @@ from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, 
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.command_log import RanCommand
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 PATIENCE_SECONDS = 1.0  # for clusters; after that, the known state is shown
@@ -45,7 +45,9 @@ class ClusterPolls:
     `turn`: the lock of the project's records. `say` announces that an answer has arrived late.
     """
 
-    def __init__(self, project: Project, turn: asyncio.Lock, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, project: OpenProject, turn: asyncio.Lock, say: Callable[[str], None]
+    ) -> None:
         self._project = project
         self._turn = turn
         self._say = say
@@ -156,7 +158,7 @@ class ClusterPolls:
 class ClustersWork:
     """The clusters of one engine. `briefly`: starts a task and waits a little."""
 
-    def __init__(self, project: Project, turn: asyncio.Lock, briefly: Briefly) -> None:
+    def __init__(self, project: OpenProject, turn: asyncio.Lock, briefly: Briefly) -> None:
         self._project = project
         self._turn = turn
         self._briefly = briefly

@@ -12,13 +12,12 @@ from rowtui.core.base.values import compact
 from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.project.planning.plan_submission import project_problems
-from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Condition, GroupRule, Resources
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.views.needs import ProjectNeeds
 
 
@@ -83,7 +82,7 @@ SHOWN_BAD = 20  # bad directories named in a snapshot
 class Snapshots:
     """The snapshots of one project; a change of an action's status row renews its summary."""
 
-    def __init__(self, project: Project, needs: ProjectNeeds) -> None:
+    def __init__(self, project: OpenProject, needs: ProjectNeeds) -> None:
         self._project = project
         self._needs = needs
         self._summaries: dict[int, tuple[ActionStatus, ActionSummary]] = {}
@@ -97,7 +96,7 @@ class Snapshots:
         shown_bad = [
             (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
         ]
-        rows = project_status(project).rows
+        rows = project.status_table().rows
         return ProjectSnapshot(
             generation=generation,
             at=time.time(),
@@ -122,7 +121,7 @@ class Snapshots:
         return known[1]
 
 
-def _where(project: Project) -> tuple[str, str, str]:
+def _where(project: OpenProject) -> tuple[str, str, str]:
     """Return the cluster, why it was chosen, and its scheduler; without a name if it is unknown."""
     try:
         identified = project.identified
@@ -135,7 +134,7 @@ def _where(project: Project) -> tuple[str, str, str]:
     return identified.cluster.name, identified.because, identified.cluster.scheduler
 
 
-def _problems(project: Project, cluster: str) -> tuple[Problem, ...]:
+def _problems(project: OpenProject, cluster: str) -> tuple[Problem, ...]:
     """Return the problems of the project's files; of mapping files once they were read."""
     found = project.workflow.problems
     if cluster:

@@ -34,7 +34,7 @@ from rowtui.core.engine.process.start import (
 )
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 GRACE_SECONDS = 10.0
 POLLRDHUP = getattr(select, "POLLRDHUP", 0x2000)
@@ -55,9 +55,9 @@ def open_engine(options: EngineOptions) -> tuple[ProjectOpened, Callable[[], Any
             options
         )
         return opened
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
-    project = Project.open(
+    project = OpenProject.open(
         Path(options.start), cluster=options.cluster, io_threads=options.io_threads
     )
 
@@ -65,7 +65,7 @@ def open_engine(options: EngineOptions) -> tuple[ProjectOpened, Callable[[], Any
     return opened_with, partial(_make_engine, project, options.generation)
 
 
-def _make_engine(project: Project, generation: int) -> Any:
+def _make_engine(project: OpenProject, generation: int) -> Any:
     from rowtui.core.engine.local import InProcessEngine
 
     return InProcessEngine(project, generation=generation, messages=True)

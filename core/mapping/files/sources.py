@@ -28,11 +28,10 @@ from rowtui.core.mapping.files.trust import (
 )
 from rowtui.core.mapping.yaml.nodes import Items, Scalar, YamlTable
 from rowtui.core.mapping.yaml.text import read_yaml
-from rowtui.core.workflow.find import find_project
+from rowtui.core.workflow.find import PROJECT_FILES, find_project
 
 DEEPEST_INCLUDE = 5
 MOST_SOURCES = 100
-PROJECT_FILES = ("mapping.yml", "mapping.yaml")
 _ENDINGS = (".yml", ".yaml")
 
 _USUALLY = Fetching()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.polling.poll import Polled
     from rowtui.core.clusters.schedulers.kind import FoundKind
     from rowtui.core.project.context.connections import Connections
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 # Values that screens show about the clusters: their connection, their polls and their hardware.
@@ -163,7 +163,7 @@ MOST_PARTITIONS = 200
 _RUNNING = (JobState.RUNNING, JobState.COMPLETING)
 
 
-def look_at_clusters(project: Project) -> ClustersView:
+def look_at_clusters(project: OpenProject) -> ClustersView:
     """Return all relevant clusters. The call may wait for the disk and, at first, for `sinfo`."""
     chosen, because = _chosen(project)
     places = cluster_places(project.environment)
@@ -177,7 +177,7 @@ def look_at_clusters(project: Project) -> ClustersView:
     )
 
 
-def _chosen(project: Project) -> tuple[Cluster | None, str]:
+def _chosen(project: OpenProject) -> tuple[Cluster | None, str]:
     try:
         found = project.recognised
     except RowtuiError:
@@ -190,7 +190,7 @@ def _name(cluster: Cluster | None) -> str | None:
 
 
 def _of_interest(
-    project: Project, chosen: Cluster | None, places: Sequence[ClusterPlace]
+    project: OpenProject, chosen: Cluster | None, places: Sequence[ClusterPlace]
 ) -> dict[str, Cluster]:
     """Return the clusters to show: all except the unused built-in ones.
 
@@ -212,7 +212,7 @@ def _of_interest(
 
 
 def _detail(
-    project: Project, cluster: Cluster, chosen: str, places: Sequence[ClusterPlace]
+    project: OpenProject, cluster: Cluster, chosen: str, places: Sequence[ClusterPlace]
 ) -> ClusterDetail:
     connections, name, loads = (
         project.connections,
@@ -274,7 +274,7 @@ def _why_away(cluster: Cluster) -> str:
     return f"{wanted}, and no [cluster.ssh] defines its login"
 
 
-def _described(project: Project, cluster: Cluster, away: str) -> tuple[Cluster, str]:
+def _described(project: OpenProject, cluster: Cluster, away: str) -> tuple[Cluster, str]:
     if away:
         return cluster, ""
     try:
@@ -285,7 +285,7 @@ def _described(project: Project, cluster: Cluster, away: str) -> tuple[Cluster, 
     return described, "as the cluster reported" if asked else ""
 
 
-def _kinds(project: Project, cluster: Cluster, note: str) -> tuple[tuple[NodeType, ...], str]:
+def _kinds(project: OpenProject, cluster: Cluster, note: str) -> tuple[tuple[NodeType, ...], str]:
     if cluster.node_types:
         return cluster.node_types, ""
     found: dict[str, NodeType] = {}

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.polling.poll import Polled
     from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.mirror.mirror import Mirror
-    from rowtui.core.project.context.cluster_context import ClusterContext
+    from rowtui.core.project.context.configured import ConfiguredClusters
     from rowtui.core.submission.plan.model import PlannedJob
 
 
@@ -80,7 +80,7 @@ class Connections:
     `root`: the project's folder, if there is a project.
     """
 
-    def __init__(self, around: ClusterContext, root: Path | None = None) -> None:
+    def __init__(self, around: ConfiguredClusters, root: Path | None = None) -> None:
         self.around = around
         self._root = root
         self._described: dict[str, Cluster] = {}

@@ -37,8 +37,8 @@ from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
     from rowtui.core.mirror.mirror import Mirror
-    from rowtui.core.project.context.copy_by_hand import CopyByHand
     from rowtui.core.project.project import Project
+    from rowtui.core.submission.sending.job_records import JobTable
 
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0  # seconds before the fetch of results is retried
 SHOWN = 20  # files that a message names
@@ -59,8 +59,9 @@ _REPORT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,200}\.(?:postcard|names)", 
 class Copies:
     """The copies of one project on clusters."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, table: JobTable) -> None:
         self.project = project
+        self._table = table
         # For each cluster whose results could not be fetched: the next pause (seconds) and the time
         # when the current pause ends.
         self._again: dict[str, tuple[float, float]] = {}
@@ -98,29 +99,6 @@ class Copies:
                         for notice in progress.notices:
                             self.project.notice(f"{name}: {notice}")
                         _refuse_partial(progress, name)
-
-    def by_hand(self, name: str) -> CopyByHand:
-        """Return the copy on one cluster, for the decisions of a user.
-
-        Raises: RowtuiError if the cluster can have no copy.
-        """
-        from rowtui.core.project.context.copy_by_hand import CopyByHand
-
-        cluster = self.project.connections.known(
-            name
-        ) or self.project.connections.around.configured.named(name)
-        shown = visible(name)
-        if cluster is None:
-            raise RowtuiError(
-                f"there is no cluster '{shown}'", "'rowtui show cluster --all --short' lists them"
-            )
-        if not self.project.connections.is_remote(cluster):
-            raise RowtuiError(f"'{shown}' is this machine: it uses the project itself, not a copy")
-        if not self.project.connections.is_copied(cluster):
-            raise RowtuiError(
-                f"{shown} sees this folder itself (`paths` in clusters.toml): it has no copy"
-            )
-        return CopyByHand(self.project, cluster)
 
     def known(self) -> tuple[str, ...]:
         """Return the configured clusters with which a copy was ever synchronised."""
@@ -221,7 +199,7 @@ class Copies:
         for completions in staged.values():
             for action, names in completions[1].items():
                 wanted.setdefault(action, set()).update(map(os.fsdecode, names))
-        known = await asyncio.to_thread(self.project.jobs.records)
+        known = await asyncio.to_thread(self._table.records)
         records = {record.token: record for record in known}
         logs = []
         for it in ended:

@@ -32,7 +32,7 @@ from rowtui.core.submission.scripts.parts import log_path
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
     from rowtui.core.mirror.transfer.arriving import TransferProgress
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 _OVER = (JobStep.ENDED, JobStep.REJECTED, JobStep.ABANDONED, JobStep.PLANNED)
 
@@ -55,7 +55,7 @@ class Leaving(NamedTuple):
 class CopyByHand:
     """The copy of the project on one cluster."""
 
-    def __init__(self, project: Project, cluster: Cluster) -> None:
+    def __init__(self, project: OpenProject, cluster: Cluster) -> None:
         self.project = project
         self.cluster = cluster
         self.mirror = project.connections.mirror(cluster)
@@ -196,6 +196,26 @@ class CopyByHand:
             log_path(action, name) for action in self.project.workflow.actions for name in names
         }
         return sorted(log_pattern(path) for path in paths)
+
+
+def copy_by_hand(project: OpenProject, name: str) -> CopyByHand:
+    """Return the copy on one cluster, for the decisions of a user.
+
+    Raises: RowtuiError if the cluster can have no copy.
+    """
+    connections, shown = project.connections, visible(name)
+    cluster = connections.known(name) or project.configured.named(name)
+    if cluster is None:
+        raise RowtuiError(
+            f"there is no cluster '{shown}'", "'rowtui show cluster --all --short' lists them"
+        )
+    if not connections.is_remote(cluster):
+        raise RowtuiError(f"'{shown}' is this machine: it uses the project itself, not a copy")
+    if not connections.is_copied(cluster):
+        raise RowtuiError(
+            f"{shown} sees this folder itself (`paths` in clusters.toml): it has no copy"
+        )
+    return CopyByHand(project, cluster)
 
 
 def log_pattern(path: str) -> str:

@@ -29,7 +29,7 @@ from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
 from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.workflow.model import SubmitOptions
 
 
@@ -60,7 +60,7 @@ class PilotView(NamedTuple):
 
 
 def start_pilot(
-    project: Project,
+    project: OpenProject,
     allocation: Allocation,
     *,
     cluster: str = "",
@@ -88,13 +88,13 @@ def start_pilot(
     )
 
 
-def into_pilot(project: Project, view: PilotView) -> IntoPilot:
+def into_pilot(project: OpenProject, view: PilotView) -> IntoPilot:
     """Return the `packing` for `draft_formed` that turns jobs into requests of this pilot."""
     numbers = partial(take_numbers, project.root, view.token)
     return IntoPilot(view.job, numbers, view.seconds_left)
 
 
-async def open_pilots(project: Project) -> tuple[PilotView, ...]:
+async def open_pilots(project: OpenProject) -> tuple[PilotView, ...]:
     """Return the pilots that take requests, oldest first, from the last polls of the queues.
 
     A pilot whose cluster cannot be polled is left out, with a notice.
@@ -125,7 +125,7 @@ async def open_pilots(project: Project) -> tuple[PilotView, ...]:
     return tuple(views)
 
 
-def _open(project: Project) -> list[JobRecord]:
+def _open(project: OpenProject) -> list[JobRecord]:
     return [
         record
         for record in reversed(project.jobs.records())

@@ -21,7 +21,6 @@ from rowtui.core.groups.model import ActionStatus, Group, JobRequest
 from rowtui.core.groups.status import chosen_from
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.sentences import outcome_sentence, what_to_do
-from rowtui.core.project.planning.plan_submission import maps
 from rowtui.core.submission.plan.apply_placement import placed
 from rowtui.core.submission.plan.planner import applied_limit, job_memory_mb
 
@@ -58,13 +57,18 @@ class AmountsOfJobs:
     """Computes the amounts of the jobs of one project. An instance must not be shared between
     threads.
 
-    `directories`: the directories that groups index, if they are not those of the workspace.
-    Raises: RowtuiError if the mapping files or the cluster cannot be read.
+    `mapping`: None if no mapping files decide where jobs go. `directories`: the directories that
+    groups index, if they are not those of the workspace.
     """
 
-    def __init__(self, project: Project, directories: Directories | None = None) -> None:
+    def __init__(
+        self,
+        project: Project,
+        mapping: ProjectMapping | None,
+        directories: Directories | None = None,
+    ) -> None:
         self._project = project
-        self._mapping: ProjectMapping | None = project.mapping if maps(project) else None
+        self._mapping = mapping
         self._directories = directories
         self._alike: dict[
             tuple[int, int], AskedAmounts
@@ -137,7 +141,11 @@ class MappedCosts:
         self._known: dict[int, tuple[ActionStatus, Mapper, ActionStatus]] = {}  # by action
 
     def of(
-        self, project: Project, rows: Sequence[ActionStatus], among: Sequence[int] | None = None
+        self,
+        project: Project,
+        mapping: ProjectMapping,
+        rows: Sequence[ActionStatus],
+        among: Sequence[int] | None = None,
     ) -> tuple[ActionStatus, ...]:
         """Return the rows with mapped costs.
 
@@ -146,8 +154,8 @@ class MappedCosts:
         """
         try:
             project.connections.described(project.recognised.cluster, ask=False)
-            amounts = AmountsOfJobs(project)
-            return tuple(self._row(project, amounts, row, among) for row in rows)
+            amounts, mapper = AmountsOfJobs(project, mapping), mapping.mapper
+            return tuple(self._row(project, amounts, mapper, row, among) for row in rows)
         except RowtuiError:
             return tuple(rows)
 
@@ -155,10 +163,11 @@ class MappedCosts:
         self,
         project: Project,
         amounts: AmountsOfJobs,
+        mapper: Mapper,
         row: ActionStatus,
         among: Sequence[int] | None,
     ) -> ActionStatus:
-        mapper, index = project.mapping.mapper, row.action.index
+        index = row.action.index
         known = self._known.get(index)
         if among is None and known is not None and known[0] is row and known[1] is mapper:
             return known[2]
@@ -196,14 +205,16 @@ def _any_job(action: Action, directories: int) -> JobRequest:
     return request
 
 
-def shown_amounts(project: Project, requests: Sequence[JobRequest]) -> list[AskedAmounts]:
+def shown_amounts(
+    project: Project, mapping: ProjectMapping | None, requests: Sequence[JobRequest]
+) -> list[AskedAmounts]:
     """Return the amounts that a list shows for these jobs of one action.
 
     While the mapping files or the cluster cannot be read, these are the amounts that the action
     itself asks for.
     """
     try:
-        return AmountsOfJobs(project).of_each(requests)
+        return AmountsOfJobs(project, mapping).of_each(requests)
     except RowtuiError:
         return list(map(as_asked, requests))
 

@@ -57,7 +57,7 @@ from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
     from rowtui.core.packing.model import Packer
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.submission.plan.model import Plan
 
 SHOWN_TYPES = 10  # most node types that a refusal names
@@ -71,7 +71,7 @@ class PlanPacking:
 
     def __init__(
         self,
-        project: Project,
+        project: OpenProject,
         choice: PackChoice | None,
         others: Mapping[str, Packer] | None = None,
         go_on: GoOn = lambda: True,
@@ -377,7 +377,7 @@ class PlanPacking:
         return PackedPlan(plan, self.destinations(plan.jobs), packers(self._others or {}))
 
 
-def chosen_packing(project: Project, choice: PackChoice, go_on: GoOn) -> PlanPacking:
+def chosen_packing(project: OpenProject, choice: PackChoice, go_on: GoOn) -> PlanPacking:
     """Return the packing for a user's choice, with the installed packers of third parties."""
     installed = installed_packers()
     for left_out in installed.left_out:

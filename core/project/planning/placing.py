@@ -12,52 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.groups.form import job_requests
-from rowtui.core.groups.model import Group, JobRequest
-from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.groups.model import JobRequest
 from rowtui.core.mapping.model.decision import Decision, Placement
 from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
+from rowtui.core.mapping.model.request import MappingRequest, WhatIf
 from rowtui.core.mapping.model.sentences import outcome_sentence, reasons, what_to_do
 from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
 from rowtui.core.submission.plan.model import PlacementBasis, RefusedAt, RefusedWork
 
 if TYPE_CHECKING:
-    from rowtui.core.project.mapping import ProjectMapping
-    from rowtui.core.project.project import Project
-
-
-# Amounts that the user's submitted jobs hold in the pools of the mapping files.
-#
-# The jobs of this project that are submitted now are counted by mapping each of them again, because
-# a job's tags determine its pools. Jobs of other projects are not counted.
-
-
-def in_use(mapping: ProjectMapping) -> Mapping[str, Amounts]:
-    """Return the amounts held in each pool, by pool name."""
-    project = mapping.project
-    held: Mapping[str, Amounts] = {}
-    for action in project.workflow.actions:
-        jobs: dict[tuple[str, int, str], list[int]] = {}
-        for position, job in sorted(project.state.submitted.get(action.name, {}).items()):
-            jobs.setdefault((job.cluster, job.job_id, job.token), []).append(position)
-        if any(other.name == action.name for other in project.workflow.actions[: action.index]):
-            continue  # several elements with the same name share their jobs
-        for request in job_requests(Group(action, tuple(each)) for each in jobs.values()):
-            held = with_job(held, mapping.mapper, mapping.request(request))
-    return held
-
-
-def with_job(
-    held: Mapping[str, Amounts], mapper: Mapper, job: MappingRequest
-) -> Mapping[str, Amounts]:
-    """Return the held amounts after one more job counts in its pools."""
-    asked, pools = mapper.pools_of(job)
-    return {**held, **{pool: _added(held.get(pool, Amounts()), asked) for pool in pools}}
-
-
-def _added(one: Amounts, other: Amounts) -> Amounts:
-    return Amounts(*((a or 0) + (b or 0) for a, b in zip(one, other, strict=True)))
+    from rowtui.core.project.open_project import OpenProject
 
 
 class Retry(NamedTuple):
@@ -91,7 +55,7 @@ class Mapped(NamedTuple):
 
 
 def place_requests(
-    project: Project, requests: Sequence[JobRequest], retries: Sequence[Retry] | None = None
+    project: OpenProject, requests: Sequence[JobRequest], retries: Sequence[Retry] | None = None
 ) -> Mapped:
     """Place the requests in their order. `retries`: one for each request of a later attempt.
 
@@ -155,7 +119,7 @@ def _origin_of(message: str, decision: Decision) -> Origin | None:
 
 
 def refused_requests(
-    project: Project,
+    project: OpenProject,
     left_out: Mapping[tuple[str, str, str], Sequence[JobRequest]],
     stage: RefusedAt = RefusedAt.MAPPING,
 ) -> tuple[RefusedWork, ...]:

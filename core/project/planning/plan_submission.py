@@ -19,7 +19,6 @@ from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.groups.model import Status
 from rowtui.core.project.planning.requests import choose_requests
-from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.submission.plan.arrays import MOST_TASKS
 from rowtui.core.submission.plan.draft import Draft, decode_names, draft_jobs
 from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
     from rowtui.core.groups.model import JobRequest
     from rowtui.core.packing.model import GoOn
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.planning.packing import PlanPacking
-    from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.apply_placement import PlacedRequest
     from rowtui.core.submission.plan.model import PackedJobs, Plan, PlannedJob
     from rowtui.core.workflow.model import Action
@@ -55,7 +54,7 @@ class Formed(NamedTuple):
 
 
 def plan_submission(
-    project: Project,
+    project: OpenProject,
     actions: Sequence[Action],
     among: Sequence[int] | None = None,
     *,
@@ -79,7 +78,7 @@ def plan_submission(
 
 
 def draft_submission(
-    project: Project,
+    project: OpenProject,
     actions: Sequence[Action],
     among: Sequence[int] | None = None,
     limit: int | None = None,
@@ -94,7 +93,7 @@ def draft_submission(
 
 
 def without_broken(
-    project: Project, actions: Sequence[Action], make: Callable[[UsableActions], T]
+    project: OpenProject, actions: Sequence[Action], make: Callable[[UsableActions], T]
 ) -> T:
     """Return what `make` makes of the actions that can be submitted.
 
@@ -110,7 +109,7 @@ def without_broken(
 
 
 def _draft(
-    project: Project,
+    project: OpenProject,
     usable: UsableActions,
     among: Sequence[int] | None,
     *,
@@ -120,7 +119,7 @@ def _draft(
 ) -> Draft:
     found = choose_requests(project, usable.actions, among, only=only, limit=limit)
     formed = Formed(found.parts, None, found.problems)
-    if maps(project) or has_network(project.root):
+    if project.mapping_in_use() is not None or has_network(project.root):
         requests = tuple(chain.from_iterable(found.parts))
         formed = formed_requests(project, counted_on(project, requests), found.problems)
     formed = formed._replace(refused=(*found.refused, *formed.refused))
@@ -128,7 +127,7 @@ def _draft(
 
 
 def pack_submission(
-    project: Project,
+    project: OpenProject,
     actions: Sequence[Action],
     choice: PackChoice,
     among: Sequence[int] | None = None,
@@ -148,14 +147,14 @@ def pack_submission(
     return packing.packed(plan)
 
 
-def project_problems(project: Project) -> tuple[Problem, ...]:
+def project_problems(project: OpenProject) -> tuple[Problem, ...]:
     """Return all problems of workflow.toml and clusters.toml, for the project's cluster."""
     known = [cluster.name for cluster in project.configured.clusters]
     checked = check_workflow(project.workflow, project.cluster, project.launchers, known)
     return (*project.configured.problems, *project.workflow.problems, *checked)
 
 
-def counted_on(project: Project, requests: Sequence[JobRequest]) -> Sequence[JobRequest]:
+def counted_on(project: OpenProject, requests: Sequence[JobRequest]) -> Sequence[JobRequest]:
     """Return the requests with their attempts: in a network, a job that failed is retried."""
     if not has_network(project.root):
         return requests
@@ -165,14 +164,14 @@ def counted_on(project: Project, requests: Sequence[JobRequest]) -> Sequence[Job
 
 
 def formed_requests(
-    project: Project, requests: Sequence[JobRequest], skipped: Sequence[str] = ()
+    project: OpenProject, requests: Sequence[JobRequest], skipped: Sequence[str] = ()
 ) -> Formed:
     """Return these requests, placed by mapping files if the project has any. Raises: RowtuiError.
 
     `skipped`: sentences about work that was left out before.
     """
     decode_names(project.state.directories, sum(len(it.group.indices) for it in requests))
-    if not maps(project):
+    if project.mapping_in_use() is None:
         return Formed([requests], None, skipped)
     from rowtui.core.project.planning.placing import place_requests
 
@@ -183,7 +182,7 @@ def formed_requests(
 class UsableActions:
     """The actions of a plan that can be submitted, and the problems of those that were left out."""
 
-    def __init__(self, project: Project, actions: Sequence[Action]) -> None:
+    def __init__(self, project: OpenProject, actions: Sequence[Action]) -> None:
         """Check the project. Raises: PlanError if none of the actions can be submitted."""
         problems = [problem for problem in project_problems(project) if problem.severity == "error"]
         everywhere = [problem for problem in problems if problem.action is None]
@@ -213,7 +212,7 @@ class UsableActions:
 
 
 def draft_formed(
-    project: Project,
+    project: OpenProject,
     usable: UsableActions,
     formed: Formed,
     packing: Pack | None = None,
@@ -238,7 +237,7 @@ def draft_formed(
 
 
 def refused_actions(
-    project: Project, problems: Sequence[Problem], among: Sequence[int] | None
+    project: OpenProject, problems: Sequence[Problem], among: Sequence[int] | None
 ) -> tuple[list[RefusedWork], list[Problem]]:
     """Return the jobs of actions that cannot be submitted, with problems; and other problems."""
     found: list[RefusedWork] = []
@@ -266,15 +265,7 @@ def refused_actions(
     return found, others
 
 
-def maps(project: Project) -> bool:
-    """Whether mapping files decide where jobs go. Changed files are read again."""
-    if not has_mapping_files(project.root, project.environment):
-        return False
-    project.mapping.read()
-    return project.mapping.exists
-
-
-def project_packing(project: Project) -> PlanPacking | None:
+def project_packing(project: OpenProject) -> PlanPacking | None:
     """Return the packing for a plan: the project's setting, else that of its clusters' files."""
     wanted = project.packing
     if wanted is False or (wanted is None and not any(map(_packs, project.configured.clusters))):
@@ -291,7 +282,7 @@ def _packs(cluster: Cluster) -> bool:
     )
 
 
-def plan_setting(project: Project, packing: Pack | None = None, user: str = "") -> Setting:
+def plan_setting(project: OpenProject, packing: Pack | None = None, user: str = "") -> Setting:
     """Return the clusters, user, time and token source with which jobs are planned now."""
     return Setting(
         cluster=project.cluster,
@@ -306,7 +297,7 @@ def plan_setting(project: Project, packing: Pack | None = None, user: str = "") 
     )
 
 
-def _array_tasks(project: Project, cluster: Cluster) -> int:
+def _array_tasks(project: OpenProject, cluster: Cluster) -> int:
     """Return how many jobs of the same shape become one array on the cluster; 0 for none.
 
     By default only clusters that are reached over a connection get arrays: Row does not recognise

@@ -9,69 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.files import own_config_folder
 from rowtui.core.groups.form import is_linear
 from rowtui.core.groups.include import included
-from rowtui.core.groups.model import ActionStatus, StatusTable
+from rowtui.core.groups.model import ActionStatus
 from rowtui.core.groups.order import ActionOrder, action_order, order_from_bytes, order_to_bytes
-from rowtui.core.groups.status import is_renewed, status_of, status_table
-from rowtui.core.project.summary import write_summary
+from rowtui.core.groups.status import is_renewed, status_of
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
     from rowtui.core.state.directories import StoredDirectories
     from rowtui.core.state.model import DirectorySet, State
     from rowtui.core.state.store.store import Store
     from rowtui.core.workflow.model import Action
-
-
-# Whether a project has any mapping file, and the paths that show changes of mapping files.
-#
-# As long as there are no mapping files, the modules that parse them are not imported.
-
-
-_NAMES = ("mapping.yml", "mapping.yaml")
-
-
-def has_mapping_files(root: Path, environment: Mapping[str, str]) -> bool:
-    """Whether `find_sources` would find any mapping file, even an unreadable one."""
-    if any(os.path.lexists(root / name) for name in _NAMES):
-        return True
-    own = own_config_folder(environment)
-    return own is not None and os.path.lexists(own / "mapping")
-
-
-def mapping_paths(project: Project) -> tuple[Path, ...]:
-    """Return the paths to watch for mapping files that are made, edited, deleted or trusted.
-
-    Files that are included by mapping files are among these once the mapping files were read.
-    """
-    root, environment = project.root, project.environment
-    paths = [root / name for name in _NAMES]
-    own = own_config_folder(environment)
-    if own is not None:
-        paths.append(own / "mapping")
-    if has_mapping_files(root, environment):
-        from rowtui.core.mapping.files.places import user_places
-
-        paths.append(user_places(environment).trust)
-        if own is not None:
-            with contextlib.suppress(OSError):
-                paths += sorted(path for path in (own / "mapping").iterdir() if path.is_file())
-        paths += map(Path, known_mapping_places(project))
-    return tuple(dict.fromkeys(paths))
-
-
-def known_mapping_places(project: Project) -> tuple[str, ...]:
-    """Return the mapping files on disk, as far as they were read already, without reading."""
-    mapping = vars(project).get("mapping")
-    return () if mapping is None else mapping.known_places()
 
 
 # Stored orders of a project's directories: read from its folder, or computed and stored there.
@@ -175,36 +127,3 @@ def _is_of(row: ActionStatus, action: Action) -> bool:
 
 def _needs_order_for_cost(action: Action) -> bool:
     return action.group.split_by_sort_key and not is_linear(action.resources)
-
-
-# The status table of a project, with the amounts of its mapping files; and its stored text.
-
-
-def project_status(project: Project, among: Sequence[int] | None = None) -> StatusTable:
-    """Return the status of all directories, or of those at these positions, for every action.
-
-    Costs are those of a plan, with the amounts that mapping files give to the jobs.
-    """
-    state = project.state
-    if among is not None:
-        rows = status_table(project.workflow, state, among).rows
-    else:
-        rows = tuple(project.status_row(action) for action in project.workflow.actions)
-    if has_mapping_files(project.root, project.environment):
-        rows = project.mapped_costs.of(project, rows, among)
-    return StatusTable(rows, len(state.directories), len(state.directories.bad))
-
-
-def keep_texts(project: Project, texts: dict[str, str]) -> None:
-    """Keep the text of the status table for as long as nothing changes.
-
-    The text is not kept while jobs are submitted, because their end leaves no sign on disk; while
-    files have problems to report; or with mapping files, because the table's costs depend on them.
-    """
-    if has_mapping_files(project.root, project.environment):
-        return
-    stored = project.store.load().stored
-    if stored is None or stored.state.generation != project.state.generation:
-        return
-    if not (project.workflow.problems or any(project.state.submitted.values())):
-        write_summary(project.root, project.workflow.workspace, stored, texts)

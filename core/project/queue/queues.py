@@ -23,7 +23,7 @@ from rowtui.core.clusters.polling.policy import PollPace, pace_of
 from rowtui.core.clusters.polling.poll import Poll, Polled
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, QueueSnapshot, Scheduler
 from rowtui.core.clusters.schedulers.measured import Measured
-from rowtui.core.project.context.cluster_context import REST_SECONDS
+from rowtui.core.project.context.configured import REST_SECONDS
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.state.model import Submitted
 from rowtui.core.submission.reconcile.reconcile import settle
@@ -203,6 +203,7 @@ class Queues:
 
     project: Project
     journal: Journal
+    on_poll: Callable[[str, Polled | None], None]
     clock: Callable[[], float] = time.monotonic
     unanswered: dict[str, str] = field(default_factory=dict)
     failure: str = ""  # why the cluster of this machine cannot be determined
@@ -261,8 +262,7 @@ class Queues:
     async def ask_cluster(self, name: str, *, now: bool = False, may_send: bool = False) -> Answers:
         """Poll one cluster, and derive the state of the project's jobs there."""
         answers = await self._ask_cluster(name, now=now, may_send=may_send)
-        if self.project.messages is not None:
-            self.project.messages.polled(name, self.looks.latest.get(name))
+        self.on_poll(name, self.looks.latest.get(name))
         return answers
 
     async def _ask_cluster(self, name: str, *, now: bool, may_send: bool) -> Answers:

@@ -26,14 +26,14 @@ from rowtui.core.submission.sending.journal import SEEN
 from rowtui.core.submission.sending.send import find_requests
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 _NO_SUCH_JOB = "the cluster has no such job of this project any more"
 
 
 async def cancel_jobs(
-    project: Project, tokens: Sequence[str], *, for_run: bool = False
+    project: OpenProject, tokens: Sequence[str], *, for_run: bool = False
 ) -> tuple[JobAnswer, ...]:
     """Cancel these jobs if the job ids are still theirs: Slurm reuses ids after a crash.
 
@@ -55,7 +55,10 @@ async def cancel_jobs(
 
 
 def _note_cancelling(
-    project: Project, tokens: Collection[str], step: JobStep, labels: Collection[str] | None = None
+    project: OpenProject,
+    tokens: Collection[str],
+    step: JobStep,
+    labels: Collection[str] | None = None,
 ) -> None:
     """Journal that the user cancels these jobs, or does not; `labels`: only those with these."""
     now, journal = time.time(), project.jobs.journal
@@ -77,7 +80,9 @@ def _note_cancelling(
                 project.notice(f"that jobs are cancelled is not recorded: {error.message}")
 
 
-async def _taken_out(project: Project, tokens: Sequence[str]) -> tuple[list[str], list[JobAnswer]]:
+async def _taken_out(
+    project: OpenProject, tokens: Sequence[str]
+) -> tuple[list[str], list[JobAnswer]]:
     """Take requests that have not started out of bundles that continue to run.
 
     Also returns the tokens of all other jobs. A bundle is among them if all of its jobs are
@@ -111,7 +116,7 @@ async def _taken_out(project: Project, tokens: Sequence[str]) -> tuple[list[str]
     return rest, answers
 
 
-async def hold_jobs(project: Project, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+async def hold_jobs(project: OpenProject, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
     """Hold these jobs, so that they do not start; for a bundle, the whole bundle is held."""
     answers = await _tell(project, tokens, lambda scheduler, keys: scheduler.hold(keys))
     done = {answer.job for answer in answers if not answer.error}
@@ -119,7 +124,7 @@ async def hold_jobs(project: Project, tokens: Sequence[str]) -> tuple[JobAnswer,
     return answers
 
 
-def _note_held(project: Project, tokens: Collection[str], keys: Collection[JobKey]) -> None:
+def _note_held(project: OpenProject, tokens: Collection[str], keys: Collection[JobKey]) -> None:
     """Journal that the user held these jobs, so that they are not released automatically."""
     now = time.time()
     for record in project.jobs.records():
@@ -131,13 +136,13 @@ def _note_held(project: Project, tokens: Collection[str], keys: Collection[JobKe
                 project.jobs.journal.append([last._replace(at=now, detail=SEEN)])
 
 
-async def release_jobs(project: Project, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+async def release_jobs(project: OpenProject, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
     """Release these jobs, so that they can start."""
     return await _tell(project, tokens, lambda scheduler, keys: scheduler.release(keys))
 
 
 async def _tell(
-    project: Project,
+    project: OpenProject,
     tokens: Sequence[str],
     what: Callable[[Scheduler, Sequence[JobKey]], Awaitable[tuple[JobAnswer, ...]]],
 ) -> tuple[JobAnswer, ...]:

@@ -12,70 +12,26 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import Cost, visible
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import BudgetLimit
 from rowtui.core.project.review.views import Budget, CheckState, PlanCheck, PlanFinding, ranges_of
-from rowtui.core.submission.plan.charges import Balance, charges_of
-from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS, JobStep, Plan, PlannedJob
-from rowtui.core.submission.sending.journal import Journal
+from rowtui.core.submission.plan.charges import Balance
+from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS, Plan, PlannedJob
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.kind import Allocations
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 BUDGET, ALLOCATION = "budget", "allocation"
-_NOT_SENT = (JobStep.PLANNED, JobStep.REJECTED, JobStep.ABANDONED)
 _ACCOUNT = re.compile(r"^#SBATCH\s+(?:--account[= ]|-A\s*)(\S+)", re.MULTILINE)
 
 
-class ChargedHours:
-    """Computes the hours that the jobs of one project are charged on clusters. Waits for the disk.
-
-    A plan is read only once after all of its jobs have ended.
-    """
-
-    def __init__(self, journal: Journal, plan_of: Callable[[str], Plan]) -> None:
-        self._journal, self._plan_of = journal, plan_of
-        self._done: dict[str, dict[str, Cost]] = {}  # by plan id and cluster
-
-    def on(self, clusters: Collection[str]) -> dict[str, Cost]:
-        """Return what the jobs that were sent to these clusters asked for, by cluster.
-
-        Plans that can no longer be read are not counted.
-        """
-        done = frozenset(self._journal.done_plan_ids())
-        charged = dict.fromkeys(clusters, Cost())
-        for plan_id in self._journal.plan_ids():
-            found = self._done.get(plan_id)
-            if found is None:
-                try:
-                    found = self._of_plan(plan_id)
-                except RowtuiError:
-                    continue
-                if plan_id in done:
-                    self._done[plan_id] = found
-            for name in charged.keys() & found.keys():
-                charged[name] = charged[name].plus(found[name])
-        return charged
-
-    def _of_plan(self, plan_id: str) -> dict[str, Cost]:
-        plan, latest = self._plan_of(plan_id), self._journal.latest(plan_id)
-        sent = {token for token, entry in latest.items() if entry.step not in _NOT_SENT}
-        found: dict[str, Cost] = {}
-        for charge in charges_of(plan):
-            if any(job.token in sent for job in charge.jobs):
-                name = charge.destination.cluster
-                found[name] = found.get(name, Cost()).plus(charge.cost)
-        return found
-
-
-def balances_of(project: Project, plan: Plan) -> dict[str, Balance]:
+def balances_of(project: OpenProject, plan: Plan) -> dict[str, Balance]:
     """Return the budgets of the clusters of a plan's jobs, with the amount charged against each."""
     return balances_on(project, {job.destination.cluster for job in plan.jobs})
 
 
-def balances_on(project: Project, clusters: Iterable[str]) -> dict[str, Balance]:
+def balances_on(project: OpenProject, clusters: Iterable[str]) -> dict[str, Balance]:
     """Return the budgets of these clusters, with the charged amounts. Waits for the disk."""
     limits: dict[str, BudgetLimit] = {}
     for name in clusters:

@@ -42,7 +42,7 @@ from rowtui.core.submission.plan.model import Plan, PlannedJob
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import Scheduler
     from rowtui.core.clusters.schedulers.kind import Allocations
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.submission.plan.model import Plan
 
 
@@ -208,7 +208,7 @@ MOST_FINDINGS = 20
 """Most findings of one check that are listed; the rest is counted."""
 
 
-def scheduler_kinds(project: Project, plan: Plan) -> dict[str, str]:
+def scheduler_kinds(project: OpenProject, plan: Plan) -> dict[str, str]:
     """Return the kind of scheduler of each cluster of a plan."""
     kinds = {plan.cluster: plan.scheduler}
     for name in {job.destination.cluster for job in plan.jobs} - {plan.cluster}:
@@ -217,7 +217,7 @@ def scheduler_kinds(project: Project, plan: Plan) -> dict[str, str]:
     return kinds
 
 
-async def review(project: Project, plan: Plan) -> AsyncGenerator[PlanCheck, None]:
+async def review(project: OpenProject, plan: Plan) -> AsyncGenerator[PlanCheck, None]:
     """Yield the checks of a plan: first all as pending, then each when it is done.
 
     Closing the generator cancels the checks that are running.
@@ -266,7 +266,7 @@ def check_warnings(plan: Plan) -> PlanCheck:
     return PlanCheck(WARNINGS, state, "no warnings", findings=_bounded(findings))
 
 
-def check_duplicates(project: Project, plan: Plan) -> PlanCheck:
+def check_duplicates(project: OpenProject, plan: Plan) -> PlanCheck:
     """Find directories that are already submitted, or occur twice in the plan.
 
     Waits for the disk.
@@ -316,11 +316,11 @@ def _bounded(findings: list[PlanFinding]) -> tuple[PlanFinding, ...]:
     return (*findings[: MOST_FINDINGS - 1], more)
 
 
-def _budget(project: Project, plan: Plan) -> PlanCheck:
+def _budget(project: OpenProject, plan: Plan) -> PlanCheck:
     return check_budget(plan, balances_of(project, plan))
 
 
-def _way(project: Project) -> Callable[[str], Scheduler | str]:
+def _way(project: OpenProject) -> Callable[[str], Scheduler | str]:
     """Return a function that gives a cluster's scheduler, unless a login would be needed."""
 
     def way(name: str) -> Scheduler | str:
@@ -332,7 +332,7 @@ def _way(project: Project) -> Callable[[str], Scheduler | str]:
     return way
 
 
-def _not_now(project: Project, name: str) -> str:
+def _not_now(project: OpenProject, name: str) -> str:
     cluster = project.connections.known(name)
     if (
         cluster is None
@@ -344,7 +344,7 @@ def _not_now(project: Project, name: str) -> str:
 
 
 def _allocations(
-    project: Project, kinds: Mapping[str, str]
+    project: OpenProject, kinds: Mapping[str, str]
 ) -> Callable[[str, Collection[str]], Awaitable[Allocations | str]]:
     async def ask(name: str, accounts: Collection[str]) -> Allocations | str:
         if not (kind := kinds.get(name)):

@@ -17,7 +17,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.usage.amounts import JobValues
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.usage.store import UsageColumns
 
 MOST_JOBS = 50_000
@@ -28,7 +28,7 @@ _SHARE = 0.9  # of the sample must have a number
 _LARGEST = 1e300
 
 
-def job_values(project: Project, columns: UsageColumns) -> list[JobValues]:
+def job_values(project: OpenProject, columns: UsageColumns) -> list[JobValues]:
     """Return the numbers of the directories of these jobs. Blocks on the disk."""
     import numpy as np
 
@@ -58,7 +58,7 @@ def job_values(project: Project, columns: UsageColumns) -> list[JobValues]:
     return found
 
 
-def _values(project: Project, names: Mapping[str, None]) -> dict[str, dict[str, float]]:
+def _values(project: OpenProject, names: Mapping[str, None]) -> dict[str, dict[str, float]]:
     """Return the numbers of these directories by pointer; without directories that are gone."""
     directories = project.state.directories
     found = {}

@@ -17,7 +17,7 @@ from rowtui.core.usage.right_size import memory_gb, right_sized
 from rowtui.core.usage.table import ended_well
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.usage.store import UsageColumns
     from rowtui.core.workflow.model import Action, Resources
@@ -38,7 +38,7 @@ class MeasuredNeed(NamedTuple):
 class MeasuredNeeds:
     """The needs of the actions of one project, as long as the records stay as they are."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         self._project = project
         self._stamp: object = None
         self._columns: UsageColumns | None = None
@@ -88,7 +88,7 @@ class MeasuredTime(NamedTuple):
     jobs: int
 
 
-def measured_walltimes(project: Project) -> dict[str, MeasuredTime]:
+def measured_walltimes(project: OpenProject) -> dict[str, MeasuredTime]:
     """Return the run times of actions by name, from their newest measured jobs that ended well."""
     if not project.usage.store.stamp():
         return {}  # nothing was measured: numpy takes longer to load than the plan
@@ -131,7 +131,7 @@ class ExpectedCost(NamedTuple):
     jobs: int
 
 
-def expected_cost(project: Project, plan: Plan) -> ExpectedCost | None:
+def expected_cost(project: OpenProject, plan: Plan) -> ExpectedCost | None:
     """Return what the jobs of a plan are expected to cost; None if that is unknown of one.
 
     No cost is expected of jobs that share nodes: they are charged for the time of the longest.

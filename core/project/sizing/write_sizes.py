@@ -16,7 +16,6 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.groups.model import Status
 from rowtui.core.project.explaining import explain_group
-from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.project.sizing.job_values import job_values
 from rowtui.core.project.views.views import Edit
 from rowtui.core.project.workflow_edit import shown_or_written, workflow_now
@@ -32,10 +31,11 @@ from rowtui.core.usage.right_size import (
 )
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError
+from rowtui.core.workflow.find import has_mapping_files
 
 if TYPE_CHECKING:
     from rowtui.core.mapping.model.decision import Decision
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.usage.store import UsageColumns
     from rowtui.core.workflow.model import Action
 
@@ -49,7 +49,7 @@ class SizesEdit(NamedTuple):
 
 
 def edit_for_sizes(
-    project: Project,
+    project: OpenProject,
     columns: UsageColumns,
     *,
     only: Collection[str] = RESOURCES,
@@ -97,7 +97,7 @@ def edit_for_sizes(
 
 
 def _edited(
-    project: Project,
+    project: OpenProject,
     action: Action,
     columns: UsageColumns,
     values: Sequence[JobValues],
@@ -133,7 +133,7 @@ def _edited(
     return data, sized._replace(kept=(*sized.kept, *sentences))
 
 
-def _mapped(project: Project, action: Action, sized: RightSized) -> dict[str, str]:
+def _mapped(project: OpenProject, action: Action, sized: RightSized) -> dict[str, str]:
     """Return the resources that mapping files decide, each with a sentence on what to change."""
     wanted = {it.resource for it in sized.changed} & {CPUS, MEMORY}
     if not wanted or not has_mapping_files(project.root, project.environment):

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.project.planning.statuses import known_mapping_places, mapping_paths
+from rowtui.core.base.files import own_config_folder
 from rowtui.core.project.scan import look_again
+from rowtui.core.workflow.find import PROJECT_FILES, has_mapping_files
 from rowtui.core.workspace.watch import FileWatcher, Stamp
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 # Each directory costs a watch and a stat every two seconds: together 3 ms and a few kB of kernel
 # memory.
@@ -32,7 +33,7 @@ DIRECTORIES_UP_TO = 1_000
 class Changes:
     """The changes of one project on disk."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         self._project = project
         self._words: asyncio.Queue[str | None] = asyncio.Queue()
         self._renew = asyncio.Event()
@@ -159,7 +160,7 @@ class Changes:
                 self.say("products")
 
 
-def look_at_touched(project: Project, touched: Sequence[str]) -> None:
+def look_at_touched(project: OpenProject, touched: Sequence[str]) -> None:
     """Check these directories for products made or deleted by hand, and record the result.
 
     Actions whose job on the directory has not ended are left out: a product exists from its first
@@ -168,3 +169,30 @@ def look_at_touched(project: Project, touched: Sequence[str]) -> None:
     names = [os.fsencode(name) for name in touched]
     with contextlib.suppress(RowtuiError):  # the next synchronisation reports the problem
         look_again(project, names)
+
+
+def mapping_paths(project: OpenProject) -> tuple[Path, ...]:
+    """Return the paths to watch for mapping files that are made, edited, deleted or trusted.
+
+    Files that are included by mapping files are among these once the mapping files were read.
+    """
+    root, environment = project.root, project.environment
+    paths = [root / name for name in PROJECT_FILES]
+    own = own_config_folder(environment)
+    if own is not None:
+        paths.append(own / "mapping")
+    if has_mapping_files(root, environment):
+        from rowtui.core.mapping.files.places import user_places
+
+        paths.append(user_places(environment).trust)
+        if own is not None:
+            with contextlib.suppress(OSError):
+                paths += sorted(path for path in (own / "mapping").iterdir() if path.is_file())
+        paths += map(Path, known_mapping_places(project))
+    return tuple(dict.fromkeys(paths))
+
+
+def known_mapping_places(project: OpenProject) -> tuple[str, ...]:
+    """Return the mapping files on disk, as far as they were read already, without reading."""
+    mapping = vars(project).get("mapping")
+    return () if mapping is None else mapping.known_places()

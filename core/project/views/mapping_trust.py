@@ -13,7 +13,7 @@ from rowtui.core.mapping.files.trust import TrustStore, difference
 
 if TYPE_CHECKING:
     from rowtui.core.mapping.files.places import MappingSource, UserFolders
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 class UntrustedFile(NamedTuple):
@@ -41,7 +41,7 @@ _MOST_LINES = 20_000  # most lines of a mapping file on the screen
 _WIDEST = 1_000  # most characters of one of these lines
 
 
-def untrusted_files(project: Project) -> tuple[UntrustedFile, ...]:
+def untrusted_files(project: OpenProject) -> tuple[UntrustedFile, ...]:
     """Return the mapping files whose code does not run."""
     return tuple(
         UntrustedFile(source.name, source.place)
@@ -50,7 +50,7 @@ def untrusted_files(project: Project) -> tuple[UntrustedFile, ...]:
     )
 
 
-def review_file(project: Project, place: str) -> MappingReview:
+def review_file(project: OpenProject, place: str) -> MappingReview:
     """Return what the user should read before trusting this file. Raises: RowtuiError."""
     source = _source(project, place)
     before = TrustStore(_places(project).trust).last_trusted(source.place)
@@ -64,7 +64,7 @@ def review_file(project: Project, place: str) -> MappingReview:
     return MappingReview(source.name, source.place, source.digest, lines, before is not None)
 
 
-def trust(project: Project, place: str, digest: str) -> None:
+def trust(project: OpenProject, place: str, digest: str) -> None:
     """Allow the code of this content to run as this user.
 
     Raises: RowtuiError if the file has changed.
@@ -75,17 +75,17 @@ def trust(project: Project, place: str, digest: str) -> None:
     TrustStore(_places(project).trust).trust(source.place, source.data, time.time())
 
 
-def _places(project: Project) -> UserFolders:
+def _places(project: OpenProject) -> UserFolders:
     return user_places(project.environment)
 
 
-def _sources(project: Project) -> tuple[MappingSource, ...]:
+def _sources(project: OpenProject) -> tuple[MappingSource, ...]:
     offline = Fetching(allowed=False)
     found = find_sources(project.root, places=_places(project), now=time.time(), fetching=offline)
     return found.sources
 
 
-def _source(project: Project, place: str) -> MappingSource:
+def _source(project: OpenProject, place: str) -> MappingSource:
     for source in _sources(project):
         if source.place == place:
             return source

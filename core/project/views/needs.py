@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.groups.model import ActionStatus
-from rowtui.core.project.planning.statuses import has_mapping_files, mapping_paths
+from rowtui.core.project.views.follow import mapping_paths
 from rowtui.core.state.model import LastEnd
+from rowtui.core.workflow.find import has_mapping_files
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.views.mapping_trust import UntrustedFile
 
 MOST_CAUSES = 5
@@ -39,7 +40,7 @@ class FailureCause(NamedTuple):
 class ProjectNeeds:
     """The work of one project that needs the user; counts are cached until something changes."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         self._project = project
         self._counted: dict[int, tuple[object, int, tuple[FailureCause, ...]]] = {}
         self._looked: tuple[tuple[object, ...], tuple[UntrustedFile, ...]] = ((), ())

@@ -30,7 +30,7 @@ from rowtui.core.runs.directories.inputs import for_each
 from rowtui.core.workspace.read import read_directories
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 Value = Mapping[str, JSON]
 
@@ -66,7 +66,7 @@ class MadeDirectories(NamedTuple):
 
 
 def make_directories(
-    project: Project,
+    project: OpenProject,
     wanted: Iterable[tuple[str, Value]],
     note: Callable[[Sequence[str]], None] = lambda _: None,
     progress: Callable[[int], None] = lambda _: None,
@@ -105,7 +105,7 @@ def make_directories(
     return made
 
 
-def required_value_file(project: Project) -> str:
+def required_value_file(project: OpenProject) -> str:
     """Return the name of the project's value files. Raises: RowtuiError if it has none."""
     name = project.workflow.value_file
     if not name or "\0" in name or os.path.basename(name) != name or name in (".", ".."):
@@ -171,7 +171,7 @@ def _why_no_name(name: str) -> str:
 
 
 def _compare(
-    project: Project, value_file: str, old: Sequence[tuple[str, Value]], made: MadeDirectories
+    project: OpenProject, value_file: str, old: Sequence[tuple[str, Value]], made: MadeDirectories
 ) -> None:
     """Sort existing directories into kept ones (with the wanted value) and conflicts."""
     if not old:

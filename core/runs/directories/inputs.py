@@ -27,7 +27,7 @@ from rowtui.core.project.scan import look_again
 from rowtui.core.runs.model import json_line
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 # What a job of the graph gets from other jobs: for inputs.json, and as files that must exist.
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # copies are left alone.
 
 
-def look_for_lost(project: Project, growth: Growth, jobs: Iterable[int]) -> bool:
+def look_for_lost(project: OpenProject, growth: Growth, jobs: Iterable[int]) -> bool:
     """Scan the directories again that lack inputs of these jobs; return whether the records
     changed.
 
@@ -149,7 +149,7 @@ def _member_needs(growth: Growth, lists: Lists, member: InputMember) -> InputSam
 
 
 def required_of(
-    project: Project, growth: Growth, jobs: Iterable[int], *, own: bool = False
+    project: OpenProject, growth: Growth, jobs: Iterable[int], *, own: bool = False
 ) -> tuple[str, ...]:
     """Return the files of other directories that jobs use, each once, as paths in the workspace.
 
@@ -168,7 +168,7 @@ def required_of(
     return tuple(found)
 
 
-def _paths(project: Project, growth: Growth, member: InputMember) -> Iterator[str]:
+def _paths(project: OpenProject, growth: Growth, member: InputMember) -> Iterator[str]:
     if member.job is None:
         if project.state.directories.position(member.directory) is not None:
             yield member.directory

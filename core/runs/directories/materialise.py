@@ -36,13 +36,13 @@ from rowtui.core.runs.snapshot import Study, source_directories
 from rowtui.core.runs.store import RunStore
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 class Unstarted:
     """A network that no run drives: its graph, from the project's records and lists."""
 
-    def __init__(self, project: Project, study: Study) -> None:
+    def __init__(self, project: OpenProject, study: Study) -> None:
         self.project = project
         self.study = study
         self.growth = Growth(study.flow)

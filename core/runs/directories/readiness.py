@@ -41,7 +41,7 @@ from rowtui.core.workspace.gather import Gathered, workflow_pointers
 from rowtui.core.workspace.list import Stamps
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.runs.observed_states import ObservedStates
 
 UNUSABLE = "its directory cannot be used"
@@ -115,7 +115,7 @@ def _lacking(growth: Growth, facts: ObservedStates, state: State) -> Iterator[tu
 
 
 def bring_directories(
-    project: Project,
+    project: OpenProject,
     growth: Growth,
     facts: ObservedStates,
     lists: Lists,
@@ -146,7 +146,7 @@ def bring_directories(
     return made
 
 
-def _has_products(project: Project, name: str) -> bool:
+def _has_products(project: OpenProject, name: str) -> bool:
     """Whether a directory holds a product, even if no record has it."""
     folder = project.workflow.workspace / name
     products = {it for action in project.workflow.actions for it in action.products}
@@ -154,7 +154,7 @@ def _has_products(project: Project, name: str) -> bool:
 
 
 def make_ready(
-    project: Project,
+    project: OpenProject,
     growth: Growth,
     lists: Lists,
     jobs: Sequence[int],
@@ -212,7 +212,7 @@ def refused(growth: Growth, conflicts: Iterable[DirectoryConflict]) -> dict[int,
     return found
 
 
-def left_out(project: Project, growth: Growth, facts: ObservedStates) -> dict[int, str]:
+def left_out(project: OpenProject, growth: Growth, facts: ObservedStates) -> dict[int, str]:
     """Return ready jobs whose directory exists and is not included in their action, and why.
 
     The cause is an edited value: neither Row nor `submit` would use the directory. If an action
@@ -241,7 +241,7 @@ def left_out(project: Project, growth: Growth, facts: ObservedStates) -> dict[in
     return found
 
 
-def put_away(project: Project, names: Sequence[str]) -> list[str]:
+def put_away(project: OpenProject, names: Sequence[str]) -> list[str]:
     """Move directories out of the workspace until their inputs exist; return the moved ones.
 
     Raises: RowtuiError.
@@ -266,7 +266,7 @@ def put_away(project: Project, names: Sequence[str]) -> list[str]:
     return moved_away
 
 
-def _put_away(project: Project) -> frozenset[str]:
+def _put_away(project: OpenProject) -> frozenset[str]:
     folder = project.root / ".row" / "rowtui" / "network" / _PLACE
     real = os.path.dirname(os.path.realpath(project.workflow.workspace))
     found: set[str] = set()
@@ -279,7 +279,7 @@ def _put_away(project: Project) -> frozenset[str]:
 
 
 def _bring_back(
-    project: Project, growth: Growth, lists: Lists, jobs: Sequence[tuple[int, str]]
+    project: OpenProject, growth: Growth, lists: Lists, jobs: Sequence[tuple[int, str]]
 ) -> list[str]:
     """Move directories back into the workspace, with a current inputs.json."""
     workspace = project.workflow.workspace
@@ -302,7 +302,7 @@ def _bring_back(
     return returned
 
 
-def with_planned(project: Project, planned: Mapping[str, Value]) -> State:
+def with_planned(project: OpenProject, planned: Mapping[str, Value]) -> State:
     """Return the state as it will be when these directories exist. Nothing is written."""
     state = project.state
     directories = state.directories

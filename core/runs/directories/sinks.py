@@ -30,7 +30,7 @@ from rowtui.core.runs.store import Run, RunStore
 if TYPE_CHECKING:
     from rowtui.core.network.definition.spec import Sink
     from rowtui.core.network.graph.dynamic_graph import Growth
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -301,7 +301,7 @@ _NAMED = 20  # samples named in the notices of one round
 class Publishing:
     """The sinks of one run."""
 
-    def __init__(self, project: Project, run: Run) -> None:
+    def __init__(self, project: OpenProject, run: Run) -> None:
         self._project = project
         self._run = run
         self._targets = Targets(project.root)

@@ -43,7 +43,7 @@ from rowtui.core.network.samples.source_rows import (
 from rowtui.core.network.samples.sources import SourceError, expand_values
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 # Find the files of a project that match a pattern, as `pathlib` does, but with a limit.
@@ -154,7 +154,7 @@ class Cells(NamedTuple):
     lines: list[int]
 
 
-def read_source(project: Project, source: Source) -> Read:
+def read_source(project: OpenProject, source: Source) -> Read:
     """Return the samples of a source as on disk now (directories: as last synchronised).
 
     Raises: SourceError.
@@ -326,7 +326,7 @@ def _is_unicode(name: bytes) -> bool:
 # Directories
 
 
-def _read_directories(project: Project, source: str, data: Existing) -> Read:
+def _read_directories(project: OpenProject, source: str, data: Existing) -> Read:
     directories = project.state.directories
     bad = directories.bad
     aside = LeftOutNotices()

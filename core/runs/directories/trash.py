@@ -24,7 +24,7 @@ from rowtui.core.runs.directories.directories import beside, read_values, requir
 from rowtui.core.runs.model import json_line
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 VERSION = 1
 LIMIT = 1 << 30
@@ -47,7 +47,7 @@ class Moved(NamedTuple):
     refused: list[KeptDirectory]
 
 
-def retired(project: Project, made: Iterable[str], wanted: Container[str]) -> list[str]:
+def retired(project: OpenProject, made: Iterable[str], wanted: Container[str]) -> list[str]:
     """Return existing directories that networks made and that no sample needs any more, sorted.
 
     `made`: as recorded by runs (`RunStore.made`).
@@ -60,7 +60,7 @@ def retired(project: Project, made: Iterable[str], wanted: Container[str]) -> li
 
 
 def delete_retired(
-    project: Project, names: Iterable[str], made: Collection[str], *, confirmed: bool
+    project: OpenProject, names: Iterable[str], made: Collection[str], *, confirmed: bool
 ) -> Moved:
     """Move directories to the trash if the user confirmed it.
 
@@ -101,7 +101,7 @@ def _is_directory(path: Path) -> bool:
 
 
 def _why_not(
-    project: Project,
+    project: OpenProject,
     name: str,
     made: Collection[str],
     values: dict[str, tuple[bool, object, str]],
@@ -123,7 +123,7 @@ def _why_not(
     return ""
 
 
-def _move(project: Project, going: list[str], refused: list[KeptDirectory]) -> Moved:
+def _move(project: OpenProject, going: list[str], refused: list[KeptDirectory]) -> Moved:
     workspace = project.workflow.workspace
     moved: list[str] = []
     try:
@@ -145,7 +145,7 @@ def _move(project: Project, going: list[str], refused: list[KeptDirectory]) -> M
     return Moved(name, moved, refused)
 
 
-def put_products_away(project: Project, paths: Iterable[str]) -> Moved:
+def put_products_away(project: OpenProject, paths: Iterable[str]) -> Moved:
     """Move products (paths relative to the workspace) to the trash, so that they are made again.
 
     Missing products are skipped. Raises: RowtuiError.
@@ -188,7 +188,7 @@ def _is_inside(path: str) -> bool:
     return len(parts) > 1 and not any(part in ("", ".", "..") or "\0" in part for part in parts)
 
 
-def _begun(project: Project, what: dict[str, list[str]]) -> tuple[str, Path]:
+def _begun(project: OpenProject, what: dict[str, list[str]]) -> tuple[str, Path]:
     """Create a folder in the trash with a manifest of its future content. Raises: OSError."""
     place = beside(project.root, project.workflow.workspace, "trash")
     name, folder = _new_folder(place)
@@ -212,7 +212,7 @@ def _new_folder(place: Path) -> tuple[str, Path]:
         number += 1
 
 
-def trashes(project: Project) -> list[str]:
+def trashes(project: OpenProject) -> list[str]:
     """Return the names that can be restored, oldest first."""
     with contextlib.suppress(OSError, RowtuiError):
         place = beside(project.root, project.workflow.workspace, "trash")
@@ -220,7 +220,7 @@ def trashes(project: Project) -> list[str]:
     return []
 
 
-def restore(project: Project, trash: str) -> Moved:
+def restore(project: OpenProject, trash: str) -> Moved:
     """Move directories and products back. Existing files and directories are not replaced.
 
     Raises: RowtuiError if no trash has this name.

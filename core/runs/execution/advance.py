@@ -23,7 +23,7 @@ from rowtui.core.workflow.find import NETWORK_FILE, has_network
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.run import Run
     from rowtui.core.state.model import State
@@ -37,7 +37,7 @@ _LIMIT = 4096
 _ROUNDS = 20  # at most; a round is repeated if jobs ended while the previous round made directories
 
 
-def follow_network(project: Project, networks: Networks | None = None) -> None:
+def follow_network(project: OpenProject, networks: Networks | None = None) -> None:
     """Make a project advance its network at each synchronisation."""
     project.network = NetworkSteps(project, networks)
 
@@ -45,7 +45,7 @@ def follow_network(project: Project, networks: Networks | None = None) -> None:
 class NetworkSteps:
     """The steps that a project takes for its network (see the module docstring)."""
 
-    def __init__(self, project: Project, networks: Networks | None = None) -> None:
+    def __init__(self, project: OpenProject, networks: Networks | None = None) -> None:
         """Use the caller's `networks` if given, so that the graph is built only once."""
         self._project = project
         self._networks = networks

@@ -23,8 +23,8 @@ from rowtui.core.runs.execution.rounds import Round, plan_parts
 
 if TYPE_CHECKING:
     from rowtui.core.network.definition.spec import Schedule
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.planning.plan_submission import Pack
-    from rowtui.core.project.project import Project
     from rowtui.core.runs.run import Run
     from rowtui.core.runs.running import OpenRun
     from rowtui.core.submission.plan.model import Plan
@@ -138,7 +138,7 @@ class RoundWork:
     queue_is_full: bool = False
 
     @property
-    def project(self) -> Project:
+    def project(self) -> OpenProject:
         """Return the project of the jobs."""
         return self.running.project
 

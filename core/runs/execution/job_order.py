@@ -12,18 +12,18 @@ from rowtui.core.network.samples.domain import Domain, natural
 from rowtui.core.runs.limits.run_times import run_times
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 
 Column = NDArray[Any]
 
 
-def ranks_of(project: Project, growth: Growth, priority: str) -> NDArray[np.int32]:
+def ranks_of(project: OpenProject, growth: Growth, priority: str) -> NDArray[np.int32]:
     """Return the rank of every job in a plug-in's order. Raises: SchedulingError."""
     return ranks(find_plugin(priority), orderable(project, growth))
 
 
-def orderable(project: Project, growth: Growth) -> Orderable:
+def orderable(project: OpenProject, growth: Growth) -> Orderable:
     """Return the jobs of a graph in the form that plug-ins take."""
     flow = growth.flow
     from_source, to_sink = _hops(growth)

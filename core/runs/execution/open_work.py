@@ -24,7 +24,7 @@ from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.workflow.model import Action
 
 MOST_SENDS = 5
@@ -82,7 +82,7 @@ class OpenWork(NamedTuple):
 
 
 def open_work(
-    project: Project,
+    project: OpenProject,
     actions: tuple[Action, ...],
     records: Sequence[JobRecord],
     policy: RetryPolicy,
@@ -148,7 +148,7 @@ def open_work(
 
 
 def found_retries(
-    project: Project, choice: ChosenFailures, policy: RetryPolicy, due: dict[str, float]
+    project: OpenProject, choice: ChosenFailures, policy: RetryPolicy, due: dict[str, float]
 ) -> FoundRetries:
     """Return which of the chosen failed work is retried now, which later, and which is not.
 
@@ -182,7 +182,7 @@ def found_retries(
     return FoundRetries(again, waiting, later, dict(left), found.skipped)
 
 
-def plan_retries(project: Project, again: Sequence[DueRetry]) -> Iterator[RetryPlan]:
+def plan_retries(project: OpenProject, again: Sequence[DueRetry]) -> Iterator[RetryPlan]:
     """Yield a plan for each action and change of amounts. Waits for the disk."""
     by_change: dict[tuple[AmountChange, int], list[DueRetry]] = {}
     for each in again:
@@ -202,7 +202,7 @@ def plan_retries(project: Project, again: Sequence[DueRetry]) -> Iterator[RetryP
 
 
 def _decide(
-    project: Project, failed: FailedGroup, policy: RetryPolicy
+    project: OpenProject, failed: FailedGroup, policy: RetryPolicy
 ) -> tuple[RetryDecision, AmountChange]:
     """Ask the `resubmit` rules of mapping files first, then the policy."""
     try:

@@ -79,7 +79,7 @@ from rowtui.core.submission.sending.send import SilentClusterError
 from rowtui.core.workflow.find import matching_actions
 
 if TYPE_CHECKING:
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.workflow.model import Action
 
 LOOK_SECONDS = 1.0
@@ -94,7 +94,7 @@ class ProjectRun:
     `look_seconds`: the shortest wait between two looks. Only `drive` is asynchronous.
     """
 
-    project: Project
+    project: OpenProject
     run: Run
     policy: RetryPolicy
     pattern: str | None = None

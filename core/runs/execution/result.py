@@ -28,7 +28,7 @@ from rowtui.core.submission.plan.record import JobRecord
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.workflow.model import Action
 
 Pair = tuple[str, str]
@@ -101,7 +101,7 @@ def left_out_by(plan: Plan) -> dict[Pair, str]:
 
 
 def run_result(
-    project: Project,
+    project: OpenProject,
     actions: Sequence[Action],
     left_out: Mapping[Pair, str],
     refused: Mapping[Pair, str],

@@ -31,8 +31,8 @@ from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import PackedJobs, Plan, PlannedJob
 
 if TYPE_CHECKING:
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.planning.plan_submission import Pack
-    from rowtui.core.project.project import Project
     from rowtui.core.runs.execution.parts import Parts
     from rowtui.core.runs.running import OpenRun, RunUpdate
 
@@ -261,7 +261,7 @@ def _place(job: PlannedJob) -> object:
     return job.destination, shared_options(job), job.node_type
 
 
-def keeps_order(project: Project) -> Callable[[PlannedJob], bool]:
+def keeps_order(project: OpenProject) -> Callable[[PlannedJob], bool]:
     """Return a predicate: whether the job's cluster starts it only after its dependencies
     succeeded.
     """
@@ -277,7 +277,7 @@ def keeps_order(project: Project) -> Callable[[PlannedJob], bool]:
     return may_wait
 
 
-def as_the_project_packs(project: Project, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
+def as_the_project_packs(project: OpenProject, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
     """Return the jobs packed as the project and its clusters configure."""
     packing = project_packing(project)
     return PackedJobs(jobs) if packing is None else packing(jobs)

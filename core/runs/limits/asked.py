@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rowtui.core.mapping.engine.mapper import Mapper
     from rowtui.core.network.graph.dynamic_graph import Growth
     from rowtui.core.network.samples.sample_flow import Flow
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.workflow.model import Action, Workflow
 
 
@@ -72,7 +72,7 @@ class ExpectedDirectories:
         return self._columns[pointer]
 
 
-def expected_directories(project: Project, flow: Flow) -> ExpectedDirectories:
+def expected_directories(project: OpenProject, flow: Flow) -> ExpectedDirectories:
     """Return the directories that a project will have once all samples of a flow have theirs."""
     directories = project.state.directories
     values: dict[str, Callable[[], Any]] = {
@@ -83,7 +83,7 @@ def expected_directories(project: Project, flow: Flow) -> ExpectedDirectories:
     return ExpectedDirectories(values | made, bad - made.keys())
 
 
-def _there(project: Project, position: int) -> Callable[[], Any]:
+def _there(project: OpenProject, position: int) -> Callable[[], Any]:
     return lambda: project.state.directories.value(position)
 
 
@@ -129,7 +129,7 @@ class AskedOfGraph(NamedTuple):
 class GraphAmounts:
     """The amounts of one graph, cached until the graph, workflow.toml or a mapping changes."""
 
-    def __init__(self, project: Project, growth: Growth) -> None:
+    def __init__(self, project: OpenProject, growth: Growth) -> None:
         self._project, self._growth = project, growth
         self._last: tuple[Flow, Workflow, Mapper | None, AskedOfGraph] | None = None
 
@@ -139,7 +139,7 @@ class GraphAmounts:
         Raises: RowtuiError if mapping files cannot be evaluated.
         """
         project, flow = self._project, self._growth.flow
-        amounts = AmountsOfJobs(project)
+        amounts = AmountsOfJobs(project, project.mapping_in_use())
         mapper = project.mapping.mapper if amounts.maps else None
         last = self._last
         if last is None or last[0] is not flow or last[1] is not project.workflow:
@@ -179,11 +179,11 @@ def _kind(node: str, alone: AskedAmounts, group: AskedAmounts, size: int) -> Job
 class _Finder:
     """Compute the amounts of a graph once."""
 
-    def __init__(self, project: Project, growth: Growth) -> None:
+    def __init__(self, project: OpenProject, growth: Growth) -> None:
         self._project, self._growth = project, growth
         self._kinds: dict[JobKind, int] = {}
         self._expected: ExpectedDirectories | None = None
-        self._amounts = AmountsOfJobs(project)
+        self._amounts = AmountsOfJobs(project, project.mapping_in_use())
 
     def found(self) -> AskedOfGraph:
         growth = self._growth
@@ -214,7 +214,9 @@ class _Finder:
         """Return the kind of each row of a node; `NONE` for a directory that no action includes."""
         if self._expected is None:
             self._expected = expected_directories(self._project, self._growth.flow)
-            self._amounts = AmountsOfJobs(self._project, self._expected)
+            self._amounts = AmountsOfJobs(
+                self._project, self._project.mapping_in_use(), self._expected
+            )
         expected = self._expected
         names = self._growth.flow.directories(node)
         there = [at for name in names if (at := expected.position(name)) is not None]

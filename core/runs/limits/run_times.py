@@ -24,17 +24,17 @@ from rowtui.core.clusters.config.load_node_types import memory_mb
 from rowtui.core.clusters.config.node_types import node_of, this_machine
 from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.network.simulation.simulate import SimulatedMachines
-from rowtui.core.project.planning.statuses import has_mapping_files
 from rowtui.core.project.sizing.measured import measured_walltimes, one_by_one
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.fence import seconds_of_job
 from rowtui.core.workflow.duration import DurationError, parse_duration
+from rowtui.core.workflow.find import has_mapping_files
 from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster, NodeType
     from rowtui.core.network.definition.spec import Network
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.workflow.model import Action
 
 
@@ -77,7 +77,7 @@ class Machines(NamedTuple):
         return total
 
 
-def machines_of(project: Project) -> Machines:
+def machines_of(project: OpenProject) -> Machines:
     """Return the machines of the cluster that jobs go to.
 
     With mapping files, the machines of all clusters with node types are returned. Raises:
@@ -115,7 +115,7 @@ def machines_of(project: Project) -> Machines:
     return Machines(machines, units.pop() if len(units) == 1 else "", tuple(notices))
 
 
-def kinds_of(project: Project, cluster: Cluster) -> tuple[NodeType, ...]:
+def kinds_of(project: OpenProject, cluster: Cluster) -> tuple[NodeType, ...]:
     """Return the known node types of a cluster."""
     if cluster.node_types:
         return cluster.node_types
@@ -210,7 +210,7 @@ class RunTime(NamedTuple):
 
 
 def run_times(
-    project: Project,
+    project: OpenProject,
     network: Network,
     given: Mapping[str, float] | None = None,
     measured: Mapping[str, RunTime] | None = None,
@@ -237,7 +237,7 @@ def run_times(
     return found
 
 
-def measured_times(project: Project) -> dict[str, RunTime]:
+def measured_times(project: OpenProject) -> dict[str, RunTime]:
     """Return the run times of successful jobs by action. Blocks on the disk."""
     ran: dict[str, list[float]] = {}
     queued: dict[str, list[float]] = {}

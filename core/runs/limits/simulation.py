@@ -39,7 +39,7 @@ from rowtui.core.runs.observed_states import ObservedStates
 
 if TYPE_CHECKING:
     from rowtui.core.network.definition.spec import Network
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
 
 USUAL = ("sample", "sink", "critical-path", "row", "source:+1", "source:-1")
 OVER = (
@@ -127,7 +127,7 @@ def _expanded(network: Network) -> list[ListKey]:
     return list(dict.fromkeys(keys))
 
 
-def take_complete(project: Project, growth: Growth) -> int:
+def take_complete(project: OpenProject, growth: Growth) -> int:
     """Complete in a graph the jobs that are completed in the project's records; return the number.
 
     The graph must not belong to a driven run.

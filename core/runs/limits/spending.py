@@ -30,7 +30,7 @@ from rowtui.core.submission.sending.journal import Journal
 
 if TYPE_CHECKING:
     from rowtui.core.network.graph.dynamic_graph import Growth
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.runs.limits.asked import AskedOfGraph, JobKind
 
 
@@ -233,7 +233,7 @@ def never_begun(events: Sequence[Event], journal: Journal) -> list[NotSent]:
 class UsedHours:
     """The hours that the ended jobs of a run used, read from the marks of the jobs."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         """Begin without any job."""
         self._project = project
         self._used: dict[str, Cost] = {}  # by token

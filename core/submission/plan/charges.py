@@ -8,12 +8,14 @@ charged for both. Amounts are the most that a job can use.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
-from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
+from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS, JobStep
+from rowtui.core.submission.sending.journal import Journal
 
 if TYPE_CHECKING:
     from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
@@ -150,3 +152,47 @@ def _with_gpus(jobs: Sequence[PlannedJob]) -> int:
 def _held(cpus: int, gpus: int, seconds: int) -> Cost:
     hours = seconds / _HOUR
     return Cost(cpus * hours, gpus * hours)
+
+
+_NOT_SENT = (JobStep.PLANNED, JobStep.REJECTED, JobStep.ABANDONED)
+
+
+class ChargedHours:
+    """Computes the hours that the jobs of one project are charged on clusters. Waits for the disk.
+
+    A plan is read only once after all of its jobs have ended.
+    """
+
+    def __init__(self, journal: Journal, plan_of: Callable[[str], Plan]) -> None:
+        self._journal, self._plan_of = journal, plan_of
+        self._done: dict[str, dict[str, Cost]] = {}  # by plan id and cluster
+
+    def on(self, clusters: Collection[str]) -> dict[str, Cost]:
+        """Return what the jobs that were sent to these clusters asked for, by cluster.
+
+        Plans that can no longer be read are not counted.
+        """
+        done = frozenset(self._journal.done_plan_ids())
+        charged = dict.fromkeys(clusters, Cost())
+        for plan_id in self._journal.plan_ids():
+            found = self._done.get(plan_id)
+            if found is None:
+                try:
+                    found = self._of_plan(plan_id)
+                except RowtuiError:
+                    continue
+                if plan_id in done:
+                    self._done[plan_id] = found
+            for name in charged.keys() & found.keys():
+                charged[name] = charged[name].plus(found[name])
+        return charged
+
+    def _of_plan(self, plan_id: str) -> dict[str, Cost]:
+        plan, latest = self._plan_of(plan_id), self._journal.latest(plan_id)
+        sent = {token for token, entry in latest.items() if entry.step not in _NOT_SENT}
+        found: dict[str, Cost] = {}
+        for charge in charges_of(plan):
+            if any(job.token in sent for job in charge.jobs):
+                name = charge.destination.cluster
+                found[name] = found.get(name, Cost()).plus(charge.cost)
+        return found

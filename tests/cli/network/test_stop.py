@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.networks import Networks
@@ -23,7 +23,7 @@ def run(here: OnClusters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ru
     """A run of the small network that has begun, and that no process drives."""
     folder = small_network(tmp_path / "project")
     monkeypatch.chdir(folder)
-    return Networks(Project.open(folder)).begin(RunLimits(cpu_hours=1.0, jobs_in_queue=4))
+    return Networks(OpenProject.open(folder)).begin(RunLimits(cpu_hours=1.0, jobs_in_queue=4))
 
 
 def test_stop_waits_until_the_process_that_drives_the_run_has_ended(

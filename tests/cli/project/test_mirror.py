@@ -19,7 +19,7 @@ from rowtui.core.mirror.compare import Side
 from rowtui.core.mirror.mirror import Mirror
 from rowtui.core.project.context.copies import Copies
 from rowtui.core.project.context.copy_by_hand import CopyByHand
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
 
 from tests.cli.conftest import Shell
@@ -344,7 +344,7 @@ async def _copy(tmp_path: Path) -> tuple[CopyByHand, Path, Path]:
         (here / path).parent.mkdir(parents=True, exist_ok=True)
         (here / path).write_text("same")
     (here / "workflow.toml").write_text(WORKFLOW)
-    project = Project.open(here, cluster="none")
+    project = OpenProject.open(here, cluster="none")
     mirror = Mirror(here, "alpha", LocalTransport(), str(there))
     project.connections.mirror = lambda cluster: mirror  # type: ignore[method-assign]
     copy = CopyByHand(project, project.cluster)

@@ -17,7 +17,7 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.failed_jobs import ChosenFailures
 from rowtui.core.project.jobs import Jobs
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import load_policy
 from rowtui.core.runs.execution import project_run
 from rowtui.core.runs.execution.open_work import found_retries
@@ -338,7 +338,7 @@ def test_a_wait_before_a_retry_is_never_longer_than_the_rule_says(
 ) -> None:
     (project.folder / "rowtui.toml").write_text(f'{RULES}wait = "00:00:05"\n')
     project("submit", "--yes", "-a", "one")
-    opened = Project.open(cluster="local")
+    opened = OpenProject.open(cluster="local")
     choice = ChosenFailures(opened.workflow.actions)
     policy, hour = load_policy(opened.root), 3600.0
 

@@ -14,7 +14,7 @@ from rowtui.core.home import known as known_module
 from rowtui.core.home.known import KnownProject, KnownProjects, ProjectSummary, summary_of
 from rowtui.core.home.reading import find_below, read_projects
 from rowtui.core.home.summary import found_below, read_summary
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 
 WORKFLOW = """\
 [workspace]
@@ -51,7 +51,7 @@ def project(folder: Path, directories: int = 4, done: int = 1) -> str:
         (folder / "workspace" / f"d{number}").mkdir(parents=True)
     for number in range(done):
         (folder / "workspace" / f"d{number}" / "one").touch()
-    opened = Project.open(folder)
+    opened = OpenProject.open(folder)
     opened.synchronise(full=True)
     opened.close()
     return str(folder)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rowtui.core.project.failed_jobs import ChosenFailures
 from rowtui.core.project.next_attempt import NO_CHANGE, AmountChange
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry import Again, plan_again
 from rowtui.core.state.model import LastEnd, LastOutcome
 from rowtui.core.state.store.stored import Stored
@@ -59,13 +59,13 @@ class Failing:
         own.mkdir(parents=True, mode=0o755, exist_ok=True)
         (own / "site.yml").write_text(text)
 
-    def open(self) -> Project:
+    def open(self) -> OpenProject:
         environment = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
-        return Project.open(self.root, cluster=self.cluster, environment=environment)
+        return OpenProject.open(self.root, cluster=self.cluster, environment=environment)
 
     def fail(
         self,
-        project: Project,
+        project: OpenProject,
         plan: Plan,
         reason: str,
         *,
@@ -101,7 +101,7 @@ class Failing:
 
     def again(
         self,
-        project: Project,
+        project: OpenProject,
         change: AmountChange = NO_CHANGE,
         *,
         tokens: Sequence[str] | None = None,
@@ -115,7 +115,7 @@ class Failing:
         return plan_again(project, ChosenFailures(project.workflow.actions, among, tokens), change)
 
 
-def _enter(project: Project, failures: Mapping[str, Mapping[str, LastEnd]]) -> None:
+def _enter(project: OpenProject, failures: Mapping[str, Mapping[str, LastEnd]]) -> None:
     def edit(stored: Stored) -> Stored:
         state = stored.state
         failed = {action: dict(known) for action, known in state.ends.items()}

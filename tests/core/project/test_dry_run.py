@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.groups import order
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import draft_submission, plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.plan import draft as module
 from rowtui.core.submission.plan.draft import Draft
@@ -45,20 +45,20 @@ submit_whole = true
 NAMES = ["plain", "other", "it's", "two\nlines", "ü", "c"]
 
 
-def made(tmp_path: Path, names: list[str], workflow: str = WORKFLOW) -> Project:
+def made(tmp_path: Path, names: list[str], workflow: str = WORKFLOW) -> OpenProject:
     for number, name in enumerate(names):
         (tmp_path / "workspace" / name).mkdir(parents=True)
         value = {"v": number // 2, "words": "a 'b' $c"}
         (tmp_path / "workspace" / name / "v.json").write_text(json.dumps(value))
     (tmp_path / "workflow.toml").write_text(workflow)
-    return Project.open(tmp_path, cluster="none", environment={"HOME": str(tmp_path)})
+    return OpenProject.open(tmp_path, cluster="none", environment={"HOME": str(tmp_path)})
 
 
-def told(project: Project, limit: int | None = None) -> Draft:
+def told(project: OpenProject, limit: int | None = None) -> Draft:
     return draft_submission(project, project.workflow.actions, None, limit)
 
 
-def agrees(project: Project, limit: int | None = None) -> Draft:
+def agrees(project: OpenProject, limit: int | None = None) -> Draft:
     """The dry run, which was seen to say what the plan says."""
     plan = plan_submission(project, project.workflow.actions, None, limit=limit)
     found = told(project, limit)

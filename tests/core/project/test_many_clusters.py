@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 
 from tests.eventually import eventually_async
 from tests.rig.login import LoginNode
@@ -56,7 +56,7 @@ paths = [{{ local = "/", remote = "/" }}]
 @pytest.fixture
 def project(
     two_logins: tuple[LoginNode, LoginNode], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Project:
+) -> OpenProject:
     alpha, _ = two_logins
     home = tmp_path / "home"
     (home / ".config/rowtui/mapping").mkdir(parents=True)
@@ -70,12 +70,12 @@ def project(
     for name in ("a", "b"):
         (root / "workspace" / name).mkdir(parents=True)
     (root / "workflow.toml").write_text(WORKFLOW)
-    project = Project.open(root, cluster="alpha")
+    project = OpenProject.open(root, cluster="alpha")
     project.synchronise()
     return project
 
 
-async def test_one_plan_goes_to_two_clusters_over_ssh(project: Project) -> None:
+async def test_one_plan_goes_to_two_clusters_over_ssh(project: OpenProject) -> None:
     # given clusters that nobody described but themselves
     await project.connections.prepare()
     # when everything is planned and sent

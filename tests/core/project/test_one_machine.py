@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rowtui.core.groups.model import Status
 from rowtui.core.project.explaining import explain_group
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.submission.plan.model import RefusedAt
 
 WORKFLOW = """\
@@ -28,16 +28,18 @@ destinations:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenProject:
     monkeypatch.setenv("ROWTUI_LOCAL_GPUS", "0")
     (tmp_path / "workspace" / "d").mkdir(parents=True)
     (tmp_path / "workflow.toml").write_text(WORKFLOW)
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    return Project.open(tmp_path, cluster="local", environment=environment)
+    return OpenProject.open(tmp_path, cluster="local", environment=environment)
 
 
 @pytest.mark.parametrize("mapping", ["", MAPPING], ids=["without", "with mapping files"])
-def test_a_job_with_a_gpu_has_no_place_on_a_machine_without(project: Project, mapping: str) -> None:
+def test_a_job_with_a_gpu_has_no_place_on_a_machine_without(
+    project: OpenProject, mapping: str
+) -> None:
     if mapping:
         own = project.root / ".config" / "rowtui" / "mapping"  # the user's: it needs no trust
         own.mkdir(parents=True)

@@ -12,9 +12,8 @@ from rowtui.core.base.errors import NoProjectError, RowtuiError, WorkflowError
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.groups.model import Status
 from rowtui.core.groups.status import StatusCounts, status_counts
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.planning.statuses import project_status
-from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again
 from rowtui.core.state.model import Submitted
@@ -53,8 +52,8 @@ class Home:
     root: Path
     environment: dict[str, str]
 
-    def open(self, cluster: str | None = "local") -> Project:
-        return Project.open(self.root, cluster=cluster, environment=self.environment)
+    def open(self, cluster: str | None = "local") -> OpenProject:
+        return OpenProject.open(self.root, cluster=cluster, environment=self.environment)
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return Home(root, {"HOME": str(tmp_path), "PATH": os.environ["PATH"]})
 
 
-async def submitted(project: Project, names: str | None = None) -> list[str]:
+async def submitted(project: OpenProject, names: str | None = None) -> list[str]:
     """Submit what is eligible and return the tokens."""
     among = None
     if names is not None:
@@ -80,7 +79,7 @@ async def submitted(project: Project, names: str | None = None) -> list[str]:
     return [job.token for job in plan.jobs]
 
 
-async def all_ended(project: Project, tokens: list[str]) -> None:
+async def all_ended(project: OpenProject, tokens: list[str]) -> None:
     folder = project.store.folder / "ended"
     await eventually_async(
         lambda: all((folder / token).exists() for token in tokens), what="the jobs to end"
@@ -90,15 +89,15 @@ async def all_ended(project: Project, tokens: list[str]) -> None:
     )
 
 
-def counts(project: Project, index: int = 0) -> StatusCounts:
-    return status_counts(project_status(project).rows[index])
+def counts(project: OpenProject, index: int = 0) -> StatusCounts:
+    return status_counts(project.status_table().rows[index])
 
 
 def test_a_project_is_found_from_any_folder_below_it(home: Home) -> None:
     below = home.root / "workspace" / "a"
-    assert Project.open(below, environment=home.environment).root == home.root
+    assert OpenProject.open(below, environment=home.environment).root == home.root
     with pytest.raises(NoProjectError):
-        Project.open(home.root.parent, environment=home.environment)
+        OpenProject.open(home.root.parent, environment=home.environment)
 
 
 def test_statuses_and_groups_follow_the_workflow(home: Home) -> None:

@@ -19,9 +19,8 @@ from rowtui.core.project.next_attempt import (
     parse_memory,
     parse_walltime,
 )
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.planning.statuses import project_status
-from rowtui.core.project.project import Project
 from rowtui.core.project.views.needs import ProjectNeeds
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.state.row.postcard import encode_submitted
@@ -41,7 +40,7 @@ def failing(tmp_path: Path) -> Failing:
     return Failing.make(tmp_path)
 
 
-def everything(project: Project) -> Plan:
+def everything(project: OpenProject) -> Plan:
     return plan_submission(project, project.workflow.actions)
 
 
@@ -131,7 +130,7 @@ def test_what_a_failed_job_did_not_reach_goes_with_it_and_what_was_cancelled_mus
     project = failing.open()
     ends = {"b": LastOutcome.NOT_REACHED, "c": LastOutcome.CANCELLED, "d": LastOutcome.CANCELLED}
     jobs = failing.fail(project, everything(project), "exit code 2", outcomes=ends)
-    row = project_status(project).rows[0]
+    row = project.status_table().rows[0]
     assert status_counts(row)[2:] == (5, 0, 2, 1, 2)
     assert directories(failing.again(project).plan) == [("a", "b"), ("e",)]
     assert directories(failing.again(project, tokens=[jobs[1].token]).plan) == [("c", "d")]

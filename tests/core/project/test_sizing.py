@@ -10,8 +10,8 @@ from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
 from rowtui.core.mapping.files.places import user_places
 from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.mapping.model.request import Amounts, WhatIf
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.project.sizing.measured import (
     MeasuredNeed,
     MeasuredNeeds,
@@ -47,9 +47,9 @@ command = "second {directory}"
 SCRIPT = MeasuredBy.SCRIPT
 
 
-def opened(root: Path) -> Project:
+def opened(root: Path) -> OpenProject:
     environment = {"HOME": str(root.parent), "PATH": "/usr/bin:/bin"}
-    return Project.open(root, cluster="local", environment=environment)
+    return OpenProject.open(root, cluster="local", environment=environment)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def record(project: Project, count: int, action: str = "relax", reason: str = "") -> None:
+def record(project: OpenProject, count: int, action: str = "relax", reason: str = "") -> None:
     """Record jobs of two directories that used all of 4 CPUs, 4 GB, and 20 minutes."""
     kind = UsageKind(action, "local", "", "me", 1, 4, 0, 16_000, 36_000)
     used = Used(1200.0, 4700.0, 4 << 20, node="n1", wall_by=SCRIPT, cpu_by=SCRIPT, memory_by=SCRIPT)

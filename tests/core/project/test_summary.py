@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project import summary
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 
 WORKFLOW = """\
 [workspace]
@@ -31,7 +31,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
         (tmp_path / "workspace" / name / "v.json").write_text("1")
     os.utime(tmp_path / "workspace", (1, 1))  # not changed just now, when more may still come
     (tmp_path / "workflow.toml").write_text(WORKFLOW)
-    Project.open(tmp_path, cluster="none", environment={}).synchronise()
+    OpenProject.open(tmp_path, cluster="none", environment={}).synchronise()
     return tmp_path
 
 

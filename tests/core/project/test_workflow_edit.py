@@ -14,7 +14,7 @@ from rowtui.core.groups.model import Status
 from rowtui.core.mapping.files.places import user_places
 from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.mapping.model.request import Amounts, WhatIf
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.views.views import Edit, EditRequest, WhatIfRequest
 
 WORKFLOW = """\
@@ -54,7 +54,7 @@ class Place:
         TrustStore(user_places(self.environment).trust).trust(str(path), path.read_bytes(), 0.0)
 
     def opened(self) -> InProcessEngine:
-        project = Project.open(self.root, cluster="local", environment=self.environment)
+        project = OpenProject.open(self.root, cluster="local", environment=self.environment)
         return InProcessEngine(project)
 
     async def edit(

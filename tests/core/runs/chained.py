@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import token_in_queue
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed, PlanSubmitted
 from rowtui.core.runs.running import OpenRun
@@ -100,7 +100,7 @@ def is_done_once(root: Path, *, retried: Sequence[str] = ()) -> None:
 
 def in_queue(root: Path) -> set[str]:
     """The tokens of the scheduler jobs that a project ever had."""
-    records = Project.open(root, cluster="local").jobs.records()
+    records = OpenProject.open(root, cluster="local").jobs.records()
     return {token_in_queue(it.token) for it in records if it.job_id}
 
 
@@ -118,7 +118,7 @@ def fails_and_is_mended(root: Path, cluster: str, limits: RunLimits | None = Non
     (failed,) = (it for it in driven.run.events() if isinstance(it, JobFailed))
     assert (failed.node, failed.sample) == ("simulate", UNLUCKY)
     (root / "unlucky").unlink()
-    running = OpenRun(Project.open(root, cluster=cluster), driven.run)
+    running = OpenRun(OpenProject.open(root, cluster=cluster), driven.run)
     running.look()
     job = running.growth.job_in("simulate", UNLUCKY)
     assert job is not None

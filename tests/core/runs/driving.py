@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.execution.autopilot import Autopilot
 from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind, PlanAnswer
 from rowtui.core.runs.limits.limits import Breach, RunLimits
@@ -126,7 +126,7 @@ class Person:
         return self.answers.pop(0) if self.answers else PlanAnswer()
 
 
-def begin(project: Project, limits: RunLimits | None = None) -> Run:
+def begin(project: OpenProject, limits: RunLimits | None = None) -> Run:
     """A new run of the network as it is now."""
     study = read_study(project)
     return RunStore(project.root).create(
@@ -138,7 +138,7 @@ class Drive:
     """One process's driving of a run."""
 
     def __init__(
-        self, project: Project, run: Run | None = None, *, person: Person | None = None
+        self, project: OpenProject, run: Run | None = None, *, person: Person | None = None
     ) -> None:
         self.project = project
         self.run = run or RunStore(project.root).latest() or begin(project)
@@ -180,7 +180,7 @@ def drive(
     run: Run | None = None,
 ) -> Drive:
     """Open a project, drive its newest run (or a new one) to its end, and give what was told."""
-    project = Project.open(root, cluster=cluster)
+    project = OpenProject.open(root, cluster=cluster)
     known = run or RunStore(root).latest() or begin(project, limits)
     driven = Drive(project, known, person=person)
     asyncio.run(driven.to_the_end())

@@ -11,8 +11,8 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
@@ -89,15 +89,15 @@ def with_sink(root: Path) -> Path:
     return root
 
 
-def opened(root: Path) -> Project:
+def opened(root: Path) -> OpenProject:
     """The project as a command opens it."""
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     follow_network(project)
     project.synchronise()
     return project
 
 
-def submit(project: Project, *, limit: int | None = None) -> Plan:
+def submit(project: OpenProject, *, limit: int | None = None) -> Plan:
     """Send what is eligible, as `rowtui submit` does."""
     plan = plan_submission(project, project.workflow.actions, limit=limit)
 
@@ -110,10 +110,10 @@ def submit(project: Project, *, limit: int | None = None) -> Plan:
     return plan
 
 
-def ended(root: Path, count: int) -> Project:
+def ended(root: Path, count: int) -> OpenProject:
     """The project once it has no submitted directories, and that many that ended or are done."""
 
-    def look() -> Project | None:
+    def look() -> OpenProject | None:
         project = opened(root)
         asyncio.run(ask(project))
         state = project.state
@@ -124,7 +124,7 @@ def ended(root: Path, count: int) -> Project:
     return eventually(look)
 
 
-async def ask(project: Project) -> None:
+async def ask(project: OpenProject) -> None:
     """Ask the schedulers once."""
     await project.jobs.ask()
     await project.let_go()
@@ -170,7 +170,7 @@ def completed(root: Path, *, but: str = "") -> Run:
     opened(root)  # the directory of the last job is there now
     if but != "report":
         (root / "workspace/report/report").write_text("all\n")
-        scan(Project.open(root, cluster="local"))
+        scan(OpenProject.open(root, cluster="local"))
     return run
 
 

@@ -16,7 +16,7 @@ from rowtui.core.engine.local.network import NetworkWork
 from rowtui.core.engine.local.planned_run import PlannedRun
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.scan import look_again
 from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
@@ -41,7 +41,7 @@ TRAIN = action("train", "true", ["model"])
 
 def test_a_run_is_shown_though_its_network_toml_is_gone_or_makes_no_sense(here: Path) -> None:
     root = make(here / "p", VALUES + NODE, SPLIT)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     run = begin(project)
     work = NetworkWork(project, asyncio.Lock(), _nothing, lambda _: None, PlannedRun())
     networks = Networks(project)
@@ -79,7 +79,7 @@ def test_others_go_on_while_a_large_run_is_opened_and_may_stop_it(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = make(here / "p", VALUES + NODE, SPLIT)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     run = begin(project)
     monkeypatch.setattr("rowtui.core.runs.networks.OpenRun", Opened)
     for name in ("begun", "may"):
@@ -110,7 +110,7 @@ def test_a_directory_of_the_workspace_that_vanished_is_asked_for(here: Path) -> 
     root = make(here / "p", text, SPLIT)
     (root / "workspace" / "mine").mkdir(parents=True)
     (root / "workspace" / "mine" / "value.json").write_text('{"node": "state", "t": 1}')
-    begin(Project.open(root, cluster="local"))
+    begin(OpenProject.open(root, cluster="local"))
     shutil.rmtree(root / "workspace" / "mine")
 
     driven = drive(root)
@@ -124,7 +124,7 @@ def test_who_looks_on_takes_in_what_happens_and_begins_anew_only_where_jobs_chan
     here: Path,
 ) -> None:
     root = make(here / "p", VALUES + NODE, SPLIT)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     run = begin(project)
     networks = Networks(project)
     first = networks.running()
@@ -148,7 +148,7 @@ def test_one_wrong_list_among_many_is_found_in_few_steps(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = make(here / "p", LISTED, SPLIT, TRAIN)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     running = OpenRun(project, begin(project))
     running.begin()
     names = sorted(os.listdir(root / "workspace"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.scan import look_again
 from rowtui.core.runs.directories.trash import restore
 from rowtui.core.runs.limits.limits import RunLimits
@@ -55,10 +55,10 @@ collapse = ["group"]
 """
 
 
-def project_at(root: Path) -> Project:
+def project_at(root: Path) -> OpenProject:
     (root / "workflow.toml").write_text(WORKFLOW)
     (root / "network.toml").write_text(NETWORK.replace("{replicas}", "[1, 2]"))
-    return Project.open(root, cluster="local")
+    return OpenProject.open(root, cluster="local")
 
 
 async def driven(networks: Networks, *, anew: bool = False) -> list[str]:
@@ -134,11 +134,11 @@ FAILING = WORKFLOW.replace(
 )
 
 
-def tolerant_at(root: Path) -> Project:
+def tolerant_at(root: Path) -> OpenProject:
     """One replica of two is enough, and a file `broken-1` has replica 1 fail."""
     (root / "workflow.toml").write_text(FAILING)
     (root / "network.toml").write_text(TOLERANT.replace("{replicas}", "[1, 2]"))
-    return Project.open(root, cluster="local")
+    return OpenProject.open(root, cluster="local")
 
 
 def changes(networks: Networks) -> list[tuple[str, int, int]]:
@@ -203,7 +203,7 @@ from = "work"
 output = "work"
 """
     (tmp_path / "network.toml").write_text(text)
-    networks = Networks(Project.open(tmp_path, cluster="local"))
+    networks = Networks(OpenProject.open(tmp_path, cluster="local"))
     await driven(networks)
     assert changes(networks) == []
 
@@ -216,7 +216,7 @@ output = "work"
     ]  # fmt: skip
 
 
-def restore_again(project: Project, trash: str) -> bool:
+def restore_again(project: OpenProject, trash: str) -> bool:
     """Whether there is nothing of that name any more."""
     from rowtui.core.base.errors import RowtuiError
 

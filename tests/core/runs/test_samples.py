@@ -10,7 +10,7 @@ from rowtui.core.base.filter import FilterError, RowFilter, parse_filter, row_ma
 from rowtui.core.groups.listing import Superseded
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.views.views import ListRequest
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.samples import RequestedSamples, SampleLists
@@ -51,7 +51,7 @@ def growth(tmp_path_factory: pytest.TempPathFactory) -> Growth:
     root = tmp_path_factory.mktemp("samples")
     (root / "workflow.toml").write_text(WORKFLOW)
     (root / "network.toml").write_text(NETWORK)
-    networks = Networks(Project.open(root, cluster="local"))
+    networks = Networks(OpenProject.open(root, cluster="local"))
     growth = networks.unstarted().growth
     jobs = growth.jobs("work").tolist()
     growth.graph.activate(jobs[1:3])

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again
 from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind, PlanAnswer
@@ -84,7 +84,7 @@ def test_the_example_runs_by_itself_from_an_empty_workspace_to_the_plot(here: Pa
 
     # driven once more, and as another run: nothing is left to do
     again = drive(root)
-    other = drive(root, run=begin(Project.open(root, cluster="local")))
+    other = drive(root, run=begin(OpenProject.open(root, cluster="local")))
     for done in (again, other):
         assert [told.kind for told in done.told] == [MessageKind.BEGUN, MessageKind.OVER]
         assert done.told[-1].success
@@ -110,7 +110,7 @@ def test_a_job_that_fails_takes_with_it_only_what_needs_it(here: Path) -> None:
 
     # when it is mended and tried again, the rest follows, and nothing runs again that is done
     (root / "mended").touch()
-    running = OpenRun(Project.open(root, cluster="local"), driven.run)
+    running = OpenRun(OpenProject.open(root, cluster="local"), driven.run)
     running.look()
     job = running.growth.job_in("simulate", "state,t=2,r=1")
     assert job is not None
@@ -161,7 +161,7 @@ def test_a_job_that_the_user_cancels_is_cancelled_in_its_run_and_has_not_failed(
 ) -> None:
     simulate = failing_at("state,t=2,r=1", "sleep 100")
     root = make(here / "p", TWO_STEPS, simulate, AVERAGE)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     driven = Drive(project)
 
     async def cancel(_: AutopilotMessage) -> None:
@@ -181,7 +181,7 @@ def test_a_job_that_the_user_cancels_is_cancelled_in_its_run_and_has_not_failed(
 
 def test_what_a_person_gives_up_takes_its_running_job_with_it(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, failing_at("state,t=2,r=1", "sleep 100"), AVERAGE)
-    driven = Drive(Project.open(root, cluster="local"))
+    driven = Drive(OpenProject.open(root, cluster="local"))
 
     async def give_up(_: AutopilotMessage) -> None:
         job = driven.running.growth.job_in("simulate", "state,t=2,r=1")
@@ -246,7 +246,7 @@ def test_a_wrong_list_concerns_its_sample_alone_and_may_be_mended(here: Path) ->
     assert "not a list" in failed.reason
     assert ran(root)["report,t=1: report"] == 1
     # tried again without being mended, it is as wrong as before
-    running = OpenRun(Project.open(root, cluster="local"), driven.run)
+    running = OpenRun(OpenProject.open(root, cluster="local"), driven.run)
     running.look()
     job = running.growth.job_in("split", "state,t=2")
     assert job is not None
@@ -263,7 +263,7 @@ def test_a_list_that_is_gone_before_it_was_read_never_came(here: Path) -> None:
     root = make(here / "p", LISTED, SPLIT, TRAIN, REPORT)
     (root / "folds-1.json").write_text('["a"]')
     (root / "folds-2.json").write_text('["b"]')
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     driven = Drive(project)
     read = driven.running.look
 
@@ -295,14 +295,14 @@ def test_a_list_whose_samples_would_be_one_directory_stops_nothing_else(here: Pa
 
 def test_what_is_run_by_hand_meanwhile_runs_once(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     driven = Drive(project)
     by_hand = False
 
     async def submit(told: AutopilotMessage) -> None:
         nonlocal by_hand
         if told.kind is MessageKind.BEGUN:
-            other = Project.open(root, cluster="local")
+            other = OpenProject.open(root, cluster="local")
             other.synchronise()
             plan = plan_submission(other, other.workflow.actions[:1], limit=4)
             async for _ in other.jobs.submit(plan):
@@ -319,10 +319,10 @@ def test_what_is_run_by_hand_meanwhile_runs_once(here: Path) -> None:
 
 def test_two_runs_at_once_share_the_work(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
-    runs = [begin(Project.open(root, cluster="local")) for _ in range(2)]
+    runs = [begin(OpenProject.open(root, cluster="local")) for _ in range(2)]
 
     async def both() -> None:
-        drives = [Drive(Project.open(root, cluster="local"), run) for run in runs]
+        drives = [Drive(OpenProject.open(root, cluster="local"), run) for run in runs]
         ends = await asyncio.gather(*(it.to_the_end() for it in drives))
         assert all(told.success and told.kind is MessageKind.OVER for told in ends)
 
@@ -337,7 +337,7 @@ def test_a_source_file_that_changes_during_a_run_does_not_touch_it(here: Path) -
     )
     root = make(here / "p", network, SIMULATE, AVERAGE)
     (root / "t.csv").write_text("t,r\n1,0\n1,1\n")
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     run = begin(project)
     (root / "t.csv").write_text("t,r\n5,0\n")
     assert drive(root, run=run).told[-1].success
@@ -347,7 +347,7 @@ def test_a_source_file_that_changes_during_a_run_does_not_touch_it(here: Path) -
         "average,t=1: average",
     }
     # a new run takes what the file says now, and deletes nothing
-    assert drive(root, run=begin(Project.open(root, cluster="local"))).told[-1].success
+    assert drive(root, run=begin(OpenProject.open(root, cluster="local"))).told[-1].success
     assert {"state,t=5,r=0: simulate", "average,t=5: average"} < set(ran(root))
     assert set(ran(root).values()) == {1}
 
@@ -356,7 +356,7 @@ def test_a_deleted_product_that_was_looked_for_is_made_again_with_what_waits_for
     here: Path,
 ) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     driven = Drive(project)
     deleted = False
 
@@ -383,7 +383,7 @@ def test_a_deleted_product_that_nobody_looked_for_is_made_again_when_it_is_neede
     network = TWO_STEPS.replace("t = [1, 2, 3]", "t = [2]")
     root = make(here / "p", network, SIMULATE, AVERAGE)
     path = root / "workspace/state,t=2,r=0/energy"
-    driven = Drive(Project.open(root, cluster="local"))
+    driven = Drive(OpenProject.open(root, cluster="local"))
     deleted = 0
 
     async def delete(told: AutopilotMessage) -> None:
@@ -425,7 +425,7 @@ def test_a_directory_that_cannot_be_used_fails_alone_until_it_can(here: Path) ->
 
 def test_never_more_jobs_are_in_the_queue_than_was_confirmed(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     driven = Drive(project, begin(project, RunLimits(jobs_in_queue=2)))
     most = 0
 
@@ -503,7 +503,7 @@ def test_what_workflow_toml_does_not_let_run_pauses_the_run_with_the_reason(here
 
 def test_one_process_alone_drives_a_run(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
-    run = begin(Project.open(root, cluster="local"))
+    run = begin(OpenProject.open(root, cluster="local"))
     with run.hold():
         holder = RunStore(root).load(run.id).holder()
     assert holder is not None

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import pytest
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed
@@ -158,7 +158,7 @@ def test_the_example_survives_deaths_and_failures_on_two_clusters(
     ), driven.problems()
     # and when that is tried again, the plot comes
     (root / "mended").touch()
-    running = OpenRun(Project.open(root, cluster="alpha"), driven.run)
+    running = OpenRun(OpenProject.open(root, cluster="alpha"), driven.run)
     running.look()
     job = running.growth.job_in("simulate", unlucky)
     assert job is not None
@@ -235,7 +235,7 @@ def test_a_cluster_that_cannot_be_reached_for_a_while_gets_its_jobs_later(
     root = make(two_of(SEES_ALL, "average"), TWO_STEPS, *ACTIONS)
     _, beta = two_logins
     beta.kill()
-    driven = Drive(Project.open(root, cluster="alpha"))
+    driven = Drive(OpenProject.open(root, cluster="alpha"))
     tried = asyncio.Event()
     submit = driven.project.jobs.submit
 

@@ -10,7 +10,7 @@ from rowtui.core.base.text import Cost
 if TYPE_CHECKING:
     from rowtui.core.base.json.directories import CostJson, PlaceJson
     from rowtui.core.base.json.plans import TransferJson
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.views.views import TransferView
     from rowtui.core.submission.plan.model import PlannedDestination
 
@@ -48,7 +48,7 @@ def transfers_of(views: Sequence[TransferView]) -> list[TransferJson]:
     return [cast("TransferJson", view._asdict()) for view in views]
 
 
-def bad_of(project: Project) -> dict[str, str]:
+def bad_of(project: OpenProject) -> dict[str, str]:
     """The directories that are set aside, by name, and why."""
     directories = project.state.directories
     return {directories.name(position): why for position, why in directories.bad.items()}

@@ -16,8 +16,8 @@ from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.process.client import ProcessEngine
 from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 from rowtui.core.groups.model import Status
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_views import PackChoice
-from rowtui.core.project.project import Project
 from rowtui.core.state.row.staging import stage_completions
 
 from tests.core.engine.process.conftest import WORKFLOW, make_project
@@ -28,7 +28,7 @@ EVERY = tuple(Status)
 
 @asynccontextmanager
 async def here(root: Path) -> AsyncIterator[Engine]:
-    engine = InProcessEngine(Project.open(root, cluster="local"))
+    engine = InProcessEngine(OpenProject.open(root, cluster="local"))
     yield engine
     await engine.close()
 

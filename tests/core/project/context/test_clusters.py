@@ -10,7 +10,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.config.user_config import cluster_places
 from rowtui.core.clusters.polling.policy import PollPace, pace_of
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 
 OURS = """\
 [[cluster]]
@@ -83,15 +83,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def project(home: Path) -> Project:
+def project(home: Path) -> OpenProject:
     root = home / "project"
     (root / "workspace" / "a").mkdir(parents=True)
     (root / "workflow.toml").write_text(WORKFLOW)
-    return Project.open(root)
+    return OpenProject.open(root)
 
 
 async def test_clusters_are_shown_with_what_they_are_and_why_one_cannot_be_reached(
-    home: Path, project: Project
+    home: Path, project: OpenProject
 ) -> None:
     engine = InProcessEngine(project)
     try:

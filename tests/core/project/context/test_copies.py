@@ -13,8 +13,8 @@ from rowtui.core.clusters.command_log import CommandResult
 from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.context.copies import _read_staged, _remove_staged
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.state.row.staging import encode_names
 
 from tests.eventually import eventually_async
@@ -50,7 +50,7 @@ NAMES = ("a", "b c", "it's $HOME", "bad")
 
 
 @pytest.fixture
-def project(login: LoginNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(login: LoginNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenProject:
     home = tmp_path / "home"
     (home / ".config/rowtui").mkdir(parents=True)
     (home / ".config/rowtui/clusters.toml").write_text(
@@ -66,19 +66,19 @@ def project(login: LoginNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (root / "tools").mkdir()
     (root / "tools/run.sh").write_text('pwd; cat "$1/value" > "$1/out"\n')
     (root / "workflow.toml").write_text(WORKFLOW)
-    project = Project.open(root, cluster="alpha")
+    project = OpenProject.open(root, cluster="alpha")
     project.synchronise()
     return project
 
 
-async def carry_out(project: Project, action: str) -> list[str]:
+async def carry_out(project: OpenProject, action: str) -> list[str]:
     plan = plan_submission(project, [one for one in project.workflow.actions if one.name == action])
     steps = [step async for step in project.jobs.submit(plan)]
     assert [step.error for step in steps if step.error] == []
     return [step.message for step in steps if not step.token]
 
 
-async def ended(project: Project) -> None:
+async def ended(project: OpenProject) -> None:
     await eventually_async(
         project.jobs.view,
         lambda view: not any(job.state.active for job in view.jobs),
@@ -86,7 +86,9 @@ async def ended(project: Project) -> None:
     )
 
 
-async def test_a_project_is_copied_run_and_brought_back(project: Project, tmp_path: Path) -> None:
+async def test_a_project_is_copied_run_and_brought_back(
+    project: OpenProject, tmp_path: Path
+) -> None:
     # given what would be copied
     (view,) = await project.copies.preview(plan_submission(project, project.workflow.actions[:1]))
     assert view.files == 2 + len(NAMES)
@@ -115,7 +117,7 @@ async def test_a_project_is_copied_run_and_brought_back(project: Project, tmp_pa
 
 
 async def test_what_changed_on_both_sides_stops_the_submission(
-    project: Project, tmp_path: Path
+    project: OpenProject, tmp_path: Path
 ) -> None:
     await carry_out(project, "one")
     await ended(project)
@@ -133,7 +135,7 @@ async def test_what_changed_on_both_sides_stops_the_submission(
 
 
 async def test_results_that_cannot_be_fetched_stay_submitted(
-    project: Project, login: LoginNode, tmp_path: Path
+    project: OpenProject, login: LoginNode, tmp_path: Path
 ) -> None:
     plan = plan_submission(project, project.workflow.actions[:1])
     async for _ in project.jobs.submit(plan):
@@ -153,7 +155,7 @@ async def test_results_that_cannot_be_fetched_stay_submitted(
 
 
 async def test_an_ended_job_is_over_although_one_of_its_files_may_not_be_read(
-    project: Project, slurm_rig: SlurmRig, tmp_path: Path
+    project: OpenProject, slurm_rig: SlurmRig, tmp_path: Path
 ) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -171,7 +173,7 @@ async def test_an_ended_job_is_over_although_one_of_its_files_may_not_be_read(
         run = project.root / "tools/run.sh"
         run.write_text(f'{run.read_text()}echo x > "$1/closed"; chmod 0 "$1/closed"\n')
         run.write_text(f'{run.read_text()}ln -s /etc/hostname "$1/away"\n')
-        project = Project.open(project.root, cluster="alpha")
+        project = OpenProject.open(project.root, cluster="alpha")
         project.synchronise()
 
         await carry_out(project, "one")

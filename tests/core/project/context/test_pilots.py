@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import Formed, UsableActions, draft_formed
 from rowtui.core.project.planning.requests import choose_requests
-from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
 from rowtui.core.submission.plan.make_plan import make_plan
@@ -44,7 +44,7 @@ SMALL = Allocation(cpus=2, memory_mb=400, gpus=0, seconds=600, idle_seconds=2)
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenProject:
     root = tmp_path / "project"
     for number, name in enumerate("abc"):
         (root / "workspace" / name).mkdir(parents=True)
@@ -53,16 +53,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     environment = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "queue"))
     monkeypatch.setenv("ROWTUI_LOCAL_CORES", "4")
-    opened = Project.open(root, cluster="local", environment=environment)
+    opened = OpenProject.open(root, cluster="local", environment=environment)
     opened.synchronise()
     return opened
 
 
-async def submit(project: Project, plan: Plan) -> list[str]:
+async def submit(project: OpenProject, plan: Plan) -> list[str]:
     return [step.error async for step in project.jobs.submit(plan) if step.error]
 
 
-def for_pilot(project: Project, view: PilotView, name: str) -> Plan:
+def for_pilot(project: OpenProject, view: PilotView, name: str) -> Plan:
     """Everything that is eligible for an action, handed to a pilot."""
     actions = [action for action in project.workflow.actions if action.name == name]
     usable = UsableActions(project, actions)
@@ -70,7 +70,7 @@ def for_pilot(project: Project, view: PilotView, name: str) -> Plan:
     return make_plan(draft_formed(project, usable, formed, into_pilot(project, view)))
 
 
-async def until(project: Project, holds: Callable[[], bool]) -> None:
+async def until(project: OpenProject, holds: Callable[[], bool]) -> None:
     async def look() -> bool:
         found = holds()
         if not found:
@@ -80,7 +80,7 @@ async def until(project: Project, holds: Callable[[], bool]) -> None:
     await eventually_async(look, every=0.1, what=holds)
 
 
-async def test_a_pilot_takes_what_becomes_ready_while_it_runs(project: Project) -> None:
+async def test_a_pilot_takes_what_becomes_ready_while_it_runs(project: OpenProject) -> None:
     assert await open_pilots(project) == ()
     assert await submit(project, start_pilot(project, SMALL)) == []
     (view,) = await open_pilots(project)
@@ -104,7 +104,7 @@ async def test_a_pilot_takes_what_becomes_ready_while_it_runs(project: Project) 
     assert not list((project.root / ".row/rowtui/pilot").iterdir())
 
 
-async def test_to_cancel_requests_does_not_cancel_their_pilot(project: Project) -> None:
+async def test_to_cancel_requests_does_not_cancel_their_pilot(project: OpenProject) -> None:
     await submit(project, start_pilot(project, replace(SMALL, idle_seconds=3)))
     (view,) = await open_pilots(project)
     plan = for_pilot(project, view, "one")
@@ -118,7 +118,7 @@ async def test_to_cancel_requests_does_not_cancel_their_pilot(project: Project) 
 
 
 async def test_to_cancel_a_pilot_with_some_of_its_requests_gives_all_of_them_back(
-    project: Project,
+    project: OpenProject,
 ) -> None:
     await submit(project, start_pilot(project, replace(SMALL, cpus=1, idle_seconds=60)))
     (view,) = await open_pilots(project)
@@ -133,6 +133,6 @@ async def test_to_cancel_a_pilot_with_some_of_its_requests_gives_all_of_them_bac
     assert project.state.submitted == {}
 
 
-def test_a_cluster_that_is_not_there_has_no_pilots(project: Project) -> None:
+def test_a_cluster_that_is_not_there_has_no_pilots(project: OpenProject) -> None:
     with pytest.raises(RowtuiError, match="no cluster 'moon'"):
         start_pilot(project, SMALL, cluster="moon")

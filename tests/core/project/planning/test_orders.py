@@ -9,7 +9,7 @@ import pytest
 from rowtui.core.groups import order as ordering
 from rowtui.core.groups.model import Status
 from rowtui.core.project import project as projects
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 
 WORKFLOW = """
 [workspace]
@@ -39,7 +39,7 @@ def kept(root: Path) -> set[str]:
     return {path.name for path in (root / ".row" / "rowtui").glob("orders.*")}
 
 
-def listed(project: Project) -> list[str]:
+def listed(project: OpenProject) -> list[str]:
     cut = project.cut(project.workflow.actions[0], (Status.ELIGIBLE,))
     return [project.state.directories.name(at) for at in cut.span(0, cut.directories)]
 
@@ -52,16 +52,16 @@ def test_orders_are_made_with_the_directories_and_again_when_these_changed(
     for name, value in zip("abc", (3, 1, 2), strict=True):
         add(tmp_path, name, value)
 
-    Project.open(tmp_path).synchronise()
+    OpenProject.open(tmp_path).synchronise()
 
     first = kept(tmp_path)
     assert len(first) == 2
     with monkeypatch.context() as patch:
         patch.delattr(ordering, "_sort_everything")
-        assert listed(Project.open(tmp_path)) == ["b", "c", "a"]
+        assert listed(OpenProject.open(tmp_path)) == ["b", "c", "a"]
 
     add(tmp_path, "d", 0)
-    project = Project.open(tmp_path)
+    project = OpenProject.open(tmp_path)
     project.synchronise()
 
     assert kept(tmp_path) == first
@@ -76,11 +76,11 @@ def test_a_stored_order_that_was_damaged_is_made_again(
     (tmp_path / "workflow.toml").write_text(WORKFLOW)
     for name, value in zip("ab", (2, 1), strict=True):
         add(tmp_path, name, value)
-    Project.open(tmp_path).synchronise()
+    OpenProject.open(tmp_path).synchronise()
     for name in kept(tmp_path):
         (tmp_path / ".row" / "rowtui" / name).write_bytes(b"nothing")
 
-    project = Project.open(tmp_path)
+    project = OpenProject.open(tmp_path)
 
     assert listed(project) == ["b", "a"]
     assert "damaged" in " ".join(project.take_notices())

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.planning.plan_submission import pack_submission, plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
@@ -80,7 +80,7 @@ price_per_hour = 1.0
 maximum_walltime = "01:00:00"
 """
 
-Make = Callable[..., Project]
+Make = Callable[..., OpenProject]
 
 
 @pytest.fixture
@@ -98,30 +98,30 @@ def make(
         (root / "workspace" / name).mkdir(parents=True)
         (root / "workspace" / name / "v.json").write_text(json.dumps({"v": number}))
 
-    def made(*, clusters: str = CLUSTERS, mapping: str = "", run: str = RUN) -> Project:
+    def made(*, clusters: str = CLUSTERS, mapping: str = "", run: str = RUN) -> OpenProject:
         text = clusters.format(config=alpha.ssh_config)
         (home / ".config/rowtui/clusters.toml").write_text(text)
         if mapping:
             (home / ".config/rowtui/mapping/mine.yml").write_text(mapping)
         (root / "workflow.toml").write_text(WORKFLOW)
         (root / "run.sh").write_text(run)
-        project = Project.open(root, cluster="alpha")
+        project = OpenProject.open(root, cluster="alpha")
         project.synchronise()
         return project
 
     return made
 
 
-def pack(project: Project, *, action: str = "one", **choice: object) -> PackedPlan:
+def pack(project: OpenProject, *, action: str = "one", **choice: object) -> PackedPlan:
     actions = [it for it in project.workflow.actions if action in ("*", it.name)]
     return pack_submission(project, actions, PackChoice(budget=0.0, **choice))  # type: ignore[arg-type]
 
 
-async def submit(project: Project, packed: PackedPlan) -> list[str]:
+async def submit(project: OpenProject, packed: PackedPlan) -> list[str]:
     return [step.error async for step in project.jobs.submit(packed.plan) if step.error]
 
 
-async def over(project: Project) -> None:
+async def over(project: OpenProject) -> None:
     """Until no job of the project is active."""
     await eventually_async(
         lambda: project.jobs.view(everywhere=True),
@@ -130,7 +130,7 @@ async def over(project: Project) -> None:
     )
 
 
-def runs(project: Project) -> dict[str, int]:
+def runs(project: OpenProject) -> dict[str, int]:
     found = {}
     for name in NAMES:
         log = project.root / "workspace" / name / "runs"

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.planning.plan_submission import pack_submission, plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits, Spent, fits
 from rowtui.core.submission.plan.model import Plan
 
@@ -35,7 +35,7 @@ TYPE = '[[cluster.node_type]]\nname = "{}"\ncpus = {}\nmemory = "8GB"\n{}\n'
 
 def planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *types: tuple[str, int, float | None]
-) -> tuple[Project, Plan]:
+) -> tuple[OpenProject, Plan]:
     """Two jobs on two CPUs for an hour, where nodes of these types are: name, CPUs, price."""
     config = tmp_path / "home/.config"
     (config / "rowtui").mkdir(parents=True)
@@ -49,7 +49,7 @@ def planned(
     for name in ("a", "b"):
         (tmp_path / "project/workspace" / name).mkdir(parents=True)
     (tmp_path / "project/workflow.toml").write_text(WORKFLOW)
-    project = Project.open(tmp_path / "project", cluster="local")
+    project = OpenProject.open(tmp_path / "project", cluster="local")
     return project, plan_submission(project, project.workflow.actions)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.state.records import forget
 from rowtui.core.submission.sending.send import SilentClusterError
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slurm
 
 async def submit(root: Path, *, sure: bool) -> None:
     """Submit; `sure`: the user has stated that no job of the project is queued."""
-    project = Project.open(root)
+    project = OpenProject.open(root)
     project.synchronise()
     if sure:
         forget(project.store, directories=False, submitted=True, completed=False)

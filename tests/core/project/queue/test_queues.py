@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.project.queue.queues import POLL_VARIABLE
 
 from tests.eventually import eventually_async
@@ -26,7 +26,7 @@ group.maximum_size = 1
 @pytest.fixture
 def project(
     slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Project:
+) -> OpenProject:
     root = slurm.work / request.node.name
     (root / "workspace" / "a").mkdir(parents=True)
     (root / "workspace" / "b").mkdir()
@@ -42,20 +42,22 @@ def project(
     monkeypatch.setenv("PATH", str(folder), prepend=":")
     monkeypatch.setenv("XDG_CACHE_HOME", str(root / "cache"))
     monkeypatch.setenv(POLL_VARIABLE, "60")
-    project = Project.open(root)
+    project = OpenProject.open(root)
     project.synchronise()
     assert project.cluster.scheduler == "slurm"
     return project
 
 
-def calls(project: Project) -> int:
+def calls(project: OpenProject) -> int:
     path = Path(project.root) / "calls"
     # Exit codes of failed jobs, which other tests leave in this queue, are asked for once.
     lines = path.read_text().splitlines() if path.exists() else []
     return sum("--me" in line and "-t F " not in line for line in lines)
 
 
-async def test_a_shared_queue_is_asked_once_for_all(project: Project, slurm: SlurmCluster) -> None:
+async def test_a_shared_queue_is_asked_once_for_all(
+    project: OpenProject, slurm: SlurmCluster
+) -> None:
     # given two jobs that run, which were verified when they were sent
     plan = plan_submission(project, project.workflow.actions)
     async for _ in project.jobs.submit(plan):
@@ -63,7 +65,7 @@ async def test_a_shared_queue_is_asked_once_for_all(project: Project, slurm: Slu
     before = calls(project)
     # when much happens on disk, and a second program has the same project open
     await project.jobs.ask()
-    other = Project.open(project.root)
+    other = OpenProject.open(project.root)
     for _ in range(5):
         await project.jobs.ask()
         view = await project.jobs.view()
@@ -84,7 +86,7 @@ async def test_a_shared_queue_is_asked_once_for_all(project: Project, slurm: Slu
 
 
 async def test_a_queue_without_an_interval_is_asked_each_time(
-    project: Project, slurm: SlurmCluster
+    project: OpenProject, slurm: SlurmCluster
 ) -> None:
     project.environment[POLL_VARIABLE] = "0"
     await project.jobs.queues.ask()
@@ -96,14 +98,14 @@ async def test_a_queue_without_an_interval_is_asked_each_time(
 
 
 async def test_jobs_that_were_sent_since_the_last_look_are_left_to_the_next(
-    project: Project,
+    project: OpenProject,
 ) -> None:
     await project.jobs.queues.ask()
     async for _ in project.jobs.submit(plan_submission(project, project.workflow.actions)):
         pass
     before = calls(project)
 
-    view = await Project.open(project.root).jobs.view(now=False)
+    view = await OpenProject.open(project.root).jobs.view(now=False)
 
     assert calls(project) == before
     assert {(job.state.value, job.reason) for job in view.jobs} == {
@@ -112,14 +114,14 @@ async def test_jobs_that_were_sent_since_the_last_look_are_left_to_the_next(
     (project.root / "finish").touch()
 
 
-async def test_only_some_clusters_are_asked_on_demand(project: Project) -> None:
+async def test_only_some_clusters_are_asked_on_demand(project: OpenProject) -> None:
     view = await project.jobs.view(among=["local"])
     assert [cluster.name for cluster in view.clusters] == ["local"]
     assert calls(project) == 0
 
 
 async def test_the_dashboard_asks_the_queue_once_soon_after_a_submission(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: OpenProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rowtui.core.engine.local.polling.START_SECONDS", 0.0)
     engine = InProcessEngine(project)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobSpec
 from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
-from rowtui.core.project.review.budgets import ChargedHours, account_of, check_budget
+from rowtui.core.project.review.budgets import account_of, check_budget
 from rowtui.core.project.review.review import (
     MOST_ASKED,
     check_dry,
@@ -27,7 +27,7 @@ from rowtui.core.project.review.review import (
 from rowtui.core.project.review.script_diff import check_scripts, shapes_of
 from rowtui.core.project.review.views import CheckState, PlanCheck, asked_for, ranges_of
 from rowtui.core.project.review.without import without
-from rowtui.core.submission.plan.charges import Balance
+from rowtui.core.submission.plan.charges import Balance, ChargedHours
 from rowtui.core.submission.plan.json import plan_from_json, plan_id
 from rowtui.core.submission.plan.model import InBundle, Plan, PlannedJob
 
@@ -47,14 +47,14 @@ products = ["y"]
 group.maximum_size = 2
 """
 
-Make = Callable[..., Project]
+Make = Callable[..., OpenProject]
 
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "queue"))
 
-    def made(clusters: str = "", names: int = 4) -> Project:
+    def made(clusters: str = "", names: int = 4) -> OpenProject:
         root = tmp_path / "project"
         for number in range(names):
             (root / "workspace" / f"d'{number}").mkdir(parents=True)
@@ -64,12 +64,12 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
         config.mkdir(parents=True)
         (config / "clusters.toml").write_text(clusters)
         environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-        return Project.open(root, cluster="local", environment=environment)
+        return OpenProject.open(root, cluster="local", environment=environment)
 
     return made
 
 
-def planned(project: Project) -> Plan:
+def planned(project: OpenProject) -> Plan:
     project.synchronise()
     return plan_submission(project, project.workflow.actions)
 
@@ -233,7 +233,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     for number in range(6):
         (root / "workspace" / f"d{number}").mkdir(parents=True)
     (root / "workflow.toml").write_text(WORKFLOW.replace('value_file = "v.json"', ""))
-    project = Project.open(root, cluster="local", environment={"HOME": str(monkey)})
+    project = OpenProject.open(root, cluster="local", environment={"HOME": str(monkey)})
     project.synchronise()
     plan = plan_submission(project, project.workflow.actions[:1])
     jobs = list(plan.jobs)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.submission.plan.model import Plan
 
 WORKFLOW = """\
@@ -48,7 +48,7 @@ async def engine(
 ) -> AsyncIterator[InProcessEngine]:
     monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "local"))
     monkeypatch.setenv("ROW_HOME", str(tmp_path / "nowhere"))
-    engine = InProcessEngine(Project.open(root, cluster="local"))
+    engine = InProcessEngine(OpenProject.open(root, cluster="local"))
     yield engine
     await engine.close()
 

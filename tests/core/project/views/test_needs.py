@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.planning.statuses import project_status
 from rowtui.core.project.views.mapping_trust import review_file, trust
 from rowtui.core.project.views.needs import (
     MOST_CAUSES,
@@ -24,7 +23,7 @@ CODE = "tools:\n  one:\n    cores: 2 * len(directories)\n"
 def causes(failing: Failing, needs: ProjectNeeds | None = None) -> tuple[FailureCause, ...]:
     project = failing.open()
     project.synchronise()
-    return (needs or ProjectNeeds(project)).failures(project_status(project).rows)
+    return (needs or ProjectNeeds(project)).failures(project.status_table().rows)
 
 
 def test_failed_directories_are_counted_by_cause_the_commonest_first(tmp_path: Path) -> None:
@@ -44,7 +43,7 @@ def test_failed_directories_are_counted_by_cause_the_commonest_first(tmp_path: P
     (failing.root / "workspace" / "e" / "x").touch()  # completed by hand
     project = failing.open()
     project.synchronise(full=True)
-    counted = ProjectNeeds(project).failures(project_status(project).rows)
+    counted = ProjectNeeds(project).failures(project.status_table().rows)
     assert counted[0].directories == counted[1].directories == 2
 
 
@@ -71,7 +70,7 @@ def test_what_was_counted_is_not_counted_again_until_it_changes(tmp_path: Path) 
     project = failing.open()
     failing.fail(project, plan_submission(project, project.workflow.actions), "exit code 2")
     needs = ProjectNeeds(project)
-    rows = project_status(project).rows
+    rows = project.status_table().rows
     assert needs.failures(rows)[0] is needs.failures(rows)[0]
 
 

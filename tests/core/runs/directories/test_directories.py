@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.directories.directories import DirectoryConflict, make_directories, same_value
 from rowtui.core.runs.directories.trash import (
     KeptDirectory,
@@ -47,8 +47,8 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def project(root: Path) -> Project:
-    return Project.open(root, cluster="local")
+def project(root: Path) -> OpenProject:
+    return OpenProject.open(root, cluster="local")
 
 
 def samples(count: int, start: int = 0) -> Iterator[tuple[str, dict[str, object]]]:
@@ -66,7 +66,9 @@ def left_behind(root: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [0, 3, 250])
-def test_directories_are_made_with_their_values(project: Project, root: Path, count: int) -> None:
+def test_directories_are_made_with_their_values(
+    project: OpenProject, root: Path, count: int
+) -> None:
     noted: list[str] = []
     made = make_directories(project, samples(count), lambda names: noted.extend(names))
 
@@ -78,7 +80,7 @@ def test_directories_are_made_with_their_values(project: Project, root: Path, co
     assert left_behind(root) == []
 
 
-def test_the_same_again_makes_nothing_twice(project: Project, root: Path) -> None:
+def test_the_same_again_makes_nothing_twice(project: OpenProject, root: Path) -> None:
     make_directories(project, samples(5))
     before = os.stat(root / "workspace" / "state,t=0").st_ino
 
@@ -90,7 +92,7 @@ def test_the_same_again_makes_nothing_twice(project: Project, root: Path) -> Non
 
 
 def test_what_is_there_with_another_value_is_never_overwritten(
-    project: Project, root: Path
+    project: OpenProject, root: Path
 ) -> None:
     workspace = root / "workspace"
     for name, text in {"a": '{"t": 1}', "b": "{", "c": None, "d": '{"node":"s","t":1.0}'}.items():
@@ -117,7 +119,7 @@ def test_what_is_there_with_another_value_is_never_overwritten(
 
 
 def test_odd_names_and_values_work_and_impossible_ones_stop_no_other(
-    project: Project, root: Path
+    project: OpenProject, root: Path
 ) -> None:
     odd = ["a'; rm -rf ~ #", "b\n\x1b[2J", "c\udcff", "ü" * 100]
     bad = ["", ".", "..", "x/y", "x\0y", "l" * 256]
@@ -148,13 +150,13 @@ def test_a_project_without_value_files_says_what_to_do(root: Path) -> None:
     (root / "workflow.toml").write_text(WORKFLOW.replace('value_file = "value.json"', ""))
 
     with pytest.raises(RowtuiError, match="needs value files") as raised:
-        make_directories(Project.open(root, cluster="local"), samples(1))
+        make_directories(OpenProject.open(root, cluster="local"), samples(1))
 
     assert "value_file" in raised.value.hint
 
 
 def test_a_workspace_that_cannot_be_written_is_an_error_that_leaves_nothing(
-    project: Project, root: Path
+    project: OpenProject, root: Path
 ) -> None:
     (root / "workspace").write_text("no folder")
 
@@ -164,7 +166,7 @@ def test_a_workspace_that_cannot_be_written_is_an_error_that_leaves_nothing(
     assert left_behind(root) == []
 
 
-def test_a_workspace_on_another_file_system_works_too(project: Project, root: Path) -> None:
+def test_a_workspace_on_another_file_system_works_too(project: OpenProject, root: Path) -> None:
     own = os.stat(root).st_dev
     other = next(it for it in ("/dev/shm", "/tmp", "/var/tmp") if os.stat(it).st_dev != own)
     with tempfile.TemporaryDirectory(dir=other) as elsewhere:
@@ -195,10 +197,10 @@ def test_values_are_compared_as_json() -> None:
 MAKE = """\
 import os, sys
 from pathlib import Path
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.directories.directories import make_directories
 root, what, at, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-project = Project.open(Path(root), cluster="local")
+project = OpenProject.open(Path(root), cluster="local")
 calls = 0
 def killer(event, arguments):
     global calls
@@ -225,7 +227,7 @@ make_directories(project, ((f"s{n}", {"n": n}) for n in range(count)))
     ],
 )
 def test_a_process_killed_at_any_step_leaves_only_whole_directories(
-    project: Project, root: Path, what: str, at: int, count: int, whole: int
+    project: OpenProject, root: Path, what: str, at: int, count: int, whole: int
 ) -> None:
     wanted = {f"s{number}": {"n": number} for number in range(count)}
     done = subprocess.run(
@@ -246,7 +248,7 @@ def test_a_process_killed_at_any_step_leaves_only_whole_directories(
 
 
 @pytest.fixture
-def run_made(project: Project, root: Path) -> frozenset[str]:
+def run_made(project: OpenProject, root: Path) -> frozenset[str]:
     """Four directories of a network, one that a person made, one that a person changed."""
     from rowtui.core.network.definition.spec import Network
 
@@ -260,7 +262,9 @@ def run_made(project: Project, root: Path) -> frozenset[str]:
     return RunStore(root).made()
 
 
-def test_retired_are_those_that_no_sample_wants(project: Project, run_made: frozenset[str]) -> None:
+def test_retired_are_those_that_no_sample_wants(
+    project: OpenProject, run_made: frozenset[str]
+) -> None:
     assert retired(project, run_made, {"state,t=0", "state,t=2"}) == [
         "changed",
         "state,t=1",
@@ -269,7 +273,7 @@ def test_retired_are_those_that_no_sample_wants(project: Project, run_made: froz
 
 
 def test_nothing_is_put_away_without_a_yes(
-    project: Project, root: Path, run_made: frozenset[str]
+    project: OpenProject, root: Path, run_made: frozenset[str]
 ) -> None:
     with pytest.raises(RowtuiError, match="was not confirmed"):
         delete_retired(project, ["state,t=0"], run_made, confirmed=False)
@@ -278,7 +282,7 @@ def test_nothing_is_put_away_without_a_yes(
 
 
 def test_only_what_the_network_made_and_no_job_has_is_put_away_and_comes_back(
-    project: Project, root: Path, run_made: frozenset[str]
+    project: OpenProject, root: Path, run_made: frozenset[str]
 ) -> None:
     (root / "workspace" / "state,t=1" / "one").write_text("a product")
     project.synchronise()
@@ -321,9 +325,9 @@ def test_only_what_the_network_made_and_no_job_has_is_put_away_and_comes_back(
 DELETE = """\
 import os, sys
 from pathlib import Path
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.directories.trash import delete_retired
-project = Project.open(Path(sys.argv[1]), cluster="local")
+project = OpenProject.open(Path(sys.argv[1]), cluster="local")
 project.synchronise()
 def killer(event, arguments):
     if event == "os.rename" and str(arguments[0]).endswith("state,t=2"):
@@ -335,7 +339,7 @@ delete_retired(project, names, names, confirmed=True)
 
 
 def test_what_a_killed_process_put_away_comes_back(
-    project: Project, root: Path, run_made: frozenset[str]
+    project: OpenProject, root: Path, run_made: frozenset[str]
 ) -> None:
     done = subprocess.run([sys.executable, "-c", DELETE, str(root)], check=False)
     assert done.returncode == -signal.SIGKILL

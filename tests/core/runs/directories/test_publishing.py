@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 
 from tests.core.runs.driving import action, begin, drive, make
 
@@ -34,7 +34,7 @@ def test_a_run_renews_what_runs_published_and_leaves_what_people_wrote(here: Pat
     (root / "word").write_text("another")
     for each in (root / "workspace").glob("*/said"):
         each.write_text("another")
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     second = drive(root, run=begin(project))
 
     assert first.told[-1].success

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.runs.execution.execution import RoundWork
 from rowtui.core.runs.execution.lists import waves
@@ -55,7 +55,7 @@ SOURCES = ["state,t=1,r=0", "state,t=1,r=1", "state,t=2,r=0", "state,t=2,r=1"]
 def root(here: Path) -> Path:
     """A project with this network, whose sources have their directories."""
     root = make(here / "p", NETWORK, *ACTIONS)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     assert sorted(Networks(project).unstarted().make().made) == SOURCES
     project.close()
     return root
@@ -73,9 +73,9 @@ def complete(root: Path, name: str, product: str, *directories: str) -> None:
     stage_completions(root, {name: directories})
 
 
-def opened(root: Path) -> Project:
+def opened(root: Path) -> OpenProject:
     """The project as a command opens it."""
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     follow_network(project)
     project.synchronise()
     return project
@@ -120,7 +120,7 @@ def test_a_directory_that_has_to_wait_again_is_put_away_as_it_is_and_comes_back(
     opened(root)
     (root / "workspace/average,t=1/notes").write_text("of a person")
     os.unlink(root / "workspace" / SOURCES[0] / "energy")
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     follow_network(project)
     project.synchronise(full=True)
     assert there(root) == ["average,t=2"]
@@ -147,7 +147,7 @@ def test_a_directory_with_products_stays_whatever_the_records_have_lost(root: Pa
 def test_a_run_that_nobody_drives_goes_on_too_and_one_that_is_driven_is_left_alone(
     root: Path,
 ) -> None:
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     run = begin(project)
     with run.hold():
         OpenRun(project, run).begin()
@@ -178,7 +178,7 @@ def test_an_edited_value_fails_its_job_in_every_view_until_it_is_mended_and_retr
     path.write_text(wanted.replace('"t": 1', '"t": 7'))
     driven = drive(root)
     assert driven.told[-1].sentence.startswith("nothing is left to do: 1 sample failed")
-    networks = Networks(Project.open(root, cluster="local"))
+    networks = Networks(OpenProject.open(root, cluster="local"))
     (failure,) = networks.view().failures
     assert (failure.node, failure.directory) == ("simulate", SOURCES[0])
     assert failure.reason == ("its directory cannot be used: it exists already, with another value")
@@ -195,7 +195,7 @@ def test_an_edited_value_fails_its_job_in_every_view_until_it_is_mended_and_retr
 def test_what_ends_while_directories_are_made_makes_its_own_as_well(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     follow_network(project)
     complete(root, "simulate", "energy", *SOURCES[:2])
     synchronise, later = project.synchronise, [SOURCES[2:]]
@@ -221,14 +221,14 @@ def test_a_value_edited_out_of_its_action_fails_its_job_in_every_view_until_it_i
     path.write_text(wanted.replace('"state"', '"other"'))
 
     def failures() -> list[tuple[str, str, str]]:
-        project = Project.open(root, cluster="local")
+        project = OpenProject.open(root, cluster="local")
         project.synchronise(check_values=True)
         view = Networks(project).view()
         project.close()
         return [(it.node, it.directory, it.reason) for it in view.failures]
 
     assert failures() == [("simulate", SOURCES[0], reason)]  # before any run
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     run = begin(project)
     with run.hold():
         path.write_text(wanted)
@@ -249,7 +249,7 @@ def test_a_value_edited_out_of_its_action_fails_its_job_in_every_view_until_it_i
 
 
 def test_what_was_sent_ahead_and_never_began_loses_its_directory(root: Path) -> None:
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     run = begin(project)
     with run.hold():
         running = OpenRun(project, run)
@@ -275,7 +275,7 @@ def test_what_was_sent_ahead_and_never_began_loses_its_directory(root: Path) -> 
 
 
 def test_at_no_moment_of_a_run_is_there_a_directory_whose_inputs_are_not(root: Path) -> None:
-    driven = Drive(Project.open(root, cluster="local"))
+    driven = Drive(OpenProject.open(root, cluster="local"))
     seen: set[str] = set()
 
     async def looks(_: object) -> None:

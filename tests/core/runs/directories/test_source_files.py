@@ -21,7 +21,7 @@ from rowtui.core.network.definition.spec import (
     Values,
 )
 from rowtui.core.network.samples.sources import SourceError
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.directories import source_files
 from rowtui.core.runs.directories.source_files import (
     Read,
@@ -272,7 +272,7 @@ def test_more_files_than_are_allowed_are_an_error(
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> OpenProject:
     """Directories of a person, of a network, and one whose value cannot be read."""
     (tmp_path / "workflow.toml").write_text(
         '[workspace]\nvalue_file = "v.json"\n'
@@ -288,12 +288,14 @@ def project(tmp_path: Path) -> Project:
     for name, text in values.items():
         (tmp_path / "workspace" / name).mkdir(parents=True)
         (tmp_path / "workspace" / name / "v.json").write_text(text)
-    opened = Project.open(tmp_path, environment={"HOME": str(tmp_path)})
+    opened = OpenProject.open(tmp_path, environment={"HOME": str(tmp_path)})
     opened.synchronise()
     return opened
 
 
-def test_directories_of_the_workspace_are_samples_but_those_of_networks(project: Project) -> None:
+def test_directories_of_the_workspace_are_samples_but_those_of_networks(
+    project: OpenProject,
+) -> None:
     read = read_source(project, Source("old", Existing()))
 
     assert read.rows.names == ("mine0", "mine1", "other")
@@ -302,7 +304,7 @@ def test_directories_of_the_workspace_are_samples_but_those_of_networks(project:
     assert notice.startswith("directory broken is set aside: ")
 
 
-def test_directories_that_are_not_included_are_not_told_of(project: Project) -> None:
+def test_directories_that_are_not_included_are_not_told_of(project: OpenProject) -> None:
     read = read_source(project, Source("old", Existing(("x",), ("m*", "o*"))))
 
     assert read.rows.names == ("mine0", "mine1")
@@ -311,7 +313,7 @@ def test_directories_that_are_not_included_are_not_told_of(project: Project) -> 
     assert "other" in read.notices[0]
 
 
-def test_every_kind_of_source_is_read(project: Project) -> None:
+def test_every_kind_of_source_is_read(project: OpenProject) -> None:
     (project.root / "t.csv").write_text("a\n1\n")
     (project.root / "t.json").write_text(json.dumps([{"a": 1}]))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.definition.spec import Gather
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.execution.execution import RoundWork
 from rowtui.core.runs.execution.lists import SequentialLists, lists, waves
 from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
@@ -47,7 +47,7 @@ def alpha(here: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> P
 
 def prepared(root: Path) -> OpenRun:
     """A run that has begun, of which nothing was sent."""
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     running = OpenRun(project, begin(project))
     running.begin()
     return running
@@ -110,7 +110,7 @@ def test_a_chain_that_goes_to_two_places_is_taken_apart(here: Path, ahead: bool)
     options = '[action.submit_options.alpha]\npartition = "batch"\n'
     end = text.index("[[action]]", at)
     path.write_text(text[:end] + options + text[end:])
-    project = Project.open(root, cluster="alpha")
+    project = OpenProject.open(root, cluster="alpha")
     running = OpenRun(project, begin(project))
     running.begin()
     # when all is planned
@@ -204,7 +204,7 @@ def test_a_person_may_give_up_what_is_queued_ahead(here: Path) -> None:
     script = root / "steps/simulate.sh"
     wait = "until [ -e ../../go ]; do sleep 0.2; done\n"
     script.write_text(script.read_text().replace("\n", f"\n{wait}", 1))
-    driven = Drive(Project.open(root, cluster="local"))
+    driven = Drive(OpenProject.open(root, cluster="local"))
 
     async def give_up(told: AutopilotMessage) -> None:
         running = driven.running

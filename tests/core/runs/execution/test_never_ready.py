@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import Problem
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.checking import check_network
 
 HEAD = '[workspace]\nvalue_file = "value.json"\n'
@@ -50,7 +50,7 @@ def kept_to(node: str) -> str:
 def errors(root: Path, workflow: str, network: str) -> list[Problem]:
     (root / "workflow.toml").write_text(HEAD + workflow)
     (root / "network.toml").write_text(network)
-    checked = check_network(root, Project.open(root, cluster="local"))
+    checked = check_network(root, OpenProject.open(root, cluster="local"))
     return [it for it in checked.problems if it.severity == "error"]
 
 

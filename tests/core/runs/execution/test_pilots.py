@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import token_in_queue
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.runs.execution.rounds import MessageKind
@@ -73,7 +73,7 @@ def test_one_scheduler_job_runs_all_that_becomes_ready(here: Path) -> None:
     assert driven.person.asked == []
     assert driven.problems() == []
     # and it was ended when the run was over
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     assert [it.step for it in project.jobs.records() if is_pilot(it.token)] != [JobStep.REJECTED]
 
 
@@ -144,7 +144,7 @@ def test_pilots_that_cost_more_than_was_confirmed_are_asked_for(here: Path) -> N
 
 async def test_step_by_step_a_pilot_is_the_first_plan_and_its_work_the_next(here: Path) -> None:
     root = chained(here / "p", PILOT)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     networks = Networks(project)
     run = networks.begin()
     plans = []
@@ -169,7 +169,7 @@ async def test_a_run_that_is_complete_is_left_to_the_driver_that_ends_its_pilots
     here: Path,
 ) -> None:
     root = chained(here / "p", PILOT)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     networks = Networks(project)
     run = networks.begin()
     plan, _ = await networks.next_plan(run)
@@ -183,8 +183,8 @@ async def test_a_run_that_is_complete_is_left_to_the_driver_that_ends_its_pilots
         for folder in (root / "workspace").iterdir():
             for product in made[folder.name.partition(",")[0]]:
                 (folder / product).touch()
-        scan(Project.open(root, cluster="local"))
-        later = Project.open(root, cluster="local")
+        scan(OpenProject.open(root, cluster="local"))
+        later = OpenProject.open(root, cluster="local")
         follow_network(later)
         later.synchronise()
 
@@ -195,7 +195,7 @@ async def test_a_run_that_is_complete_is_left_to_the_driver_that_ends_its_pilots
     assert driven.told[-1].success, driven.problems()
 
     async def ended() -> bool:
-        now = Project.open(root, cluster="local")
+        now = OpenProject.open(root, cluster="local")
         await now.jobs.ask()
         await now.let_go()
         return not OpenRun(now, run, drives=False).pilots()
@@ -205,7 +205,7 @@ async def test_a_run_that_is_complete_is_left_to_the_driver_that_ends_its_pilots
 
 def test_without_a_word_of_what_a_pilot_holds_the_run_pauses_and_says_so(here: Path) -> None:
     root = chained(here / "p", "")
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     study = read_study(project)
     run = RunStore(root).create(study.network, study.rows.values(), plug_ins={"execution": "pilot"})
     driven = drive(root, run=run)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.execution.execution import ExecutionError
 from rowtui.core.runs.execution.plug_ins import OURS, find_execution
 from rowtui.core.runs.execution.rounds import MessageKind
@@ -73,7 +73,7 @@ def theirs(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def chosen(root: Path, execution: str) -> Run:
     """A run that is to be carried out like this."""
-    study = read_study(Project.open(root, cluster="local"))
+    study = read_study(OpenProject.open(root, cluster="local"))
     return RunStore(root).create(
         study.network, study.rows.values(), plug_ins={"execution": execution}
     )

@@ -9,9 +9,8 @@ from rowtui.core.base.text import Cost
 from rowtui.core.mapping.files.places import user_places
 from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.planning.statuses import project_status
-from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.rounds import MessageKind
 from rowtui.core.runs.limits.asked import AskedOfGraph, GraphAmounts
 from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
@@ -62,25 +61,25 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def project_with(root: Path, mapping: str) -> Project:
+def project_with(root: Path, mapping: str) -> OpenProject:
     (root / "mapping.yml").write_text(mapping)
-    project = Project.open(root, cluster="local")
+    project = OpenProject.open(root, cluster="local")
     store = TrustStore(user_places(project.environment).trust)
     store.trust(str(root / "mapping.yml"), mapping.encode(), 1.0)
     return project
 
 
-def asked(project: Project) -> tuple[Growth, AskedOfGraph]:
+def asked(project: OpenProject) -> tuple[Growth, AskedOfGraph]:
     growth = Growth(read_study(project).flow)
     return growth, GraphAmounts(project, growth).now()
 
 
-def left(project: Project) -> RemainingCost:
+def left(project: OpenProject) -> RemainingCost:
     return work_left(*asked(project), "jobs")
 
 
 def test_a_job_of_the_graph_has_what_the_mapping_gives_its_action(root: Path) -> None:
-    assert left(Project.open(root, cluster="local")).cost.cpu_hours == pytest.approx(4 * TENTH)
+    assert left(OpenProject.open(root, cluster="local")).cost.cpu_hours == pytest.approx(4 * TENTH)
 
     project = project_with(root, "tools:\n  one:\n    cores: 3\n")
 
@@ -157,7 +156,7 @@ def test_a_run_of_which_only_refused_jobs_are_ready_pauses_with_the_reason(root:
     assert len(driven.sent()) == 2  # the groups of the other node
 
     (root / "mapping.yml").unlink()  # what was said then is in the journal
-    later = Networks(Project.open(root, cluster="local")).view()
+    later = Networks(OpenProject.open(root, cluster="local")).view()
     assert later.run is not None
     assert later.run.why == last.sentence
     assert later.refused == ()
@@ -204,10 +203,10 @@ def test_the_status_table_has_the_costs_of_a_plan(root: Path) -> None:
         (root / "workspace" / name).mkdir()
         (root / "workspace" / name / "value.json").write_text('{"node": "state", "t": 3}')
 
-    def costs(project: Project) -> list[Cost]:
-        return [row.remaining_cost for row in project_status(project).rows]
+    def costs(project: OpenProject) -> list[Cost]:
+        return [row.remaining_cost for row in project.status_table().rows]
 
-    assert costs(Project.open(root, cluster="local"))[0] == Cost(2 * TENTH)
+    assert costs(OpenProject.open(root, cluster="local"))[0] == Cost(2 * TENTH)
     project = project_with(root, BY_VALUE)
 
     found = costs(project)[0]

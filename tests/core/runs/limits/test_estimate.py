@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.autopilot import Autopilot
 from rowtui.core.runs.execution.rounds import MessageKind, PlanAnswer
 from rowtui.core.runs.limits.estimate import Estimate, Estimator, PathStep, estimate
@@ -79,7 +79,7 @@ def root(here: Path) -> Path:
 def opened(root: Path, *, cores: int = 2) -> OpenRun:
     """A new run, that nobody has begun."""
     environment = {**os.environ, "ROWTUI_LOCAL_CORES": str(cores)}
-    project = Project.open(root, cluster="local", environment=environment)
+    project = OpenProject.open(root, cluster="local", environment=environment)
     study = read_study(project)
     run = RunStore(root).create(study.network, study.rows.values(), limits=RunLimits())
     return OpenRun(project, run)

@@ -8,8 +8,8 @@ import pytest
 from rowtui.core.base.text import Cost
 from rowtui.core.network.definition.spec import Schedule
 from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.asked import AmountsOfJobs
-from rowtui.core.project.project import Project
 from rowtui.core.runs.limits.asked import GraphAmounts, JobKind, kind_of_jobs
 from rowtui.core.runs.limits.spending import RemainingCost, left_of, work_left
 from rowtui.core.runs.snapshot import read_study
@@ -51,19 +51,19 @@ def large_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> OpenProject:
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workflow.toml").write_text(f'[workspace]\nvalue_file = "value.json"\n{WORKFLOW}')
     (tmp_path / "network.toml").write_text(NETWORK)
-    return Project.open(tmp_path, cluster="local")
+    return OpenProject.open(tmp_path, cluster="local")
 
 
-def kind(project: Project, action: str, directories: int) -> JobKind:
+def kind(project: OpenProject, action: str, directories: int) -> JobKind:
     (found,) = project.workflow.named(action)
-    return kind_of_jobs(AmountsOfJobs(project), "n", found, directories)
+    return kind_of_jobs(AmountsOfJobs(project, project.mapping_in_use()), "n", found, directories)
 
 
-def left(project: Project, *, anew: bool = False, **states: int) -> RemainingCost:
+def left(project: OpenProject, *, anew: bool = False, **states: int) -> RemainingCost:
     """Of three jobs; `states`: how many are complete, or failed."""
     growth = Growth(read_study(project).flow)
     jobs = list(map(int, growth.jobs("each")))
@@ -73,18 +73,18 @@ def left(project: Project, *, anew: bool = False, **states: int) -> RemainingCos
     return work_left(growth, GraphAmounts(project, growth).now(), "jobs", anew=anew)
 
 
-def test_only_jobs_that_wait_or_are_ready_are_left(project: Project) -> None:
+def test_only_jobs_that_wait_or_are_ready_are_left(project: OpenProject) -> None:
     assert left(project) == RemainingCost(3, Cost(3.0, 0.0))
     assert left(project, complete=1, failed=1) == RemainingCost(1, Cost(1.0, 0.0))
 
 
-def test_what_may_go_in_groups_may_go_alone(project: Project) -> None:
+def test_what_may_go_in_groups_may_go_alone(project: OpenProject) -> None:
     found = left_of([(kind(project, "groups", 9), 9)], "jobs", Schedule())
 
     assert found.cost == Cost(0.0, 9.0)
 
 
-def test_a_new_run_tries_again_what_failed(project: Project) -> None:
+def test_a_new_run_tries_again_what_failed(project: OpenProject) -> None:
     found = left(project, anew=True, failed=2)
 
     assert (found.jobs, found.cost) == (3, Cost(3.0, 0.0))

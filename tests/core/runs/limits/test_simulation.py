@@ -9,7 +9,7 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.simulation.simulate import SimulatedMachines, SimulatedNeeds
-from rowtui.core.project.project import Project
+from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.execution.job_order import orderable
 from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.run_times import (
@@ -78,15 +78,15 @@ def large_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def study(here: Path) -> Project:
+def study(here: Path) -> OpenProject:
     """The example, before anything has run."""
     left_out = shutil.ignore_patterns("workspace", ".row", "results")
     shutil.copytree(EXAMPLE, here / "study", ignore=left_out)
     (here / "study/workspace").mkdir()
-    return Project.open(here / "study", cluster="local")
+    return OpenProject.open(here / "study", cluster="local")
 
 
-def lists(here: Path) -> Project:
+def lists(here: Path) -> OpenProject:
     """A network with a list whose entries nobody knows before."""
     root = here / "lists"
     (root / "workspace").mkdir(parents=True)
@@ -98,11 +98,11 @@ def lists(here: Path) -> Project:
     )
     (root / "workflow.toml").write_text(f'[workspace]\nvalue_file = "value.json"\n{text}')
     (root / "network.toml").write_text(LISTS)
-    return Project.open(root, cluster="local")
+    return OpenProject.open(root, cluster="local")
 
 
 def compared(
-    project: Project, machines: Machines, seconds: str = "", *, entries: int = 1
+    project: OpenProject, machines: Machines, seconds: str = "", *, entries: int = 1
 ) -> Comparison:
     """All plug-ins of ours on these machines."""
     found = read_study(project)
@@ -117,7 +117,7 @@ def compared(
     return compare(orderable(project, growth), work, machines, plugin_names(growth))
 
 
-def test_every_plug_in_brings_the_example_to_its_end(study: Project) -> None:
+def test_every_plug_in_brings_the_example_to_its_end(study: OpenProject) -> None:
     found = compared(study, parse_machines("4 CPUs 2/h"), "simulate=120,average=30,fit=10,plot=5")
 
     assert {it.plugin for it in found.outcomes} == set(USUAL)
@@ -137,7 +137,7 @@ def test_every_plug_in_brings_the_example_to_its_end(study: Project) -> None:
     assert best.run.makespan == min(it.run.makespan for it in found.outcomes if it.run)
 
 
-def test_what_is_complete_already_is_not_simulated(study: Project) -> None:
+def test_what_is_complete_already_is_not_simulated(study: OpenProject) -> None:
     # given: all states of the example are simulated, and their energies are there
     from rowtui.core.runs.directories.directories import make_directories
     from rowtui.core.runs.snapshot import wanted_directories
@@ -183,7 +183,7 @@ def test_jobs_too_wide_for_every_machine_are_told_not_waited_for(here: Path) -> 
     assert (run.ended, run.held_up) == (2, 2)
 
 
-def test_a_plug_in_that_is_not_there_does_not_stop_the_others(study: Project) -> None:
+def test_a_plug_in_that_is_not_there_does_not_stop_the_others(study: OpenProject) -> None:
     found = read_study(study)
     growth = Growth(found.flow)
     work = work_of(GraphAmounts(study, growth).now(), growth, run_times(study, found.network))
@@ -224,7 +224,7 @@ class Explodes(Backwards):
 
 
 def test_installed_plug_ins_are_compared_and_one_that_fails_is_told(
-    study: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: OpenProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "their_simulated_orders.py").write_text(THEIRS)
     info = tmp_path / "their_simulated_orders-1.dist-info"
@@ -251,10 +251,10 @@ def test_installed_plug_ins_are_compared_and_one_that_fails_is_told(
 
 
 def test_this_machine_is_the_machine_of_its_own_queue(
-    study: Project, monkeypatch: pytest.MonkeyPatch
+    study: OpenProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environment = {"ROWTUI_LOCAL_CORES": "6", "ROWTUI_LOCAL_MEMORY_MB": "4000"}
-    project = Project.open(
+    project = OpenProject.open(
         study.root, cluster="local", environment={**study.environment, **environment}
     )
 
@@ -294,13 +294,13 @@ count = 3
 
 
 def test_machines_of_a_cluster_go_by_gpus_then_by_the_price_of_a_core(
-    here: Path, study: Project
+    here: Path, study: OpenProject
 ) -> None:
     folder = here / "home/.config/rowtui"
     folder.mkdir(parents=True)
     (folder / "clusters.toml").write_text(CLUSTERS)
 
-    project = Project.open(study.root, cluster="alpha")
+    project = OpenProject.open(study.root, cluster="alpha")
     found = machines_of(project)
 
     assert not project.configured.problems
@@ -336,7 +336,7 @@ def test_what_is_no_machine_is_refused_with_an_example(text: str) -> None:
 # -- run times -----------------------------------------------------------------------------------
 
 
-def test_what_a_person_says_counts_before_the_wall_time(study: Project) -> None:
+def test_what_a_person_says_counts_before_the_wall_time(study: OpenProject) -> None:
     network = read_study(study).network
 
     times = run_times(study, network, parse_seconds("simulate=2.5, fit=00:05:00"))
@@ -350,7 +350,7 @@ def test_what_a_person_says_counts_before_the_wall_time(study: Project) -> None:
     assert [it.measured for it in times.values()] == [True, False, True, False]
 
 
-def test_a_run_time_of_nobody_is_refused(study: Project) -> None:
+def test_a_run_time_of_nobody_is_refused(study: OpenProject) -> None:
     with pytest.raises(RowtuiError, match="no node 'simulat'") as caught:
         run_times(study, read_study(study).network, {"simulat": 1.0})
     assert "simulate" in caught.value.hint
