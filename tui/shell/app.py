@@ -290,7 +290,8 @@ class RowtuiApp(RecallingApp):
         """Show the commands of this view."""
         from rowtui.tui.views.help import HelpScreen
 
-        self.push_screen(HelpScreen(self.session, self.view_name, TITLES[self.view_name]))
+        here = self.view_name
+        self.push_screen(HelpScreen(self.session, here, TITLES[here], self.own_commands))
 
     def command_connect(self) -> None:
         """Log in to the cluster that waits for a login, or let the user choose one of several."""

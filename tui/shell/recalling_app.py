@@ -37,6 +37,7 @@ class RecallingApp(TerminalApp):
     memory: Memory | None = None
     can_switch = False  # Whether the caller opens `chosen_project` at the end.
     chosen_project = ""
+    own_commands: tuple[OwnCommand, ...] = ()  # Those of the user's commands.toml.
     _state: Path | None  # The user's state folder.
     RECALLED: ClassVar[frozenset[str]] = frozenset({"groups", "directories", "queue"})
 
@@ -204,19 +205,14 @@ class RecallingApp(TerminalApp):
             return []
         from rowtui.tui.shell.own_commands import load_own_commands
 
-        own, wrong = load_own_commands(config, self.session.keys)
-        self.session.own_commands = own
-        for key in dict.fromkeys(one.key for one in own):
+        self.own_commands, wrong = load_own_commands(config, self.session.keys)
+        for key in dict.fromkeys(one.key for one in self.own_commands):
             self.bind(key, f"own_command('{key}')", show=False)
         return wrong
 
     def action_own_command(self, key: str) -> None:
         """Run the user's command for this key in the current view."""
-        here = [
-            one
-            for one in self.session.own_commands
-            if one.key == key and self.view_name in one.views
-        ]
+        here = [it for it in self.own_commands if it.key == key and self.view_name in it.views]
         if not here:
             self.warn(f"The key {key} has no command in this view.")
         elif self.session.read_only:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from rowtui.core.base.text import plural
+from rowtui.core.clusters.schedulers.base import called
 from rowtui.tui.commands.command import TITLES, VIEWS
 from rowtui.tui.commands.registry import hints_here
 from rowtui.tui.shell.played import first_step
 from rowtui.tui.shell.recall import Place, directory_in, place_in
-from rowtui.tui.views.chrome import Hint, Tab, cluster_badges, crumbs_of, header, hints, tabs
+from rowtui.tui.views.chrome import Hint, Tab, cluster_badges, header, hints, tabs
 from rowtui.tui.views.dialogs import typed_keys
 from rowtui.tui.views.submit.plan_sending import badge as sending_badge
 from rowtui.tui.widgets.cells import line
@@ -127,7 +129,7 @@ class ScreenView(Screen[None]):
         if not any(table.display for table in self.lists):
             return "there is no list here that can be written to a file"
         table = self.list_at_hand
-        return export_to(table, path) if path else export_list(table)
+        return export_to(table, path) if path else export_list(table, table.kept_as)
 
     def show_packed(self) -> None:
         """Go to the Pack view, with the groups that this view would submit. Default: keep its
@@ -153,7 +155,17 @@ class ScreenView(Screen[None]):
     @property
     def crumbs(self) -> tuple[str, ...]:
         """The subject of this view, the widest term first: an action, a group."""
-        return crumbs_of(self.MODE, self.session)
+        session = self.session
+        action = session.action.name if session.action else ""
+        if self.MODE == "explain" and action:
+            return (action, f"group {session.group + 1:,}")
+        if self.MODE in ("groups", "pack") and action:
+            return (action,)
+        if self.MODE == "submit" and session.sending is not None:
+            return ("plan", plural(len(session.sending.plan.jobs), "job"))
+        if self.MODE == "log" and session.job is not None:
+            return (session.job.action, called(session.job.label))
+        return ()
 
     @property
     def login(self) -> str:
