@@ -136,9 +136,6 @@ class Recall:
         return self._typed if self._at == len(self._lines) else self._lines[self._at]
 
 
-# The lines that the user typed after `:`, stored between sessions: bounded, without secrets.
-
-
 class LineScreen(Dialog[None]):
     """A command line; `run` carries out the text and returns "" or the reason for a refusal."""
 

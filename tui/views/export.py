@@ -209,11 +209,8 @@ def _tell(table: VirtualTable, text: str, *, wrong: bool = False) -> None:
     table.app.notify(text, severity="error" if wrong else "information", markup=False)
 
 
-# The dialog for the columns of a list, and for their order.
-
-
 class FieldsScreen(Dialog[FieldChoice | None]):
-    """A dialog that returns the choice, or None."""
+    """A dialog that returns the choice of columns and of their order, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "step(1)", "down", id="fields.down", tooltip="next column"),

@@ -54,7 +54,11 @@ EIGHTHS = 8
 
 
 class QuietScrollBar(ScrollBar):
-    """Textual's vertical scroll bar, of one column."""
+    """Textual's vertical scroll bar, of one column, drawn again only if its look has changed.
+
+    A step in a list of a million rows moves the thumb by less than can be drawn. Textual's own bar
+    draws all its lines for each step, which takes a quarter of the time for a page.
+    """
 
     def __init__(self) -> None:
         super().__init__(vertical=True, name="vertical")
