@@ -99,7 +99,7 @@ class NeedSteps(ScreenView):
             line=need.line,
             column=need.column,
         )
-        self.dashboard.command_refresh()
+        self.dashboard.feed.refresh_now(queues=True)
 
     async def _trust(self, need: NeedItem) -> None:
         from rowtui.tui.views.questions import TrustScreen
@@ -129,4 +129,4 @@ class NeedSteps(ScreenView):
             return
         self.session.note("you", f"trusted {place} as it is now")
         self.dashboard.notify("Trusted as it is now.")
-        self.dashboard.command_refresh()
+        self.dashboard.feed.refresh_now(queues=True)
