@@ -19,6 +19,7 @@ from rowtui.core.home.known import KnownProjects
 from rowtui.tui.shell.recall import KeptList, Memory, StartState, command_for
 from rowtui.tui.shell.session import FILTERS, describe
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.dialogs import PageScreen
 from rowtui.tui.views.view import Dashboard
 
 if TYPE_CHECKING:
@@ -211,7 +212,6 @@ class RecallingApp(Dashboard):
     async def _run_own(self, command: OwnCommand) -> None:
         from rowtui.tui.shell.external_program import run_program
         from rowtui.tui.shell.own_commands import output_of
-        from rowtui.tui.views.dialogs import PageScreen
 
         root = Path(self.session.snapshot.root if self.session.snapshot else ".")
         try:

@@ -141,11 +141,7 @@ class TerminalApp(KeysInOrder):
         terminal.
         """
         found = super().get_driver_class()
-        if found.__name__ != "LinuxDriver":
-            return found
-        from rowtui.tui.textual_patches.driver import TerminalDriver
-
-        return TerminalDriver
+        return garbage.TerminalDriver if found.__name__ == "LinuxDriver" else found
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return the filters for the lines before they are drawn."""

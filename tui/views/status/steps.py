@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.groups.model import Status
 from rowtui.tui.shell.session import FILTERS
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.dialogs import PageScreen
 from rowtui.tui.views.status.needs import NextStep
 from rowtui.tui.views.view import ScreenView
 
@@ -77,8 +78,6 @@ class NeedSteps(ScreenView):
         self.dashboard.verbs.prepare(need.action_index, None)
 
     def _bad(self, need: NeedItem) -> None:
-        from rowtui.tui.views.dialogs import PageScreen
-
         count = self.session.snapshot.bad_count if self.session.snapshot else len(need.more)
         more = count - len(need.more)
         lines = list(need.more)
