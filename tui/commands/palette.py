@@ -16,7 +16,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 if TYPE_CHECKING:
-    from rowtui.tui.shell.app import RowtuiApp
+    from rowtui.tui.views.view import Dashboard
 
 
 class RegistryProvider(Provider):
@@ -25,8 +25,8 @@ class RegistryProvider(Provider):
     """
 
     @property
-    def _dashboard(self) -> RowtuiApp:
-        return cast("RowtuiApp", self.app)
+    def _dashboard(self) -> Dashboard:
+        return cast("Dashboard", self.app)
 
     def _commands(self) -> Iterable[tuple[Command, str, str]]:
         for command in commands_here(self._dashboard.view_name):
@@ -67,6 +67,6 @@ class RegistryProvider(Provider):
         await self._dashboard.action_command(command)
 
 
-def _title(command: Command, app: RowtuiApp) -> str:
+def _title(command: Command, app: Dashboard) -> str:
     keys = command.keys_of(app.session.keys)
     return f"{command.label}  ({keys})" if keys else command.label

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.release_held import SendingProgress
     from rowtui.tui.commands.jobs import JobVerb
-    from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed
     from rowtui.tui.shell.session import Session
+    from rowtui.tui.shell.terminal_app import ProjectApp
 
 
 MOST_NOTED = 200
@@ -40,7 +40,7 @@ MOST_NOTED = 200
 class Verbs:
     """The verbs that change something outside the dashboard, for one app."""
 
-    def __init__(self, app: RowtuiApp, session: Session, feed: Feed) -> None:
+    def __init__(self, app: ProjectApp, session: Session, feed: Feed) -> None:
         self._app = app
         self._session = session
         self._feed = feed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import platformdirs
 from rowtui.core.home.known import KnownProjects
@@ -13,9 +12,6 @@ from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.terminal import Manner
 from rowtui.tui.shell.terminal_app import TerminalApp, defect_error
 from rowtui.tui.shell.themes import ThemeChoice, variable_defaults
-
-if TYPE_CHECKING:
-    from rowtui.tui.shell.app import RowtuiApp
 
 LOOK_SECONDS = 1.0
 """Seconds between two checks whether the terminal still exists."""
@@ -41,7 +37,7 @@ class HomeApp(TerminalApp):
         self.chosen = ""
         self._home = home
         themes = config / "themes" if config else None
-        self.themes = ThemeChoice(cast("RowtuiApp", self), themes, state, self.how)
+        self.themes = ThemeChoice(self, themes, state, self.how, self.warn)
         self.theme = self.themes.begin(theme)
         self.kept_fields = KeptFields(state, self.warn)
 

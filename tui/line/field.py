@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rowtui.core.base.files import read_bounded, replace_file
+from rowtui.core.clusters.command_log import without_secrets
 from rowtui.tui.line.parse import Completion, common_start
 from rowtui.tui.views.dialogs import Dialog
 from rowtui.tui.widgets.cells import Line, as_content, cut, fit, line, width_of
@@ -49,8 +50,6 @@ class LineHistory:
 
     def add(self, line: str) -> None:
         """Add a typed line, unless it looks like a secret or is too long."""
-        from rowtui.core.clusters.command_log import without_secrets
-
         line = " ".join(line.split())
         if not line or len(line) > LONGEST_LINE or without_secrets(line) != line:
             return
@@ -60,8 +59,6 @@ class LineHistory:
 
     def replace(self, lines: Sequence[str]) -> None:
         """Store these lines alone, without those that look like a secret or are too long."""
-        from rowtui.core.clusters.command_log import without_secrets
-
         good = (one for one in lines if len(one) <= LONGEST_LINE and without_secrets(one) == one)
         self._write(list(good)[-MOST_LINES:])
 
@@ -134,9 +131,6 @@ class Recall:
             return now
         self._at += 1
         return self._typed if self._at == len(self._lines) else self._lines[self._at]
-
-
-# The lines that the user typed after `:`, stored between sessions: bounded, without secrets.
 
 
 class LineScreen(Dialog[None]):

@@ -32,20 +32,22 @@ from rowtui.tui.views.submit.plan import PlanRequest
 if TYPE_CHECKING:
     from rowtui.tui.commands.command import Command
     from rowtui.tui.line.parse import Completion, ParsedLine
-    from rowtui.tui.shell.app import RowtuiApp
-    from rowtui.tui.shell.session import Session
     from rowtui.tui.views.pack.state import PackingState
+    from rowtui.tui.views.view import Dashboard
 
 HISTORY, ALIASES = "commands", "aliases"
 """The names of the files in the user's state folder."""
 
 
 class LineVerbs:
-    """The command line of one app. `state` is the user's state folder; None means no history."""
+    """The command line of one app. `state` is the user's state folder; None means no history.
+    `store` keeps the filters that were named.
+    """
 
-    def __init__(self, app: RowtuiApp, session: Session, state: Path | None) -> None:
+    def __init__(self, app: Dashboard, state: Path | None, store: Callable[[], None]) -> None:
         self._app = app
-        self._session = session
+        self._store_place = store
+        self._session = app.session
         self.history = LineHistory(state / HISTORY if state is not None else None)
         self.aliases = Aliases(state / ALIASES if state is not None else None)
 
@@ -123,7 +125,7 @@ class LineVerbs:
         if max(len(name), len(text)) > LONGEST_TEXT or len({*filters, name}) > MOST_FILTERS:
             return f"at most {MOST_FILTERS} filters of {LONGEST_TEXT} characters are stored"
         filters[name] = text
-        self._app.store_place()
+        self._store_place()
         return self._note(f"Filter {name} is {text}: `:filter {name}` uses it.")
 
     def _filter(self, name: str) -> str:
@@ -136,7 +138,7 @@ class LineVerbs:
 
     def _unsave(self, name: str) -> str:
         self._filters().pop(name, None)
-        self._app.store_place()
+        self._store_place()
         return self._note(f"Filter {name} is removed.")
 
     async def _do(self, asked: ParsedLine) -> None:
@@ -280,13 +282,8 @@ class LineVerbs:
     def _queue(self, cluster: str) -> str:
         self._app.go("queue")
         if cluster:
-            self._app.call_after_refresh(self.show_about, cluster)
+            self._app.call_after_refresh(self._app.show_about, cluster)
         return ""
-
-    def show_about(self, name: str) -> None:
-        """Let the view on the screen show that item."""
-        if self._app.view is not None:
-            self._app.view.show_about(name)
 
     def _cluster(self, name: str) -> str:
         self._session.clusters.to_show = name
@@ -327,7 +324,7 @@ class LineVerbs:
 
     def _theme(self, name: str) -> str:
         if not name:
-            self._app.command_theme()
+            self._app.themes.next()
         else:
             self._app.themes.choose(name)
         return ""

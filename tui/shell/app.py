@@ -14,14 +14,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import platformdirs
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
-from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.project.views.views import FASTER, SLOWER
 from rowtui.tui.commands.command import TITLES
 from rowtui.tui.commands.palette import RegistryProvider
@@ -33,7 +31,7 @@ from rowtui.tui.shell.logins import Logins
 from rowtui.tui.shell.played import control_played
 from rowtui.tui.shell.recall import Memory, StartState
 from rowtui.tui.shell.recalling_app import RecallingApp
-from rowtui.tui.shell.session import Session, describe
+from rowtui.tui.shell.session import Session
 from rowtui.tui.shell.terminal import Manner, manner
 from rowtui.tui.shell.terminal_app import defect_error
 from rowtui.tui.shell.themes import LOOK_SECONDS, ThemeChoice, variable_defaults
@@ -48,7 +46,6 @@ from textual.screen import ModalScreen, Screen
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
     from rowtui.core.project.views.views import Played
-    from rowtui.tui.commands.verbs import Verbs
 
 LOAD_SECONDS = 0.3
 """Seconds between two views that are loaded in advance, so that the user's keys are
@@ -93,29 +90,21 @@ class RowtuiApp(RecallingApp):
         self.session = Session(engine, read_only=read_only, clock=clock, played=played)
         self.session.age_step = self.how.tick
         self.begin_at(recall)
-        self.themes = ThemeChoice(self, config / "themes" if config else None, state, self.how)
+        note = partial(self.session.note, "settings", style="warning")
+        themes = config / "themes" if config else None
+        self.themes = ThemeChoice(self, themes, state, self.how, note)
         self.theme = self.themes.begin(theme)
         self._wrong = list(self.themes.wrong)
         self.config = config
         self.feed = Feed(self.session, self.show_again, self.report, self.show_in_terminal)
-        self.kept_fields = KeptFields(
-            state, partial(self.session.note, "settings", style="warning")
-        )
+        self.kept_fields = KeptFields(state, note)
         self._state = state
         self.logins = Logins(self, self.session, self.feed)
         self._stray = Stray()
-        self._last_failure: tuple[str, str] | None = None
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return a value for each variable of rowtui, also where the theme has none."""
         return variable_defaults(self.current_theme)
-
-    @cached_property
-    def verbs(self) -> Verbs:
-        """The verbs for plans and jobs; the first frame does not need their modules."""
-        from rowtui.tui.commands.verbs import Verbs
-
-        return Verbs(self, self.session, self.feed)
 
     # Life cycle
 
@@ -178,35 +167,6 @@ class RowtuiApp(RecallingApp):
         self.look_for_terminal()
         self.logins.show_next()
 
-    # Changes and errors
-
-    def show_again(self, what: str) -> None:
-        """Update the view on the screen after a change."""
-        if what == "snapshot" and self.session.broken is None:
-            self._last_failure = None
-        self.choose_recalled()
-        if self.view is not None:
-            self.view.show()
-
-    def report(self, what: str, error: Exception) -> None:
-        """Report an error to the user: a toast (once) and a line of activity; never a traceback."""
-        message, hint = describe(error)
-        text = f"{what}: {message}"
-        # The loss of the engine is reported once, even if several operations waited for the engine.
-        failure = (hint if isinstance(error, EngineLost) else what, message)
-        if failure != self._last_failure:
-            self._last_failure = failure
-            self.session.note("error", text + (f"\n{hint}" if hint else ""), "failed")
-            shown = "\n".join(visible(part) for part in [*text.splitlines()[:6], hint] if part)
-            self.notify(shown, title="Error", severity="error", timeout=10)
-        if self.view is not None:
-            self.view.show_bottom()
-
-    def forget_marks(self, view: str) -> None:
-        """Clear the marks in that view after a command has used them."""
-        if (found := self._view_of(view)) is not None:
-            found.forget_marks()
-
     # Keys
 
     def on_key(self, event: events.Key) -> None:
@@ -255,11 +215,6 @@ class RowtuiApp(RecallingApp):
         if inspect.isawaitable(result):
             await result
 
-    def go(self, view: str) -> None:
-        """Show a view."""
-        if view in TITLES:
-            self.switch_mode(view)
-
     def command_refresh(self) -> None:
         """Read the project again, and poll the queues."""
         self.feed.refresh_now(queues=True)
@@ -290,7 +245,8 @@ class RowtuiApp(RecallingApp):
         """Show the commands of this view."""
         from rowtui.tui.views.help import HelpScreen
 
-        self.push_screen(HelpScreen(self.session, self.view_name, TITLES[self.view_name]))
+        here = self.view_name
+        self.push_screen(HelpScreen(self.session, here, TITLES[here], self.own_commands))
 
     def command_connect(self) -> None:
         """Log in to the cluster that waits for a login, or let the user choose one of several."""

@@ -28,7 +28,6 @@ from rowtui.core.base.text import visible
 from textual.app import SuspendNotSupported
 
 if TYPE_CHECKING:
-    from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.terminal_app import TerminalApp
 
 PAGERS = ("less", "more")
@@ -70,7 +69,7 @@ MOST_COPIED = 50_000_000
 """Bytes of the largest file that is shown as a copy: larger than any file that a user edits."""
 
 
-async def open_in_pager(app: RowtuiApp, source: str | Path, name: str) -> bool:
+async def open_in_pager(app: TerminalApp, source: str | Path, name: str) -> bool:
     """Show a text, or a file, in `$PAGER`; `name` is the name of the temporary file of a text.
 
     Return whether a program ran; if not, the screen shows the reason. The call lasts until the user
@@ -88,7 +87,7 @@ async def open_in_pager(app: RowtuiApp, source: str | Path, name: str) -> bool:
 
 
 async def open_in_editor(
-    app: RowtuiApp,
+    app: TerminalApp,
     source: str | Path,
     read_only: bool,
     name: str = "text",
@@ -113,7 +112,7 @@ async def open_in_editor(
         return _told(app, "the editor", error)
 
 
-async def run_command(app: RowtuiApp, words: Sequence[str]) -> None:
+async def run_command(app: TerminalApp, words: Sequence[str]) -> None:
     """Run `rowtui WORDS` in the terminal; its output stays until Enter is pressed.
 
     If the command cannot run, the screen shows the reason.

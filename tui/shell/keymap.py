@@ -19,6 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import tomli
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import similar, visible
 from rowtui.tui.commands.command import (
     DRAWN,
@@ -74,10 +77,6 @@ def load_keymap(config: Path | None) -> KeyMap:
     path = config / "keys.toml" if config else None
     if path is None or not path.is_file():
         return KeyMap(path=path)
-    import tomli
-    from rowtui.core.base.errors import RowtuiError
-    from rowtui.core.base.files import read_bounded
-
     try:
         wanted = tomli.loads(read_bounded(path, 1 << 20).decode())
     except (OSError, ValueError, RowtuiError, RecursionError) as error:

@@ -23,9 +23,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 if TYPE_CHECKING:
-    from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed
     from rowtui.tui.shell.session import Session
+    from rowtui.tui.shell.terminal_app import ProjectApp
     from rowtui.tui.views.clusters.login_dialog import ConnectingScreen, LoginDialog
 
 RETRY_SECONDS = 5.0
@@ -35,7 +35,7 @@ RETRY_SECONDS = 5.0
 class Logins:
     """The queue of questions and failures of one app, and the verb that starts a login."""
 
-    def __init__(self, app: RowtuiApp, session: Session, feed: Feed) -> None:
+    def __init__(self, app: ProjectApp, session: Session, feed: Feed) -> None:
         self._app = app
         self._session = session
         self._feed = feed

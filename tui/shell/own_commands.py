@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tomli
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
@@ -85,8 +86,6 @@ def load_own_commands(
     path = config / FILE if config else None
     if path is None or not path.is_file():
         return (), []
-    import tomli  # as keys.toml: most users have no such file
-
     try:
         stored = tomli.loads(read_bounded(path, 1 << 20).decode())
     except (OSError, ValueError, RowtuiError, RecursionError) as error:

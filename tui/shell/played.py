@@ -13,11 +13,11 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.widgets.cells import Line, line
 
 if TYPE_CHECKING:
-    from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.session import Session
+    from rowtui.tui.shell.terminal_app import ProjectApp
 
 
-def control_played(app: RowtuiApp, word: str, argument: str = "") -> None:
+def control_played(app: ProjectApp, word: str, argument: str = "") -> None:
     """Change the clock of a demo, or cause a fault in the demo."""
     played = app.session.played
     if played is None:

@@ -11,32 +11,29 @@ import re
 import shlex
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.home.known import KnownProjects
 from rowtui.tui.shell.recall import KeptList, Memory, StartState, command_for
 from rowtui.tui.shell.session import FILTERS, describe
-from rowtui.tui.shell.terminal_app import TerminalApp
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.view import ScreenView
+from rowtui.tui.views.dialogs import PageScreen
+from rowtui.tui.views.view import Dashboard
 
 if TYPE_CHECKING:
     from rowtui.tui.line.verbs import LineVerbs
-    from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.own_commands import OwnCommand
-    from rowtui.tui.shell.session import Session
 
 
-class RecallingApp(TerminalApp):
+class RecallingApp(Dashboard):
     """An app that begins with `recall`, and stores where the user was in `memory`."""
 
-    session: Session
-    recall: StartState
     memory: Memory | None = None
     can_switch = False  # Whether the caller opens `chosen_project` at the end.
     chosen_project = ""
+    own_commands: tuple[OwnCommand, ...] = ()  # Those of the user's commands.toml.
     _state: Path | None  # The user's state folder.
     RECALLED: ClassVar[frozenset[str]] = frozenset({"groups", "directories", "queue"})
 
@@ -45,21 +42,7 @@ class RecallingApp(TerminalApp):
         """The command line; the first frame does not need its modules."""
         from rowtui.tui.line.verbs import LineVerbs
 
-        return LineVerbs(cast("RowtuiApp", self), self.session, self._state)
-
-    @property
-    def view(self) -> ScreenView | None:
-        """The view on the screen, also while a page covers it."""
-        return self._view_of(self.current_mode)
-
-    @property
-    def view_name(self) -> str:
-        """The name of the view on the screen."""
-        return self.view.MODE if self.view else "status"
-
-    def _view_of(self, mode: str) -> ScreenView | None:
-        stack = self._screen_stacks.get(mode, [])
-        return stack[0] if stack and isinstance(stack[0], ScreenView) else None
+        return LineVerbs(self, self._state, self.store_place)
 
     def begin_at(self, recall: StartState) -> None:
         """Choose what this recall names, as far as it is known before the project."""
@@ -90,6 +73,11 @@ class RecallingApp(TerminalApp):
         if self._group_to_choose:
             self.session.choose_group(self._group_to_choose - 1)
             self._group_to_choose = 0
+
+    def show_again(self, what: str) -> None:
+        """Update the view on the screen after a change, with what was recalled."""
+        self.choose_recalled()
+        super().show_again(what)
 
     def report_memory(self) -> None:
         """Show why the place of the last dashboard is not used."""
@@ -130,7 +118,7 @@ class RecallingApp(TerminalApp):
             return
         if self.can_switch:
             self.chosen_project = root
-            cast("RowtuiApp", self).verbs.leave()
+            self.verbs.leave()
         else:
             self.warn("Another project cannot be opened here: leave, and start `rowtui` there.")
 
@@ -204,19 +192,14 @@ class RecallingApp(TerminalApp):
             return []
         from rowtui.tui.shell.own_commands import load_own_commands
 
-        own, wrong = load_own_commands(config, self.session.keys)
-        self.session.own_commands = own
-        for key in dict.fromkeys(one.key for one in own):
+        self.own_commands, wrong = load_own_commands(config, self.session.keys)
+        for key in dict.fromkeys(one.key for one in self.own_commands):
             self.bind(key, f"own_command('{key}')", show=False)
         return wrong
 
     def action_own_command(self, key: str) -> None:
         """Run the user's command for this key in the current view."""
-        here = [
-            one
-            for one in self.session.own_commands
-            if one.key == key and self.view_name in one.views
-        ]
+        here = [it for it in self.own_commands if it.key == key and self.view_name in it.views]
         if not here:
             self.warn(f"The key {key} has no command in this view.")
         elif self.session.read_only:
@@ -229,7 +212,6 @@ class RecallingApp(TerminalApp):
     async def _run_own(self, command: OwnCommand) -> None:
         from rowtui.tui.shell.external_program import run_program
         from rowtui.tui.shell.own_commands import output_of
-        from rowtui.tui.views.dialogs import PageScreen
 
         root = Path(self.session.snapshot.root if self.session.snapshot else ".")
         try:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         WhatIfRequest,
     )
     from rowtui.core.submission.plan.record import JobRecord
-    from rowtui.tui.shell.own_commands import OwnCommand
     from rowtui.tui.views.status.needs import NeedItem
     from rowtui.tui.views.submit.plan import Sending
 
@@ -135,7 +134,6 @@ class Session:
     clusters: ClustersLook = field(default_factory=ClustersLook)
     # The keys of commands for which the user has changed them.
     keys: Mapping[str, str] = field(default_factory=dict)
-    own_commands: tuple[OwnCommand, ...] = ()  # Those of the user's commands.toml.
     played: Played | None = None  # Set in a demo.
     first_steps: bool = True  # Whether the first steps are shown, if `played` has them.
     has_submitted: bool = False  # A plan was confirmed since the dashboard was opened.

@@ -23,6 +23,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.tui.commands.command import TITLES
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.terminal import NO_COLOURS, Manner
 from rowtui.tui.textual_patches import driver as garbage
@@ -36,6 +37,7 @@ from textual.filter import LineFilter, Monochrome, NoColor
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rowtui.tui.shell.session import Session
     from textual.screen import Screen
 
 
@@ -139,11 +141,7 @@ class TerminalApp(KeysInOrder):
         terminal.
         """
         found = super().get_driver_class()
-        if found.__name__ != "LinuxDriver":
-            return found
-        from rowtui.tui.textual_patches.driver import TerminalDriver
-
-        return TerminalDriver
+        return garbage.TerminalDriver if found.__name__ == "LinuxDriver" else found
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return the filters for the lines before they are drawn."""
@@ -248,6 +246,34 @@ class TerminalApp(KeysInOrder):
         short = visible(text if len(text) <= 200 else text[:200] + "…")
         needs = clipboard_needs(os.environ)
         self.notify(f"Copied {short}" + (f"\n{needs}" if needs else ""), timeout=6 if needs else 2)
+
+
+class ProjectApp(TerminalApp):
+    """An app that shows one project, as it is used by parts of the app that use no view."""
+
+    session: Session
+
+    @property
+    def view_name(self) -> str:
+        """The name of the view on the screen."""
+        raise NotImplementedError
+
+    def go(self, view: str) -> None:
+        """Show a view."""
+        if view in TITLES:
+            self.switch_mode(view)
+
+    def show_again(self, what: str) -> None:
+        """Update the view on the screen after a change."""
+        raise NotImplementedError
+
+    def report(self, what: str, error: Exception) -> None:
+        """Report an error to the user: a toast (once) and a line of activity; never a traceback."""
+        raise NotImplementedError
+
+    def forget_marks(self, view: str) -> None:
+        """Clear the marks in that view after a command has used them."""
+        raise NotImplementedError
 
 
 def clipboard_needs(environment: os._Environ[str] | dict[str, str]) -> str:

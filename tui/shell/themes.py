@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,8 +22,8 @@ from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 if TYPE_CHECKING:
-    from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.terminal import Manner
+    from textual.app import App
 
 
 DEFAULT_THEME = "rowtui-dark"
@@ -272,21 +272,27 @@ def _colour(key: str, value: object, ansi: bool) -> str:
     return value
 
 
-# The theme on the screen: chosen, stored, and reloaded when its file is saved.
-#
-# The files of two folders are checked with stat every two seconds. A file that became invalid
-# causes one message, and its previous theme stays. The choice is stored in the user's state folder.
-
-
 LOOK_SECONDS = 2.0
 """Seconds between two checks of the folders: a user who edits a theme waits for the change."""
 
 
 class ThemeChoice:
-    """The themes of one dashboard. `own`: the folder of the user's themes; `state`: of choices."""
+    """The themes of one app. `own`: the folder of the user's themes; `state`: of choices.
 
-    def __init__(self, app: RowtuiApp, own: Path | None, state: Path | None, how: Manner) -> None:
+    The choice is stored, and the theme is loaded again when its file is saved; after a file became
+    invalid, its previous theme stays. `note` keeps a message that was shown.
+    """
+
+    def __init__(
+        self,
+        app: App[Any],
+        own: Path | None,
+        state: Path | None,
+        how: Manner,
+        note: Callable[[str], object],
+    ) -> None:
         self._app = app
+        self._note = note
         self._own = own
         self._kept = state / "theme" if state is not None else None
         self._how = how
@@ -359,7 +365,7 @@ class ThemeChoice:
 
     def _say(self, text: str) -> None:
         self._app.notify(visible(text), severity="warning", timeout=8)
-        self._app.session.note("settings", text, "warning")
+        self._note(text)
 
     def _remembered(self) -> str:
         try:

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, si
-from rowtui.core.clusters.schedulers.base import called
 from rowtui.tui.views.clusters.texts import cluster_mark
 from rowtui.tui.widgets.cells import Span, cut, line, width_of
+from rowtui.tui.widgets.chrome import Pressable
 from rowtui.tui.widgets.short_text import (
     APART,
     CONNECTED,
@@ -24,7 +24,6 @@ from rowtui.tui.widgets.short_text import (
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ProjectSnapshot
     from rowtui.core.project.views.views import ClusterView
-    from rowtui.tui.shell.session import Session
     from rowtui.tui.widgets.cells import Line
     from rowtui.tui.widgets.short_text import Mark
 
@@ -135,14 +134,6 @@ class Tab(NamedTuple):
     number: int
     title: str
     mode: str
-
-
-class Pressable(NamedTuple):
-    """A part of a line that can be clicked: columns `start` to `end` (exclusive)."""
-
-    start: int
-    end: int
-    command: str
 
 
 def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pressable, ...]]:
@@ -270,17 +261,3 @@ def _badge(cluster: ClusterView, mark: Mark, now: float) -> Line:
 def _short(cluster: ClusterView, mark: Mark, *, with_word: bool = False) -> Line:
     word = f" {_WORDS.get(mark, '')}".rstrip() if with_word else ""
     return line((cluster.name[:_SHORT_NAME], ""), (f"{mark.glyph}{word}", mark.style))
-
-
-def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
-    """Return the subject, the widest term first; () if a view shows the whole project."""
-    action = session.action.name if session.action else ""
-    if view == "explain" and action:
-        return (action, f"group {session.group + 1:,}")
-    if view in ("groups", "pack") and action:
-        return (action,)
-    if view == "submit" and session.sending is not None:
-        return ("plan", plural(len(session.sending.plan.jobs), "job"))
-    if view == "log" and session.job is not None:
-        return (session.job.action, called(session.job.label))
-    return ()

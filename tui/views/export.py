@@ -34,7 +34,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
 if TYPE_CHECKING:
-    from rowtui.tui.widgets.table.list_table import ListTable
+    from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 
 class RowFile:
@@ -142,8 +142,10 @@ def why_not(path: Path) -> str:
     return ""
 
 
-def export_list(table: ListTable) -> str:
-    """Ask for a file and write the table's rows to it; return "" or why that is not possible."""
+def export_list(table: VirtualTable, name: str) -> str:
+    """Ask for a file, first `NAME.csv`, and write the table's rows to it; return "" or why that is
+    not possible.
+    """
     if not isinstance(table.source, Arranged):
         return "this list cannot be written"
 
@@ -151,12 +153,11 @@ def export_list(table: ListTable) -> str:
         if path is not None:
             start(table.app, partial(_write, table, path), "export")
 
-    proposed = f"{table.kept_as}.csv"
-    table.app.push_screen(ExportScreen(table.source.row_count, proposed), answered)
+    table.app.push_screen(ExportScreen(table.source.row_count, f"{name}.csv"), answered)
     return ""
 
 
-def export_to(table: ListTable, name: str) -> str:
+def export_to(table: VirtualTable, name: str) -> str:
     """Write the table's rows to a new file; return "" or why that is not possible."""
     if not isinstance(table.source, Arranged):
         return "this list cannot be written"
@@ -172,7 +173,7 @@ def export_to(table: ListTable, name: str) -> str:
     return problem
 
 
-async def _write(table: ListTable, path: Path) -> None:
+async def _write(table: VirtualTable, path: Path) -> None:
     source = table.source
     assert isinstance(source, Arranged)
     total = source.row_count
@@ -204,15 +205,12 @@ async def _write(table: ListTable, path: Path) -> None:
         _tell(table, "The list changed meanwhile: nothing was written. Try again.", wrong=True)
 
 
-def _tell(table: ListTable, text: str, *, wrong: bool = False) -> None:
+def _tell(table: VirtualTable, text: str, *, wrong: bool = False) -> None:
     table.app.notify(text, severity="error" if wrong else "information", markup=False)
 
 
-# The dialog for the columns of a list, and for their order.
-
-
 class FieldsScreen(Dialog[FieldChoice | None]):
-    """A dialog that returns the choice, or None."""
+    """A dialog that returns the choice of columns and of their order, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "step(1)", "down", id="fields.down", tooltip="next column"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from rowtui.core.base.text import visible
 from rowtui.tui.commands.command import LISTED, NO_KEY, Command, shown_keys
@@ -20,8 +21,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
+if TYPE_CHECKING:
+    from rowtui.tui.shell.own_commands import OwnCommand
 
-def help_sections(session: Session, view: str, title: str) -> list[tuple[str, list[Line]]]:
+
+def help_sections(
+    session: Session, view: str, title: str, own_commands: Sequence[OwnCommand]
+) -> list[tuple[str, list[Line]]]:
     """Return titled sections: view, movement, global, unavailable with reasons, marks."""
 
     def entries(scope: str) -> list[Line]:
@@ -52,7 +58,7 @@ def help_sections(session: Session, view: str, title: str) -> list[tuple[str, li
                 ],
             )
         )
-    own = [one for one in session.own_commands if view in one.views]
+    own = [one for one in own_commands if view in one.views]
     if own:
         lines = [line((f"{shown_keys(one.key):>9}  ", "key"), visible(one.name)) for one in own]
         sections.insert(1, ("Your commands", lines))
@@ -86,9 +92,11 @@ class HelpScreen(Dialog[None]):
         Binding("slash", "search", "search", id="help.search", tooltip="search this page"),
     ]  # fmt: skip
 
-    def __init__(self, session: Session, view: str, title: str) -> None:
+    def __init__(
+        self, session: Session, view: str, title: str, own_commands: Sequence[OwnCommand]
+    ) -> None:
         super().__init__()
-        self._sections = help_sections(session, view, title)
+        self._sections = help_sections(session, view, title, own_commands)
 
     def compose(self) -> ComposeResult:
         """Compose two columns, if there is room."""

@@ -1,15 +1,24 @@
-"""Base class of all views: the lines around them, and the update after a change."""
+"""Base class of all views: the lines around them, and the update after a change.
+
+`Dashboard` is the app as the views and the command line use it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.schedulers.base import called
+from rowtui.core.engine.process.errors import EngineLost
 from rowtui.tui.commands.command import TITLES, VIEWS
 from rowtui.tui.commands.registry import hints_here
 from rowtui.tui.shell.played import first_step
 from rowtui.tui.shell.recall import Place, directory_in, place_in
-from rowtui.tui.views.chrome import Hint, Tab, cluster_badges, crumbs_of, header, hints, tabs
+from rowtui.tui.shell.session import describe
+from rowtui.tui.shell.terminal_app import ProjectApp
+from rowtui.tui.views.chrome import Hint, Tab, cluster_badges, header, hints, tabs
 from rowtui.tui.views.dialogs import typed_keys
 from rowtui.tui.views.submit.plan_sending import badge as sending_badge
 from rowtui.tui.widgets.cells import line
@@ -22,9 +31,14 @@ from textual.message import Message
 from textual.screen import Screen
 
 if TYPE_CHECKING:
-    from rowtui.tui.shell.app import RowtuiApp
+    from pathlib import Path
+
+    from rowtui.tui.commands.verbs import Verbs
+    from rowtui.tui.shell.feed import Feed
+    from rowtui.tui.shell.logins import Logins
     from rowtui.tui.shell.recall import StartState
     from rowtui.tui.shell.session import Session
+    from rowtui.tui.shell.themes import ThemeChoice
     from rowtui.tui.widgets.cells import Line
     from rowtui.tui.widgets.table.list_table import ListTable
 
@@ -63,9 +77,9 @@ class ScreenView(Screen[None]):
         self._css_update_count = self.app._css_update_count
 
     @property
-    def dashboard(self) -> RowtuiApp:
+    def dashboard(self) -> Dashboard:
         """The app, with its own type."""
-        return cast("RowtuiApp", self.app)
+        return cast("Dashboard", self.app)
 
     @property
     def session(self) -> Session:
@@ -127,7 +141,7 @@ class ScreenView(Screen[None]):
         if not any(table.display for table in self.lists):
             return "there is no list here that can be written to a file"
         table = self.list_at_hand
-        return export_to(table, path) if path else export_list(table)
+        return export_to(table, path) if path else export_list(table, table.kept_as)
 
     def show_packed(self) -> None:
         """Go to the Pack view, with the groups that this view would submit. Default: keep its
@@ -153,7 +167,17 @@ class ScreenView(Screen[None]):
     @property
     def crumbs(self) -> tuple[str, ...]:
         """The subject of this view, the widest term first: an action, a group."""
-        return crumbs_of(self.MODE, self.session)
+        session = self.session
+        action = session.action.name if session.action else ""
+        if self.MODE == "explain" and action:
+            return (action, f"group {session.group + 1:,}")
+        if self.MODE in ("groups", "pack") and action:
+            return (action,)
+        if self.MODE == "submit" and session.sending is not None:
+            return ("plan", plural(len(session.sending.plan.jobs), "job"))
+        if self.MODE == "log" and session.job is not None:
+            return (session.job.action, called(session.job.label))
+        return ()
 
     @property
     def login(self) -> str:
@@ -287,3 +311,70 @@ class ScreenView(Screen[None]):
             (f" {clock_time(latest.at)}  ", "dim"),
             (" ".join(latest.text.split()), latest.style),
         )
+
+
+class Dashboard(ProjectApp):
+    """The app of one project with its views."""
+
+    config: Path | None  # The user's own configuration folder.
+    themes: ThemeChoice
+    recall: StartState
+    feed: Feed
+    logins: Logins
+    _last_failure: tuple[str, str] | None = None
+
+    @cached_property
+    def verbs(self) -> Verbs:
+        """The verbs for plans and jobs; the first frame does not need their modules."""
+        from rowtui.tui.commands.verbs import Verbs
+
+        return Verbs(self, self.session, self.feed)
+
+    @property
+    def view(self) -> ScreenView | None:
+        """The view on the screen, also while a page covers it."""
+        return self._view_of(self.current_mode)
+
+    @property
+    def view_name(self) -> str:
+        """The name of the view on the screen."""
+        return self.view.MODE if self.view else "status"
+
+    def _view_of(self, mode: str) -> ScreenView | None:
+        stack = self._screen_stacks.get(mode, [])
+        return stack[0] if stack and isinstance(stack[0], ScreenView) else None
+
+    async def action_command(self, command_id: str) -> None:
+        """Carry out a command of the registry, or report why the command cannot be used."""
+        raise NotImplementedError
+
+    def show_again(self, what: str) -> None:
+        """Update the view on the screen after a change."""
+        if what == "snapshot" and self.session.broken is None:
+            self._last_failure = None
+        if self.view is not None:
+            self.view.show()
+
+    def show_about(self, name: str) -> None:
+        """Let the view on the screen show that item."""
+        if self.view is not None:
+            self.view.show_about(name)
+
+    def report(self, what: str, error: Exception) -> None:
+        """Report an error to the user: a toast (once) and a line of activity; never a traceback."""
+        message, hint = describe(error)
+        text = f"{what}: {message}"
+        # The loss of the engine is reported once, even if several operations waited for the engine.
+        failure = (hint if isinstance(error, EngineLost) else what, message)
+        if failure != self._last_failure:
+            self._last_failure = failure
+            self.session.note("error", text + (f"\n{hint}" if hint else ""), "failed")
+            shown = "\n".join(visible(part) for part in [*text.splitlines()[:6], hint] if part)
+            self.notify(shown, title="Error", severity="error", timeout=10)
+        if self.view is not None:
+            self.view.show_bottom()
+
+    def forget_marks(self, view: str) -> None:
+        """Clear the marks in that view after a command has used them."""
+        if (found := self._view_of(view)) is not None:
+            found.forget_marks()

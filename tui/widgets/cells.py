@@ -271,11 +271,8 @@ def portion(part: int, total: int, room: int) -> int:
     return min(room - 1, max(1, round(room * part / total)))
 
 
-# Style names of the views as Rich styles in the colours of the current theme.
-
-
 class Palette:
-    """Resolved styles of one theme; create a new palette when the theme changes."""
+    """The style names as Rich styles in the colours of one theme; every theme has its own one."""
 
     def __init__(self, app: App[object]) -> None:
         self._variables = app.theme_variables

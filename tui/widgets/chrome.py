@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.tui.textual_patches.framed_lines import FramedLines
@@ -15,8 +15,15 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 if TYPE_CHECKING:
-    from rowtui.tui.views.chrome import Pressable
     from rowtui.tui.widgets.cells import Line
+
+
+class Pressable(NamedTuple):
+    """A part of a line that can be clicked: columns `start` to `end` (exclusive)."""
+
+    start: int
+    end: int
+    command: str
 
 
 class OneLine(Painted):

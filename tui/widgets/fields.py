@@ -89,9 +89,6 @@ class Fields(Container):
         self.post_message(self.Done())
 
 
-# The line at the bottom of a list for a filter, and the reason why the filter cannot be used.
-
-
 DEBOUNCE_SECONDS = 0.15
 """Seconds between the last key and the request: the user does not read results of a
 shorter time.

@@ -19,9 +19,6 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.selection import Selection
 
-# A line of a job's log in a form that is safe to show.
-
-
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _BAD = re.compile(
     r"\b(error|exception|traceback|fatal|failed|killed|segmentation fault)\b", re.IGNORECASE

@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Line
 
 
-# Every state as glyph, word and colour, in this order of importance.
-
-
 class Mark(NamedTuple):
-    """The appearance of a state. `style` is the name of a style."""
+    """The glyph, word and style name of a state, in this order of importance."""
 
     glyph: str
     word: str

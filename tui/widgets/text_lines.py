@@ -13,8 +13,6 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-# The keys of all lists and texts: each moves by a number of lines.
-
 
 class MovingKeys(ScrollView):
     """The actions of the scope "list" of the registry, for a widget with lines."""

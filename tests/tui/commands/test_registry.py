@@ -101,7 +101,7 @@ def test_help_lists_every_command_of_the_view_and_why_one_cannot_be_used(view: s
     session = Session(SampleEngine(), read_only=True)
     text = "\n".join(
         "".join(span.text for span in entry)
-        for _, lines in help_sections(session, view, view)
+        for _, lines in help_sections(session, view, view, ())
         for entry in lines
     )
     for command in commands_here(view):

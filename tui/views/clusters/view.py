@@ -206,7 +206,7 @@ class ClustersScreen(ScreenView):
         cluster = self.session.clusters.chosen
         if cluster is not None:
             self.dashboard.go("queue")
-            self.dashboard.call_after_refresh(self.dashboard.line.show_about, cluster.name)
+            self.dashboard.call_after_refresh(self.dashboard.show_about, cluster.name)
 
     def command_pane(self) -> None:
         """Go from the list to the details, or back."""

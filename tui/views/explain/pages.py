@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,7 +32,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Static
 
 if TYPE_CHECKING:
-    from rowtui.tui.views.explain.view import ExplainView
+    from rowtui.tui.views.view import ScreenView
 
 
 _AROUND = 8  # The number of columns by which a page is narrower than the screen, with its frame.
@@ -40,7 +40,7 @@ _NARROWEST = 20
 _KEYS = line(("←→ Enter", "key"), " answers   ", ("Esc", "key"), " writes nothing")
 
 
-def show_sources(view: ExplainView, row: DestinationRow | None) -> None:
+def show_sources(view: ScreenView, row: DestinationRow | None) -> None:
     """Open a page with all sources of the decision, first those of the destination `row`."""
     found, snapshot = view.session.explanation, view.session.snapshot
     if found is None or found.decision is None or snapshot is None:
@@ -50,7 +50,7 @@ def show_sources(view: ExplainView, row: DestinationRow | None) -> None:
     view.app.push_screen(SourcesScreen(title, source_rows(row, found.decision), snapshot.root))
 
 
-def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None:
+def show_lines(view: ScreenView, plain: Decision | None, why: str = "") -> None:
     """Open a page with the lines that make the what-if permanent.
 
     `why` is the reason why the dashboard does not write the lines itself.
@@ -69,7 +69,7 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
     view.app.push_screen(PageScreen(f"Text that realises the what-if for {action.name}", lines))
 
 
-def copy_json(view: ExplainView) -> None:
+def copy_json(view: ScreenView) -> None:
     """Copy the decision, in the format of `rowtui explain --json`, to the clipboard."""
     found, action = view.session.explanation, view.session.action
     if found is None or action is None:
@@ -115,8 +115,13 @@ class WriteScreen(Dialog[bool]):
         self.dismiss(event.button.id == "write-it")
 
 
-def write_what_if(view: ExplainView, plain: Decision | None) -> None:
-    """Show the change, and write it after a confirmation; show lines to copy for the rest."""
+def write_what_if(
+    view: ScreenView, plain: Decision | None, became_so: Callable[[Collection[str]], None]
+) -> None:
+    """Show the change, and write it after a confirmation; show lines to copy for the rest.
+
+    `became_so` is called with the fields that were written.
+    """
     session = view.session
     action, what_if = session.action, session.what_if
     if action is None or what_if is None:
@@ -131,7 +136,7 @@ def write_what_if(view: ExplainView, plain: Decision | None) -> None:
         session.note("you", f"wrote {what} of {visible(action.name)} to workflow.toml")
         key = BY_ID["explain.undo-write"].keys_of(session.keys) or ":explain.undo-write"
         view.dashboard.notify(f"Written to workflow.toml. {key} takes it back.")
-        view.became_so(edit.fields)
+        became_so(edit.fields)
 
     def refused(why: str) -> None:
         show_lines(view, plain, f"Nothing can be written: {why}")
@@ -141,7 +146,7 @@ def write_what_if(view: ExplainView, plain: Decision | None) -> None:
     start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
 
 
-def take_back(view: ExplainView) -> None:
+def take_back(view: ScreenView) -> None:
     """Show the changes of the last write, and undo them after a confirmation."""
     session = view.session
 
@@ -159,12 +164,12 @@ def take_back(view: ExplainView) -> None:
     start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
 
 
-def forget_if_changed(view: ExplainView) -> None:
+def forget_if_changed(view: ScreenView) -> None:
     """Check that the file is unchanged since the last write; otherwise no undo is offered."""
     start(view, partial(_forget_if_changed, view), "written", exclusive=True)
 
 
-async def _forget_if_changed(view: ExplainView) -> None:
+async def _forget_if_changed(view: ScreenView) -> None:
     session = view.session
     token = session.written
     with contextlib.suppress(Exception):  # A later undo reports the error.
@@ -175,7 +180,7 @@ async def _forget_if_changed(view: ExplainView) -> None:
 
 
 async def _ask(
-    view: ExplainView,
+    view: ScreenView,
     asked: EditRequest,
     title: str,
     done: Callable[[Edit], None],
@@ -200,7 +205,7 @@ async def _ask(
     view.app.push_screen(WriteScreen(title, edit), answered)
 
 
-async def _write(view: ExplainView, asked: EditRequest, done: Callable[[Edit], None]) -> None:
+async def _write(view: ScreenView, asked: EditRequest, done: Callable[[Edit], None]) -> None:
     try:
         edit = await view.session.engine.mapping.edit_workflow(asked)
     except Exception as error:
@@ -208,4 +213,4 @@ async def _write(view: ExplainView, asked: EditRequest, done: Callable[[Edit], N
         return
     view.session.written = edit.token
     done(edit)
-    view.dashboard.command_refresh()
+    view.dashboard.feed.refresh_now(queues=True)

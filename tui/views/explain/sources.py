@@ -30,7 +30,7 @@ from textual.binding import Binding, BindingType
 
 if TYPE_CHECKING:
     from rowtui.core.mapping.model.origin import FilePosition
-    from rowtui.tui.shell.app import RowtuiApp
+    from rowtui.tui.views.view import Dashboard
 
 
 class SourceRow(NamedTuple):
@@ -181,7 +181,7 @@ class SourcesScreen(Dialog[None]):
         start(self, partial(self._open, path, place), "editor", exclusive=True)
 
     async def _open(self, path: Path, at: FilePosition) -> None:
-        app = cast("RowtuiApp", self.app)
+        app = cast("Dashboard", self.app)
         await open_in_editor(app, path, app.session.read_only, line=at.line, column=at.column)
 
 

@@ -339,7 +339,7 @@ class ExplainView(ScreenView):
 
     def command_write(self) -> None:
         """Write the what-if to workflow.toml, after a review of the changes."""
-        write_what_if(self, self._plain)
+        write_what_if(self, self._plain, self._became_so)
 
     def command_undo_write(self) -> None:
         """Undo the last write, after a review of the changes."""
@@ -349,7 +349,7 @@ class ExplainView(ScreenView):
         if self.session.written:
             forget_if_changed(self)
 
-    def became_so(self, fields: Collection[str]) -> None:
+    def _became_so(self, fields: Collection[str]) -> None:
         """Remove these fields from the what-if, because they are now in workflow.toml."""
         texts = self.form.texts
         self._wonder({name: text for name, text in texts.items() if name not in fields})

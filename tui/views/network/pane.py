@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from functools import partial
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, cast
 
-from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.filter import parse_filter
-from rowtui.core.base.text import plural, visible
-from rowtui.tui.line.field import LineScreen
-from rowtui.tui.line.parse import Completion
-from rowtui.tui.shell.work import start
-from rowtui.tui.views.network.picture.boxes import LEAST, NodeKey, key_of
+from rowtui.core.base.text import plural
+from rowtui.tui.views.network.graph import NetworkGraph
+from rowtui.tui.views.network.picture.boxes import LEAST, NodeKey
 from rowtui.tui.views.network.picture.list import (
     NodeRow,
     changed_nodes,
@@ -24,12 +19,11 @@ from rowtui.tui.views.network.picture.list import (
 from rowtui.tui.views.network.picture.picture import Graph, graph
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
+from rowtui.tui.widgets.table.list_table import ListTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rowtui.core.runs.views import NetworkView, NodeView
-    from rowtui.tui.views.network.view import NetworkScreen
+    from rowtui.core.runs.views import NetworkView
+    from rowtui.tui.views.view import ScreenView
     from textual.widget import Widget
 
 
@@ -46,10 +40,12 @@ LEGEND = "✓ completed ▶ submitted ○ eligible · waiting ✗ failed ⊘ can
 
 
 class NetworkPane:
-    """The pane of one Network view."""
+    """The pane of one Network view. `node_chosen` is called with another node under the cursor."""
 
-    def __init__(self, view: NetworkScreen) -> None:
+    def __init__(self, view: ScreenView, node_chosen: Callable[[], None]) -> None:
         self._view = view
+        self._look = view.session.network
+        self._node_chosen = node_chosen
         self._graph: Graph | None = None
         self._last_graph: Graph | None = None
         self._of: tuple[NetworkView, int] | None = None
@@ -57,17 +53,27 @@ class NetworkPane:
         self._chosen_arrangement: bool | None = None  # None: the width and the network decide.
 
     @property
+    def picture(self) -> NetworkGraph:
+        """The graph."""
+        return self._view.query_one("#graph", NetworkGraph)
+
+    @property
+    def nodes(self) -> ListTable:
+        """The nodes as a list."""
+        return self._view.query_one("#nodes", ListTable)
+
+    @property
     def listed(self) -> bool:
         """Whether the nodes are a list, not a graph."""
         if self._chosen_arrangement is not None:
             return self._chosen_arrangement
-        nodes = self._view.look.view.nodes if self._view.look.view else ()
+        nodes = self._look.view.nodes if self._look.view else ()
         return self._view.size.width < GRAPH_FROM or len(nodes) > MOST_BOXES
 
     @property
     def widget(self) -> Widget:
         """The graph, or the list."""
-        return self._view.nodes if self.listed else self._view.picture
+        return self.nodes if self.listed else self.picture
 
     @property
     def has_focus(self) -> bool:
@@ -81,12 +87,12 @@ class NetworkPane:
     def show(self, network: NetworkView | None) -> None:
         """Show the current nodes."""
         view, listed = self._view, self.listed
-        other = view.picture if listed else view.nodes
+        other = self.picture if listed else self.nodes
         inside = other.has_focus_within
         view.set_class(listed, "-listed")
         if network is None:
-            view.picture.show(None, None)
-            view.nodes.show_nothing()
+            self.picture.show(None, None)
+            self.nodes.show_nothing()
             self._rows = []
             return
         if inside:
@@ -95,21 +101,21 @@ class NetworkPane:
         changed = changed_nodes(before, self._rows)
         if listed:
             self._show_list(network)
-            view.nodes.flash((key, name) for key, names in changed.items() for name in names)
+            self.nodes.flash((key, name) for key, names in changed.items() for name in names)
         else:
             self._show_graph(network)
             if changed:
-                view.picture.flash(changed)
+                self.picture.flash(changed)
         self.show_titles()
 
     def _show_list(self, network: NetworkView) -> None:
-        table = self._view.nodes
+        table = self.nodes
         rows = MemoryRows(self._rows, lambda row: row.key, lambda _, row: node_cells(row),
                           node_values)  # fmt: skip
-        stale = self._view.look.error is not None or self._view.session.stale
+        stale = self._look.error is not None or self._view.session.stale
         table.show(rows, node_columns(self._rows), stale=stale)
-        if self._view.look.chosen is not None:
-            table.choose(self._view.look.chosen)
+        if self._look.chosen is not None:
+            table.choose(self._look.chosen)
 
     def _show_graph(self, network: NetworkView) -> None:
         width = self._room
@@ -120,7 +126,7 @@ class NetworkPane:
                 if made.size[0] <= width or least == ROOMY[-1]:
                     break
             self._graph = self._last_graph = made
-        self._view.picture.show(self._graph, self._view.look.chosen)
+        self.picture.show(self._graph, self._look.chosen)
 
     @property
     def _room(self) -> int:
@@ -129,115 +135,47 @@ class NetworkPane:
 
     def show_titles(self) -> None:
         """Show the number of nodes, the meaning of marks, and the key of the other arrangement."""
-        network = self._view.look.view
+        network = self._look.view
         if network is None:
             return
         nodes = sum(1 for one in network.nodes if one.kind == "node")
         title = f"{plural(nodes, 'node')} · {plural(network.jobs, 'sample')}"
         if self.listed:
-            below = " · ".join(filter(None, (self._view.nodes.tally, "m graph")))
-            set_titles(self._view.nodes, title + self._view.nodes.filter_named, below)
+            below = " · ".join(filter(None, (self.nodes.tally, "m graph")))
+            set_titles(self.nodes, title + self.nodes.filter_named, below)
             return
         if self._graph is not None and self._graph.size[0] > self._room:
             title += " · goes on to the side"
-        set_titles(self._view.picture, title, f"{LEGEND}   m list")
+        set_titles(self.picture, title, f"{LEGEND}   m list")
 
     # User actions
 
     def moved(self, key: Hashable | None) -> None:
         """Choose the node under the cursor of the graph, or of the list."""
-        look = self._view.look
+        look = self._look
         if key is None or key == look.chosen:
             return
         look.chosen = cast(NodeKey, key)
         if self.listed:
-            self._view.nodes.choose(key)
+            self.nodes.choose(key)
         else:
-            self._view.picture.show(self._graph, look.chosen)
-        self._view.node_chosen()
+            self.picture.show(self._graph, look.chosen)
+        self._node_chosen()
 
     def choose(self, key: NodeKey) -> None:
         """Put the cursor on this node."""
         if self.listed:
-            self._view.nodes.clear_filter()
-            self._view.nodes.move_to_key(key)
+            self.nodes.clear_filter()
+            self.nodes.move_to_key(key)
         else:
-            self._view.picture.choose(key)
+            self.picture.choose(key)
 
     def arrange(self) -> None:
         """Show the network as a graph, or as a list."""
-        if self._view.look.view is None:
+        if self._look.view is None:
             return
         inside = self.has_focus
         self._chosen_arrangement = not self.listed
-        self.show(self._view.look.view)
+        self.show(self._look.view)
         if inside:
             self._view.call_after_refresh(self.focus)
-
-
-# Searches and logs
-
-
-MOST_OFFERED = 12
-"""The number of names that are offered while the user types."""
-
-
-def open_find(screen: NetworkScreen) -> None:
-    """Ask for the name of a node; any other text filters the samples of the chosen node."""
-    nodes = screen.look.view.nodes if screen.look.view else ()
-
-    def candidates(text: str) -> Sequence[Completion]:
-        names = [(visible(it.name), it.kind) for it in that_fit(nodes, text)]
-        found = [Completion(name, name, kind) for name, kind in names]
-        if text.strip():
-            about = f"samples of {screen.look.samples_of} that fit"
-            found.append(Completion(text, visible(text), about))
-        return found
-
-    def go(text: str) -> str:
-        if not text.strip():
-            return ""
-        if fit := that_fit(nodes, text):
-            screen.find_node(key_of(fit[0]))
-            return ""
-        try:
-            parse_filter(text)
-        except RowtuiError as error:
-            return f"no node is called so, and it is no filter of samples: {error.message}"
-        screen.find_sample(text)
-        return ""
-
-    screen.app.push_screen(LineScreen(candidates, go, (), sign="/"))
-
-
-def that_fit(nodes: Sequence[NodeView], text: str) -> list[NodeView]:
-    """Return the nodes whose names contain this text; names that begin with it come first."""
-    word = text.strip().lower()
-    fit = [node for node in nodes if word in node.name.lower()]
-    return sorted(fit, key=lambda node: not node.name.lower().startswith(word))[:MOST_OFFERED]
-
-
-def open_log(screen: NetworkScreen, node: str, directory: str) -> None:
-    """Open the log of the newest job of a sample."""
-    view = screen.look.view
-    action = next((one.action for one in (view.nodes if view else ())
-                   if one.name == node and one.kind == "node"), "")  # fmt: skip
-    if action:
-        start(screen, partial(_find_log, screen, action, directory), "log", exclusive=True)
-    else:
-        screen.app.notify("A source runs no job.", markup=False)
-
-
-async def _find_log(screen: NetworkScreen, action: str, directory: str) -> None:
-    session = screen.session
-    try:
-        job = await session.engine.jobs.find(action, directory)
-    except Exception as error:
-        screen.dashboard.report("the job cannot be found", error)
-        return
-    if job is None:
-        screen.app.notify(f"No job has run {action} in {directory} yet.", markup=False)
-        return
-    session.known_job = job
-    session.job_token = session.job_to_show = job.token
-    screen.dashboard.go("log")

@@ -172,11 +172,8 @@ def read_limits(
     )
 
 
-# The question for the limits of a network run. The default is no: only the exact word is a yes.
-
-
 class RunLimitsScreen(Dialog[RunLimits | None]):
-    """A dialog that returns the confirmed limits, or None."""
+    """A dialog that returns the limits of a run, or None; only the exact word confirms them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "start nothing", id="run-limits.no", tooltip="start nothing"),

@@ -6,7 +6,7 @@ stores the last known state of the job, because the possible operations depend o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import plural
@@ -28,7 +28,7 @@ from rowtui.tui.widgets.table.rows import Marks
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import NetworkView, NodeView
-    from rowtui.tui.views.network.view import NetworkScreen
+    from rowtui.tui.views.view import ScreenView
     from rowtui.tui.widgets.cells import Cell
 
 
@@ -172,10 +172,12 @@ class SampleTable(ListTable):
 
 
 class SamplePane:
-    """The pane of one Network view."""
+    """The pane of one Network view. `arrived` is called after a page of samples has arrived."""
 
-    def __init__(self, view: NetworkScreen) -> None:
+    def __init__(self, view: ScreenView, arrived: Callable[[], None]) -> None:
         self._view = view
+        self._look = view.session.network
+        self._page_arrived = arrived
         self.rows: EngineRows[SampleView] | None = None
         self._of: Of | None = None
         self._generation: tuple[int, str] | None = None
@@ -184,7 +186,7 @@ class SamplePane:
     @property
     def table(self) -> SampleTable:
         """The list."""
-        return self._view.samples
+        return self._view.query_one("#samples", SampleTable)
 
     @property
     def sample(self) -> SampleView | None:
@@ -195,14 +197,14 @@ class SamplePane:
     @property
     def node(self) -> NodeView | None:
         """The node whose samples are listed."""
-        look = self._view.look
+        look = self._look
         nodes = look.view.nodes if look.view else ()
         named = (one for one in nodes if one.name == look.samples_of and one.kind != "sink")
         return next(named, None)
 
     def show(self, view: NetworkView | None) -> None:
         """Load the samples of the chosen node, if they are missing or outdated."""
-        look, table = self._view.look, self.table
+        look, table = self._look, self.table
         if view is None or not look.samples_of:
             table.show_nothing()
             return
@@ -237,12 +239,12 @@ class SamplePane:
             text = "Reading samples…"
         elif table.filtered:
             text = "No sample fits the filter; Esc shows all."
-        elif view.look.filter.states:
-            text = f"No sample is {view.look.filter.word}; t shows others."
+        elif self._look.filter.states:
+            text = f"No sample is {self._look.filter.word}; t shows others."
         else:
             text = "There are no samples yet."
         table.say_if_empty(line((text, "dim")))
-        stale = view.look.error is not None or view.session.stale
+        stale = self._look.error is not None or view.session.stale
         loaded = rows.loaded_items()
         table.show(rows, sample_columns(self.node, loaded), stale=stale)
         seen = {sample_key(sample): sample for sample in loaded}
@@ -252,11 +254,11 @@ class SamplePane:
         if table.marks.keys:
             self.remember_marks()
         self.show_titles()
-        view.samples_arrived()
+        self._page_arrived()
 
     def show_titles(self) -> None:
         """Show the number of samples, and of marked ones."""
-        look, rows, table = self._view.look, self.rows, self.table
+        look, rows, table = self._look, self.rows, self.table
         below = plural(rows.of if rows and rows.loaded else 0, "sample")
         if table.filtered:
             below = table.tally + " samples"
@@ -270,9 +272,9 @@ class SamplePane:
     def remember_marks(self) -> None:
         """Store the marked jobs, for the commands."""
         marks = self.table.marks
-        if not marks.keys and not self._view.look.marked:
+        if not marks.keys and not self._look.marked:
             return
-        self._view.look.marked = marked_jobs(marks, self._seen)
+        self._look.marked = marked_jobs(marks, self._seen)
         self.show_titles()
         self._view.show_bottom()
 
@@ -280,7 +282,7 @@ class SamplePane:
         """Remove the marks after the marked jobs were retried, or cancelled."""
         self.table.marks.set_all(False)
         self.table.marks_changed()
-        self._view.look.marked = {}
+        self._look.marked = {}
         self.show_titles()
         self._view.show_bottom()
 

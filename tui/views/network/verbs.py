@@ -242,6 +242,30 @@ class NetworkVerbs(ScreenView):
             return
         self.app.push_screen(PageScreen("Dependencies", waits_lines(waits)))
 
+    def open_log(self, node: str, directory: str) -> None:
+        """Open the log of the newest job of a sample."""
+        view = self.session.network.view
+        action = next((one.action for one in (view.nodes if view else ())
+                       if one.name == node and one.kind == "node"), "")  # fmt: skip
+        if action:
+            start(self, partial(self._find_log, action, directory), "log", exclusive=True)
+        else:
+            self.app.notify("A source runs no job.", markup=False)
+
+    async def _find_log(self, action: str, directory: str) -> None:
+        session = self.session
+        try:
+            job = await session.engine.jobs.find(action, directory)
+        except Exception as error:
+            self.dashboard.report("the job cannot be found", error)
+            return
+        if job is None:
+            self.app.notify(f"No job has run {action} in {directory} yet.", markup=False)
+            return
+        session.known_job = job
+        session.job_token = session.job_to_show = job.token
+        self.dashboard.go("log")
+
     # Waiting for the engine
 
     def _do(

@@ -6,15 +6,21 @@ a frame depends on the number of nodes, not on the number of samples.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
-from rowtui.core.base.text import plural
-from rowtui.core.runs.views import NetworkView
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.filter import parse_filter
+from rowtui.core.base.text import plural, visible
+from rowtui.core.runs.views import NetworkView, NodeView
 from rowtui.tui.commands.network import may_mark_sample
 from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.line.field import LineScreen
+from rowtui.tui.line.parse import Completion
 from rowtui.tui.views.network.graph import NetworkGraph
-from rowtui.tui.views.network.pane import NetworkPane, open_find, open_log
+from rowtui.tui.views.network.pane import NetworkPane
+from rowtui.tui.views.network.picture.boxes import key_of
 from rowtui.tui.views.network.run_text import NO_NETWORK, failure_cells, failure_columns, run_lines
 from rowtui.tui.views.network.samples import SamplePane, SampleTable
 from rowtui.tui.views.network.state import STATE_FILTERS, NetworkLook
@@ -31,6 +37,9 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widget import Widget
 
+MOST_OFFERED = 12
+"""The number of names that are offered while the user types."""
+
 TALL_FROM = 30
 """Lines of the screen from which on all information about the run is shown."""
 
@@ -46,8 +55,8 @@ class NetworkScreen(NetworkVerbs):
 
     def __init__(self) -> None:
         super().__init__()
-        self._net = NetworkPane(self)
-        self._samples = SamplePane(self)
+        self._net = NetworkPane(self, self._node_chosen)
+        self._samples = SamplePane(self, self._samples_arrived)
 
     def body(self) -> ComposeResult:
         """Compose the run, the failures, the network, and the samples beside the chosen node."""
@@ -67,21 +76,6 @@ class NetworkScreen(NetworkVerbs):
         return self.session.network
 
     @property
-    def picture(self) -> NetworkGraph:
-        """The graph."""
-        return self.query_one("#graph", NetworkGraph)
-
-    @property
-    def nodes(self) -> ListTable:
-        """The nodes as a list."""
-        return self.query_one("#nodes", ListTable)
-
-    @property
-    def samples(self) -> SampleTable:
-        """The samples of the chosen node."""
-        return self.query_one("#samples", SampleTable)
-
-    @property
     def failures(self) -> ListTable:
         """The failures."""
         return self.query_one("#failures", ListTable)
@@ -89,7 +83,7 @@ class NetworkScreen(NetworkVerbs):
     @property
     def _below(self) -> tuple[Widget, ...]:
         """The panes that replace the network if the screen has few lines."""
-        return self.samples, self.query_one("#node")
+        return self._samples.table, self.query_one("#node")
 
     # Display
 
@@ -168,10 +162,10 @@ class NetworkScreen(NetworkVerbs):
         set_titles(table, title if failures else "", below)
         self._point()
 
-    def samples_arrived(self) -> None:
+    def _samples_arrived(self) -> None:
         """Update the view after a page of samples has arrived."""
         self._point()
-        if self.samples.has_focus:
+        if self._samples.table.has_focus:
             self._show_node(self.look.view)
 
     def _show_node(self, view: NetworkView | None) -> None:
@@ -180,7 +174,7 @@ class NetworkScreen(NetworkVerbs):
         if view is None or node is None:
             widget.show_made(lambda _: ())
             set_titles(widget, "")
-        elif self.samples.has_focus and sample is not None:
+        elif self._samples.table.has_focus and sample is not None:
             widget.show_made(partial(sample_lines, sample))
             waits = sample.state in ("waiting", "cancelled", "blocked", "skipped")
             set_titles(widget, "Sample", "Enter log" + "  b dependencies" * waits)
@@ -202,23 +196,23 @@ class NetworkScreen(NetworkVerbs):
         under = "graph"
         if self.failures.has_focus_within:
             under = "failures"
-        elif self.samples.has_focus_within:
+        elif self._samples.table.has_focus_within:
             under = "samples"
         look.under = under
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
         """Choose the failure, node or sample under the cursor."""
-        if event.table is self.nodes and self._net.listed:
+        if event.table is self._net.nodes and self._net.listed:
             # The cursor may have moved on since the message.
-            self._net.moved(self.nodes.cursor_key)
+            self._net.moved(self._net.nodes.cursor_key)
         self._point()
-        if event.table is self.samples:
+        if event.table is self._samples.table:
             self._show_node(self.look.view)
         self.show_bottom()
 
     def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
         """Update the frames after another filter or other marks."""
-        if event.table is self.samples:
+        if event.table is self._samples.table:
             self._samples.remember_marks()
             self._samples.show_titles()
         elif event.table is self.failures:
@@ -233,7 +227,7 @@ class NetworkScreen(NetworkVerbs):
         self._show_node(self.look.view)
         self.show_bottom()
 
-    def node_chosen(self) -> None:
+    def _node_chosen(self) -> None:
         """Show the samples of the node under the cursor."""
         self._samples.show(self.look.view)
         self._show_node(self.look.view)
@@ -243,11 +237,36 @@ class NetworkScreen(NetworkVerbs):
     def on_network_graph_chosen(self) -> None:
         """Show the samples of another node."""
         # The cursor may have moved on since the message.
-        self._net.moved(self.picture.chosen)
+        self._net.moved(self._net.picture.chosen)
 
     def on_network_graph_wanted(self) -> None:
-        """Open the search for a node, or a sample."""
-        open_find(self)
+        """Ask for the name of a node; any other text filters the samples of the chosen node."""
+        nodes = self.look.view.nodes if self.look.view else ()
+
+        def candidates(text: str) -> Sequence[Completion]:
+            names = [(visible(it.name), it.kind) for it in _that_fit(nodes, text)]
+            found = [Completion(name, name, kind) for name, kind in names]
+            if text.strip():
+                about = f"samples of {self.look.samples_of} that fit"
+                found.append(Completion(text, visible(text), about))
+            return found
+
+        def go(text: str) -> str:
+            if not text.strip():
+                return ""
+            if fit := _that_fit(nodes, text):
+                self._net.choose(key_of(fit[0]))
+                self._enter(self._net.widget)
+                return ""
+            try:
+                parse_filter(text)
+            except RowtuiError as error:
+                return f"no node is called so, and it is no filter of samples: {error.message}"
+            self._samples.filter(text)
+            self._enter(self._samples.table)
+            return ""
+
+        self.app.push_screen(LineScreen(candidates, go, (), sign="/"))
 
     async def on_network_graph_opened(self) -> None:
         """Open the node with a second click."""
@@ -270,7 +289,7 @@ class NetworkScreen(NetworkVerbs):
 
     def back(self) -> bool:
         """Drop the filter and the marks, then go to the network."""
-        tables = (self.failures, self.nodes, self.samples)
+        tables = (self.failures, self._net.nodes, self._samples.table)
         if any(table.has_focus_within and table.clear_filter() for table in tables):
             return True
         if self.look.marked:
@@ -285,29 +304,19 @@ class NetworkScreen(NetworkVerbs):
         """Remove the marks after the marked jobs were retried, or cancelled."""
         self._samples.forget_marks()
 
-    def find_sample(self, text: str) -> None:
-        """Show the samples of the chosen node that match a filter."""
-        self._samples.filter(text)
-        self._enter(self.samples)
-
-    def find_node(self, key: tuple[str, str]) -> None:
-        """Put the cursor on this node."""
-        self._net.choose(key)
-        self._enter(self._net.widget)
-
     def command_open(self) -> None:
         """Go from a node to its samples; from a sample or a failure to the log of its job."""
         look = self.look
         if look.under == "graph":
-            self._enter(self.samples)
+            self._enter(self._samples.table)
         elif look.under == "failures" and look.failure is not None:
-            open_log(self, look.failure.node, look.failure.directory)
+            self.open_log(look.failure.node, look.failure.directory)
         elif look.sample is not None:
-            open_log(self, look.samples_of, look.sample.directory)
+            self.open_log(look.samples_of, look.sample.directory)
 
     def command_pane(self) -> None:
         """Move to the next pane."""
-        panes: list[Widget] = [self._net.widget, self.samples]
+        panes: list[Widget] = [self._net.widget, self._samples.table]
         if self.failures.display:
             panes.insert(0, self.failures)
         if (node := self.query_one("#node")).display:
@@ -335,7 +344,7 @@ class NetworkScreen(NetworkVerbs):
     def command_mark(self) -> None:
         """Mark this sample."""
         if self.look.under == "samples":
-            self.samples.toggle_mark()
+            self._samples.table.toggle_mark()
             self._samples.remember_marks()
 
     def command_arrange(self) -> None:
@@ -346,3 +355,10 @@ class NetworkScreen(NetworkVerbs):
         """Show the current network.toml, or the run again."""
         self.look.frozen = not self.look.frozen
         self.dashboard.feed.look_at_network()
+
+
+def _that_fit(nodes: Sequence[NodeView], text: str) -> list[NodeView]:
+    """Return the nodes whose names contain this text; names that begin with it come first."""
+    word = text.strip().lower()
+    fit = [node for node in nodes if word in node.name.lower()]
+    return sorted(fit, key=lambda node: not node.name.lower().startswith(word))[:MOST_OFFERED]

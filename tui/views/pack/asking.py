@@ -18,8 +18,7 @@ from rowtui.tui.views.pack.packing import figures_of
 from rowtui.tui.views.pack.state import PackerResult, PackingRequest
 
 if TYPE_CHECKING:
-    from rowtui.tui.shell.app import RowtuiApp
-    from rowtui.tui.views.pack.view import PackView
+    from rowtui.tui.views.view import Dashboard, ScreenView
     from textual.screen import Screen
 
 
@@ -27,9 +26,9 @@ MOST_PACKERS = 8
 """The number of packers that are compared."""
 
 
-async def compare(view: PackView) -> None:
+async def compare(view: ScreenView, show: Callable[[], None]) -> None:
     """Run all packers; show each answer when it arrives. Another choice ends the comparison."""
-    packing = view.packing
+    packing = view.session.packing
     what = packing.compare_what()
     if what is None or packing.shown is None:
         return
@@ -38,7 +37,7 @@ async def compare(view: PackView) -> None:
     try:
         for name in packers:
             packing.comparing = name
-            view.show_choices()
+            show()
             choice = what.choice._replace(packer=name)
             packed = await view.session.engine.plans.pack(
                 what.wanted.action, what.wanted.groups, None, choice
@@ -54,7 +53,7 @@ async def compare(view: PackView) -> None:
         view.dashboard.report("the packers cannot be compared", error)
     finally:
         packing.comparing = ""
-        view.show_choices()
+        show()
 
 
 class PackAsking:
@@ -62,7 +61,7 @@ class PackAsking:
     first.
     """
 
-    def __init__(self, app: RowtuiApp, screen: Screen[None], show: Callable[[bool], None]) -> None:
+    def __init__(self, app: Dashboard, screen: Screen[None], show: Callable[[bool], None]) -> None:
         self._app = app
         self._session = app.session
         self._show = show

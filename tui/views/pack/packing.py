@@ -7,27 +7,19 @@ the packing before are beside those of the present one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.engine import ActionSummary
 from rowtui.core.project.planning.pack_views import PackedDestination
 from rowtui.tui.views.pack.bundle_cells import costs, price
 from rowtui.tui.views.pack.bundles import BundleLook, Picture, Shares
+from rowtui.tui.views.pack.state import Figures
 from rowtui.tui.widgets.cells import Line, line
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
     from rowtui.tui.views.pack.state import PackingState
-
-
-class Figures(NamedTuple):
-    """A packing in numbers, over all destinations."""
-
-    jobs: int
-    nodes: int
-    cost: float
-    unit: str
 
 
 def figures_of(picture: Picture) -> Figures:

@@ -13,7 +13,6 @@ from rowtui.core.project.planning.pack_views import PackChoice
 if TYPE_CHECKING:
     from rowtui.core.project.planning.pack_views import NodeTypeView
     from rowtui.tui.views.pack.bundles import BundleLook, Picture, Row
-    from rowtui.tui.views.pack.packing import Figures
     from rowtui.tui.views.submit.plan import PlanRequest
 
 QUICK_SECONDS = 1.0
@@ -34,6 +33,15 @@ class PackingRequest(NamedTuple):
     wanted: PlanRequest
     choice: PackChoice
     generation: int
+
+
+class Figures(NamedTuple):
+    """A packing in numbers, over all destinations."""
+
+    jobs: int
+    nodes: int
+    cost: float
+    unit: str
 
 
 class PackerResult(NamedTuple):

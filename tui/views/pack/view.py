@@ -284,7 +284,7 @@ class PackView(ScreenView):
     def command_compare(self) -> None:
         """Show the result of every packer, beside the choices."""
         self.add_class("-comparing")
-        start(self, partial(compare, self), "compare", exclusive=True)
+        start(self, partial(compare, self, self._show_compared), "compare", exclusive=True)
 
     def _look_along(self, axis: str) -> None:
         self.packing.axis = axis
@@ -295,7 +295,7 @@ class PackView(ScreenView):
     command_cores = partialmethod(_look_along, "cores")
     command_memory = partialmethod(_look_along, "memory")
 
-    def show_choices(self) -> None:
+    def _show_compared(self) -> None:
         """Show the choices, and the results of the other packers."""
         if self.ready:
             self._show_choices()

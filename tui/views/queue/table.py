@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from functools import partial, partialmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rowtui.core.base.text import plural
 from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
@@ -12,13 +12,10 @@ from rowtui.core.project.queue.views import MOST_MARKED, SORTS, QueuePage, Queue
 from rowtui.tui.commands.jobs import CANCEL, HOLD, RELEASE, RETRY, JobVerb
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.questions import confirm
-from rowtui.tui.views.view import ScreenView
+from rowtui.tui.views.view import Dashboard, ScreenView
 from rowtui.tui.widgets.table.engine_rows import LOADED, EngineRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import Marks
-
-if TYPE_CHECKING:
-    from rowtui.tui.shell.app import RowtuiApp
 
 
 class QueueRows(EngineRows[QueueRow]):
@@ -139,9 +136,6 @@ class QueueList(ListTable):
         self._took(found[:MOST_MARKED])
 
 
-# The marks of the view Queue, and its operations on jobs, which ask for a confirmation.
-
-
 class QueueMarking:
     """The marks of one table. `asked` returns its request; `show` is called after a change.
 
@@ -151,7 +145,7 @@ class QueueMarking:
 
     def __init__(
         self,
-        app: RowtuiApp,
+        app: Dashboard,
         table: Callable[[], QueueList],
         asked: Callable[[], QueueRequest],
         show: Callable[[], None],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.groups.model import Status
 from rowtui.tui.shell.session import FILTERS
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.dialogs import PageScreen
 from rowtui.tui.views.status.needs import NextStep
 from rowtui.tui.views.view import ScreenView
 
@@ -77,8 +78,6 @@ class NeedSteps(ScreenView):
         self.dashboard.verbs.prepare(need.action_index, None)
 
     def _bad(self, need: NeedItem) -> None:
-        from rowtui.tui.views.dialogs import PageScreen
-
         count = self.session.snapshot.bad_count if self.session.snapshot else len(need.more)
         more = count - len(need.more)
         lines = list(need.more)
@@ -99,7 +98,7 @@ class NeedSteps(ScreenView):
             line=need.line,
             column=need.column,
         )
-        self.dashboard.command_refresh()
+        self.dashboard.feed.refresh_now(queues=True)
 
     async def _trust(self, need: NeedItem) -> None:
         from rowtui.tui.views.questions import TrustScreen
@@ -129,4 +128,4 @@ class NeedSteps(ScreenView):
             return
         self.session.note("you", f"trusted {place} as it is now")
         self.dashboard.notify("Trusted as it is now.")
-        self.dashboard.command_refresh()
+        self.dashboard.feed.refresh_now(queues=True)

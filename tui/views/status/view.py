@@ -202,12 +202,12 @@ class StatusView(NeedSteps):
         if event.table.id == "needs":
             self._choose_need()
             return
-        snapshot = self.session.snapshot
+        snapshot, table = self.session.snapshot, self.query_one("#actions", VirtualTable)
         # The cursor may have moved on since the message.
-        if snapshot is not None and event.table.cursor < len(snapshot.actions):
-            action = snapshot.actions[event.table.cursor]
+        if snapshot is not None and table.cursor < len(snapshot.actions):
+            action = snapshot.actions[table.cursor]
             self.session.action_index = action.index
-            event.table.choose(_key(action))
+            table.choose(_key(action))
             self._show_detail()
             self._show_pace()
             self.show_bottom()

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple, overload
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.packing.model import ResourceAmounts
+from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.model import InBundle, Plan, PlannedJob
+from rowtui.core.submission.scripts.parts import split_script
 from rowtui.tui.views.pack.bundle_cells import amounts_words
 from rowtui.tui.views.submit.plan import (
     Sending,
@@ -199,9 +201,6 @@ def bundle_text(row: PlanRow, scheduler: str) -> tuple[str, ...]:
 
 
 def _script(jobs: Sequence[PlannedJob], scheduler: str) -> list[str]:
-    from rowtui.core.submission.bundles.script import bundle_script
-    from rowtui.core.submission.scripts.parts import split_script
-
     # The script was written by another version.
     if any(split_script(job.script) is None for job in jobs):
         return []

@@ -168,9 +168,6 @@ class ScriptLook:
         return ScriptPane(shown, f"diff against {since}", f"{changes} · d full · {fold}")
 
 
-# The commands of the view Submit that wait, and its requests for earlier scripts.
-
-
 class SubmitSteps(ScreenView):
     """The part of the view Submit that waits: for the engine, the pager, and the disk."""
 

@@ -218,5 +218,5 @@ class ListTable(FilteredTable):
 
     def action_export(self) -> None:
         """Write the list to a file."""
-        if why := export_list(self):
+        if why := export_list(self, self.kept_as):
             self.notify(f"export: {why}", severity="warning", markup=False)

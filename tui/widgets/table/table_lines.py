@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.columns import PlacedColumn
 
 
-# Messages of a table about the user's actions: the cursor moved, a row or a heading was clicked.
-
-
-# The scroll bar of a long list: drawn again only if its look has changed, and then cheaply.
-#
-# A step in a list of a million rows moves the thumb by less than can be drawn. Textual's own scroll
-# bar draws every line of the bar for each step, which takes a quarter of the time for a page.
-
-
 KEPT_ROWS = 600
 """The number of cached rows: some screens up and down."""
 

@@ -314,16 +314,16 @@ async def test_a_view_drawn_again_between_a_key_and_its_message_does_not_undo_th
         await at_network(hand)
         screen = hand.app.screen
         assert isinstance(screen, NetworkScreen)
-        screen.picture.action_right()
+        screen._net.picture.action_right()
         screen.show_body()
         await hand.sees("average · all")
-        assert screen.picture.chosen == screen.look.chosen == ("", "average")
+        assert screen._net.picture.chosen == screen.look.chosen == ("", "average")
         await hand.press("m")
         await hand.sees("m graph", "average ◆")
-        screen.nodes.action_line_down()
+        screen._net.nodes.action_line_down()
         screen.show_body()
         await hand.sees("folds · all")
-        assert screen.nodes.cursor_key == screen.look.chosen == ("", "folds")
+        assert screen._net.nodes.cursor_key == screen.look.chosen == ("", "folds")
 
 
 async def test_samples_are_filtered_sorted_marked_and_found() -> None:
@@ -423,6 +423,7 @@ async def test_what_did_not_change_is_not_painted_again_and_what_changed_stands_
         view = hand.app.view
         assert isinstance(view, NetworkScreen)
         await hand.until(
-            lambda: view.picture.picture and view.picture.picture.changed, "the node stands out"
+            lambda: view._net.picture.picture and view._net.picture.picture.changed,
+            "the node stands out",
         )
-        await hand.until(lambda: view.samples._flashing, "and the sample that ended")
+        await hand.until(lambda: view._samples.table._flashing, "and the sample that ended")
