@@ -272,7 +272,7 @@ def portion(part: int, total: int, room: int) -> int:
 
 
 class Palette:
-    """The style names as Rich styles in the colours of one theme; every theme has its own one."""
+    """The style names as Rich styles of one theme; create a new palette when the theme changes."""
 
     def __init__(self, app: App[object]) -> None:
         self._variables = app.theme_variables
