@@ -97,6 +97,16 @@ def _submit_whole(difference: Difference, context: Context) -> bool:
 
 
 @rule(
+    "missing-products",
+    "A job that ended with exit code 0 without the products of its directories has failed: where "
+    "jobs run at once, `submit` reports it, and exits with 1. Row reports nothing.",
+    ends=True,
+)
+def _missing_products(difference: Difference, context: Context) -> bool:
+    return is_command(context, "submit") and rowtui_said(context, "but products are missing")
+
+
+@rule(
     "plan-problems",
     "What cannot be made into a job is found before anything is submitted, and only the actions "
     "that it concerns are left out. Row finds it when it comes to the job: earlier jobs have been "

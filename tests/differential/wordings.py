@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.differential.model import Command
-from tests.differential.rules import TEXTS, enter_wording, has_option, is_command, squeezed, wording
+from tests.differential.rules import TEXTS, enter_wording, has_option, is_command, wording
 
 if TYPE_CHECKING:
     from tests.differential.compare import Context
@@ -92,32 +92,12 @@ def _not_failed(text: str, context: Context) -> str:
     """Directories whose last job failed, ... as eligible ones, and no columns for them."""
     if is_command(context, "show", "directories"):
         return re.sub(r"(?m)^(.*\S *) (?:failed|not reached|cancelled)\b", r"\1 eligible", text)
-    if not is_command(context, "show", "status") or context.row is None:
+    if not is_command(context, "show", "status"):
         return text
-    rows = squeezed(_COLOURS.sub("", context.row.stdout))
-    lines = squeezed(text)
-    if len(rows) != len(lines):
-        return text
-    shorter = []
-    for row, line in zip(rows, lines, strict=True):
-        without_cost = _without_cost(line)
-        words = without_cost.split()
-        theirs = len(_without_cost(row).split())
-        if len(words) > theirs:
-            title = words[-2:] if words[-2:] == ["Remaining", "cost"] else []
-            line = " ".join([*words[: theirs - len(title)], *title]) + line.removeprefix(
-                without_cost
-            )
-        shorter.append(line)
-    return "\n".join(shorter)
+    return re.sub(r" +\((?:failed|not reached|cancelled|\d[^)]*)\)", "", text)
 
 
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _COST = re.compile(r"(<?\d+(?:\.\d+)?)([a-zA-Zµ]?) ([CG]PU-hours)")
-
-
-def _without_cost(line: str) -> str:
-    return _COST.sub("", line).strip()
 
 
 wording(
