@@ -33,9 +33,9 @@ from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
 from rowtui.core.project.review.budgets import balances_on
 from rowtui.core.runs.directories.readiness import unprepared, values_of
+from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
 from rowtui.core.runs.execution.job_order import orderable
 from rowtui.core.runs.execution.plug_ins import find_execution
-from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.limits.run_times import machines_of, parse_machines, parse_seconds, run_times

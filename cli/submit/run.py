@@ -29,9 +29,9 @@ from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy
+from rowtui.core.runs.execution.driver import WAITS, AutopilotMessage, MessageKind
 from rowtui.core.runs.execution.project_run import ProjectRun
 from rowtui.core.runs.execution.result import failed_jobs
-from rowtui.core.runs.execution.rounds import WAITS, AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import PROJECT_FAILURES_IN_A_ROW, RunLimits, proposed_budget
 from rowtui.core.runs.limits.times import cost_text, describe
 from rowtui.core.runs.lock import PROJECT_DRIVER, RunHeldError

@@ -19,22 +19,17 @@ from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.retry_policy import RetryPolicy, load_policy
 from rowtui.core.runs.directories.readiness import is_sent_ahead
 from rowtui.core.runs.execution.autopilot import Autopilot
+from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
 from rowtui.core.runs.execution.execution import RoundWork
-from rowtui.core.runs.execution.permission import part_of
+from rowtui.core.runs.execution.permission import Ask, part_of
 from rowtui.core.runs.execution.plug_ins import find_execution
-from rowtui.core.runs.execution.rounds import (
-    Ask,
-    AutopilotMessage,
-    MessageKind,
-    PlanAnswer,
-)
 from rowtui.core.runs.execution.run_messages import (
     has_budget,
     report_budget,
     report_run,
     reported_driver,
 )
-from rowtui.core.runs.limits.limits import Breach, RunLimits, fits, unknown_clusters, with_currency
+from rowtui.core.runs.limits.limits import RunLimits, fits, unknown_clusters, with_currency
 from rowtui.core.runs.limits.spending import (
     not_sent_events,
     submitted_events,
@@ -170,7 +165,7 @@ class Networks(NetworkQueries):
                 running = await asyncio.to_thread(OpenRun, self.project, run)
             self.driving = Autopilot(
                 running,
-                ask or _nobody,
+                ask,
                 by_step=by_step,
                 turn=turn,
                 ask_queues=ask_queues,
@@ -337,10 +332,6 @@ class Networks(NetworkQueries):
 def _has_plan(run: Run, plan: Plan) -> bool:
     """Whether the journal of a run records the submission of this plan."""
     return any(isinstance(it, PlanSubmitted) and it.plan_id == plan.id for it in run.events())
-
-
-async def _nobody(_: Plan, __: tuple[Breach, ...]) -> PlanAnswer:
-    return PlanAnswer()
 
 
 def unneeded_directories(networks: Networks) -> tuple[list[str], dict[str, str]]:

@@ -30,7 +30,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.jobs import unsent_job
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
 from rowtui.core.project.retry_policy import RetryPolicy
-from rowtui.core.runs.execution.rounds import WAITS, AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import WAITS, AutopilotMessage, MessageKind
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run

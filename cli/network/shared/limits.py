@@ -25,7 +25,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, amount, plural, visible
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_terms import prices_of
-from rowtui.core.runs.execution.rounds import PlanAnswer
+from rowtui.core.runs.execution.permission import PlanAnswer
 from rowtui.core.runs.limits.limits import (
     FAILURES_IN_A_ROW,
     TRIES,

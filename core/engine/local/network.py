@@ -17,7 +17,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.runs.execution.advance import follow_network
-from rowtui.core.runs.execution.rounds import MessageKind
+from rowtui.core.runs.execution.driver import MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.redo import with_what_follows

@@ -11,8 +11,6 @@ on one host; pilot jobs).
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from rowtui.core.network.definition.spec import Schedule
     from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.planning.plan_submission import Pack
-    from rowtui.core.runs.run import Run
     from rowtui.core.runs.running import OpenRun
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.release_held import SendingProgress
@@ -83,37 +80,6 @@ class Resting:
     def will_be_tried(self) -> bool:
         """Whether some of the jobs will be tried again."""
         return any(rest.refusals < TRIES for rest in self._jobs.values())
-
-
-LONGEST_LOOKS = 30
-"""The longest wait between two looks at an unchanged project, in multiples of the shortest."""
-
-
-@dataclass
-class LookPause:
-    """The wait of a driver between two looks: `shortest` seconds, doubled again while it is idle.
-
-    A change of the project on disk (`changed`) and an event of the run end it.
-    """
-
-    run: Run
-    changed: asyncio.Event
-    shortest: float
-    _next: float = 0.0
-
-    async def wait(self, *, idle: bool, until: float | None = None) -> None:
-        """Wait. `idle`: there was nothing to do; `until`: the longest, in monotonic seconds."""
-        self._next = min(2 * self._next, LONGEST_LOOKS * self.shortest) if idle else 0.0
-        self._next = max(self._next, self.shortest)
-        end = time.monotonic() + self._next
-        if until is not None:
-            end = min(end, time.monotonic() + max(self.shortest, until - time.monotonic()))
-        stamp = self.run.stamp()
-        while (left := end - time.monotonic()) > 0 and self.run.stamp() == stamp:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.changed.wait(), min(left, self.shortest))
-                self._next = 0.0
-                return
 
 
 T = TypeVar("T")

@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from typing import NamedTuple
 
-from rowtui.core.runs.execution.rounds import Ask
-from rowtui.core.runs.limits.limits import Fit
+from rowtui.core.runs.limits.limits import Breach, Fit, RunLimits
 from rowtui.core.runs.run import Run
 from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.model import Plan
@@ -71,3 +70,17 @@ def part_of(plan: Plan, tokens: Collection[str]) -> Plan:
         cost = cost.plus(job.cost)
     part = replace(plan, jobs=jobs, cost=cost, id="")
     return replace(part, id=plan_id(part))
+
+
+class PlanAnswer(NamedTuple):
+    """The user's answer to a plan that the limits do not allow, or that must be confirmed.
+
+    `send`: submit this plan once, unchanged. `limits`: the limits from now on, if not None. With
+    neither, the run pauses.
+    """
+
+    send: bool = False
+    limits: RunLimits | None = None
+
+
+Ask = Callable[["Plan", tuple[Breach, ...]], Awaitable[PlanAnswer]]

@@ -6,16 +6,10 @@ where the scheduler, or the slot that they share, keeps the order.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import enum
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.base.errors import NotSavedError
-from rowtui.core.base.text import plural
-from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.failed_jobs import with_attempts
 from rowtui.core.project.planning.pack_terms import cluster_named
 from rowtui.core.project.planning.plan_submission import (
@@ -25,7 +19,6 @@ from rowtui.core.project.planning.plan_submission import (
     project_packing,
     without_broken,
 )
-from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.submission.plan.dependencies import can_depend, cannot_share, shared_options
 from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import PackedJobs, Plan, PlannedJob
@@ -34,120 +27,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.planning.plan_submission import Pack
     from rowtui.core.runs.execution.parts import Parts
-    from rowtui.core.runs.running import OpenRun, RunUpdate
-
-
-# The messages of the autopilot, and its question to the user.
-
-
-class MessageKind(enum.Enum):
-    """The kind of a message of the autopilot."""
-
-    BEGUN = "begun"
-    HAPPENED = "happened"  # jobs ended, or files of lists arrived
-    SENT = "sent"
-    RETRY = "retry"  # failed work that a rule retries is about to be submitted
-    PROBLEM = "problem"
-    WAITING = "waiting"  # nothing can be saved now: the run goes on by itself
-    PAUSED = "paused"
-    OVER = "over"
-
-
-class AutopilotMessage(NamedTuple):
-    """One message of the autopilot. `happened`: what a poll found; `plan`: what was submitted.
-
-    `completed`, `failed`: jobs that ended, in runs without a network.
-    """
-
-    kind: MessageKind
-    sentence: str
-    happened: RunUpdate | None = None
-    plan: Plan | None = None
-    success: bool = True
-    completed: int = 0
-    failed: int = 0
-
-
-STOPPED_ELSEWHERE = "another process stopped the run"
-UNWRITABLE_SECONDS = 60.0
-"""The wait before a driver tries again to write, as after a full disk."""
-WAITS = "; the run waits, and tries again each minute"
-
-
-async def until_writable(
-    turns: Callable[[], AsyncGenerator[AutopilotMessage, None]], stop: asyncio.Event
-) -> AsyncGenerator[AutopilotMessage, None]:
-    """Yield the messages of a driver's turns, and begin again while nothing can be saved.
-
-    Nothing is submitted that is not in the journals, so that the driver may wait and go on. The
-    wait is reported once, until something was done again.
-    """
-    reported = False
-    while not stop.is_set():
-        try:
-            async with contextlib.aclosing(turns()) as messages:
-                async for message in messages:
-                    reported = reported and message.kind is MessageKind.PROBLEM
-                    yield message
-            return
-        except NotSavedError as error:
-            if not reported:
-                reported = True
-                yield AutopilotMessage(MessageKind.WAITING, error.message, success=False)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), UNWRITABLE_SECONDS)
-
-
-class PlanAnswer(NamedTuple):
-    """The user's answer to a plan that the limits do not allow, or that must be confirmed.
-
-    `send`: submit this plan once, unchanged. `limits`: the limits from now on, if not None. With
-    neither, the run pauses.
-    """
-
-    send: bool = False
-    limits: RunLimits | None = None
-
-
-Ask = Callable[["Plan", tuple[Breach, ...]], Awaitable[PlanAnswer]]
-
-
-def begun_text(running: OpenRun, made: int) -> str:
-    """Return the size of a run that begins. `made`: directories made now."""
-    samples = plural(len(running.graph), "sample")
-    return f"{samples}, {plural(made, 'new directory', 'new directories')}"
-
-
-def happened_text(happened: RunUpdate) -> str:
-    """Return what a poll found."""
-    parts = []
-    if happened.completed:
-        parts.append(f"{plural(happened.completed, 'sample')} completed")
-    if happened.failed:
-        parts.append(f"{plural(len(happened.failed), 'sample')} failed")
-    if happened.blocked:
-        parts.append(f"{happened.blocked:,} blocked")
-    if happened.new:
-        parts.append(f"{plural(happened.new, 'new sample')}")
-    if happened.published:
-        parts.append(f"{happened.published:,} published")
-    return ", ".join(parts)
-
-
-def over_text(running: OpenRun, lost: int) -> str:
-    """Return how a run ended. `lost`: jobs that are not complete."""
-    if not lost:
-        return "all jobs are completed"
-    counts = running.graph.counts()
-    failed = sum(each[GraphJobState.FAILED] for each in counts)
-    cancelled = sum(each[GraphJobState.CANCELLED] for each in counts)
-    more = lost - failed - cancelled
-    what = [f"{plural(failed, 'sample')} failed"] if failed or not cancelled else []
-    if cancelled:
-        what.append(f"{plural(cancelled, 'sample was', 'samples were')} cancelled")
-    return f"nothing is left to do: {', '.join(what)}" + (
-        f", and {more:,} that depend on their results cannot run" if more else ""
-    )
+    from rowtui.core.runs.running import OpenRun
 
 
 class Round(NamedTuple):

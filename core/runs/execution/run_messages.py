@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.messages.model import StudyEventKind
 from rowtui.core.project.messages import budget_uses
-from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.runs.execution import project_run, rounds
+from rowtui.core.runs.execution import driver, project_run
 from rowtui.core.runs.run import Run
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.sending.journal import Journal
@@ -255,7 +255,7 @@ def test_a_driver_that_cannot_write_its_journal_waits_and_goes_on(
     make: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = make("touch workspace/{directory}/x")
-    monkeypatch.setattr(rounds, "UNWRITABLE_SECONDS", 0.05)
+    monkeypatch.setattr(driver, "UNWRITABLE_SECONDS", 0.05)
     full = iter([False, True, True, True])
     append = Run._append
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.execution.autopilot import Autopilot
-from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind, PlanAnswer
+from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.permission import PlanAnswer
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.model import Event
 from rowtui.core.runs.run import RunTotals

@@ -18,7 +18,7 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import Cancelled, Grew, JobFailed, PlanSubmitted, RunStarted
 from rowtui.core.runs.networks import Networks

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rowtui.core.runs.execution.autopilot import Autopilot
-from rowtui.core.runs.execution.rounds import MessageKind, PlanAnswer
+from rowtui.core.runs.execution.driver import MessageKind
+from rowtui.core.runs.execution.permission import PlanAnswer
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import NotSent, RunStatus, Stopped
 from rowtui.core.runs.networks import Networks

@@ -12,7 +12,8 @@ from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind, PlanAnswer
+from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.permission import PlanAnswer
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits
 from rowtui.core.runs.model import BY_HAND, Cancelled, JobFailed, PlanSubmitted, RunStatus
 from rowtui.core.runs.running import OpenRun

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.open_project import OpenProject
-from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed
 from rowtui.core.runs.running import OpenRun

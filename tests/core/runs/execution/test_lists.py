@@ -10,9 +10,9 @@ import pytest
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.definition.spec import Gather
 from rowtui.core.project.open_project import OpenProject
+from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
 from rowtui.core.runs.execution.execution import RoundWork
 from rowtui.core.runs.execution.lists import SequentialLists, lists, waves
-from rowtui.core.runs.execution.rounds import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed
 from rowtui.core.runs.running import OpenRun

@@ -10,7 +10,7 @@ from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
-from rowtui.core.runs.execution.rounds import MessageKind
+from rowtui.core.runs.execution.driver import MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
@@ -80,7 +80,7 @@ def test_one_scheduler_job_runs_all_that_becomes_ready(here: Path) -> None:
 @pytest.mark.parametrize(
     "moment",
     [
-        Moment("rowtui.core.runs.execution.autopilot:submitted_events", 2, after=True),
+        Moment("rowtui.core.runs.execution.driver:submitted_events", 2, after=True),
         Moment("rowtui.core.submission.sending.send:hand_over", 1),
     ],
     ids=lambda moment: moment.where.split(":")[1],

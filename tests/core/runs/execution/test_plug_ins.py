@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.open_project import OpenProject
+from rowtui.core.runs.execution.driver import MessageKind
 from rowtui.core.runs.execution.execution import ExecutionError
 from rowtui.core.runs.execution.plug_ins import OURS, find_execution
-from rowtui.core.runs.execution.rounds import MessageKind
 from rowtui.core.runs.snapshot import read_study
 from rowtui.core.runs.store import Run, RunStore
 

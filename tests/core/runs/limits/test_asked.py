@@ -11,7 +11,7 @@ from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.runs.execution.rounds import MessageKind
+from rowtui.core.runs.execution.driver import MessageKind
 from rowtui.core.runs.limits.asked import AskedOfGraph, GraphAmounts
 from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
 from rowtui.core.runs.limits.run_times import run_times

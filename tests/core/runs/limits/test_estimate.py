@@ -12,7 +12,8 @@ import pytest
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.runs.execution.autopilot import Autopilot
-from rowtui.core.runs.execution.rounds import MessageKind, PlanAnswer
+from rowtui.core.runs.execution.driver import MessageKind
+from rowtui.core.runs.execution.permission import PlanAnswer
 from rowtui.core.runs.limits.estimate import Estimate, Estimator, PathStep, estimate
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.limits.run_times import RunTimeSource, measured_times, run_times
