@@ -255,17 +255,7 @@ def run(args: argparse.Namespace | PlainWords) -> int:
 def _failed(args: argparse.Namespace | PlainWords, out: Output, error: RowtuiError) -> int:
     """Print the error as JSON where the result would be JSON; return the exit code."""
     if getattr(args, "json", False) and not out.printed:
-        from rowtui.core.base.json import VERSION, FailedJson, problem_data
-
-        document: FailedJson = {
-            "version": VERSION,
-            "error": {
-                "message": error.message,
-                "hint": error.hint or None,
-                "problems": list(map(problem_data, getattr(error, "problems", ()))),
-            },
-        }
-        out.json(document)
+        out.json(error)
     return 1
 
 

@@ -1,13 +1,14 @@
 """Write docs/schema/*.json from the types of what `--json` prints: `python docs/make_schema.py`.
 
-The types (in `core/base/json/`, and records, see `core/base/document.py`) are those that the
-commands are checked against, so the schemas cannot differ from them; a test fails when the files
-are older than the types. JSON Schema, draft 2020-12.
+The types (records, see `core/base/document.py`) are those that the commands are checked against, so
+the schemas cannot differ from them; a test fails when the files are older than the types. JSON
+Schema, draft 2020-12.
 """
 
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
 import enum
 import inspect
 import json
@@ -18,10 +19,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from rowtui.cli.clusters.doctor import DoctorFindings, ShownNodeTypes
+from rowtui.cli.jobs.json import JobJson, JobsJson, LogJson, QueueJson, QueueRowJson
+from rowtui.cli.jobs.verbs import JobAnswersJson
 from rowtui.cli.mapping.explain import NotThere, WorkflowChange
 from rowtui.cli.messages.notify import ListedChannels
+from rowtui.cli.network.definition import NetworkCheckJson
+from rowtui.cli.network.directories import RetiredJson
 from rowtui.cli.network.runs import ListedRuns
-from rowtui.cli.network.shared.json import ListedSamples, NetworkDocument, RunJson
+from rowtui.cli.network.shared.json import ListedSamples, NetworkDocument, RunEventJson, RunJson
+from rowtui.cli.network.shared.simulation_json import NetworkSimulationJson
+from rowtui.cli.pack.json import PackComparisonJson, PackingJson, PackSimulationJson
 from rowtui.cli.project.init import MadeProject
 from rowtui.cli.project.mirror import Copied, ShownComparisons
 from rowtui.cli.project.projects import ShownProjects
@@ -34,22 +41,18 @@ from rowtui.cli.show.json import (
     ShownGroups,
     ShownStatus,
 )
-from rowtui.cli.submit.run import ProjectRunDocument
+from rowtui.cli.submit.json import BundleJson, PlanJson, RefusedJson, SentJson
+from rowtui.cli.submit.review import ScriptChangesJson
+from rowtui.cli.submit.run import ProjectRunDocument, ProjectRunEventJson, RetryRulesJson
 from rowtui.cli.usage.report import WrittenReport
 from rowtui.cli.usage.usage_json import UsageDocument, UsedJob
 from rowtui.core.base import document
-from rowtui.core.base.document import KnownMoment, Moment, Plain, TextOrNull
-from rowtui.core.base.json import (
-    VERSION,
-    FailedJson,
-    directories,
-    jobs,
-    network,
-    packing,
-    plans,
-)
+from rowtui.core.base.document import VERSION, KnownMoment, Moment, Plain, TextOrNull
+from rowtui.core.base.errors import FailedJson
+from rowtui.core.base.text import CostJson
 from rowtui.core.clusters.model import Launchers, NodeType
 from rowtui.core.mapping.model.decision_json import Explained, ShownDecision, ShownRequest
+from rowtui.core.submission.plan.outcome import FailureJson
 from rowtui.core.usage.past import PastView
 
 FOLDER = Path(__file__).with_name("schema")
@@ -64,14 +67,14 @@ _PLAIN: dict[Any, dict[str, Any]] = {
     Plain: {},
     KnownMoment: {"type": "string"},
 }
-_ONLY_FOR_MYPY = {**vars(document), "NodeType": NodeType, "CostJson": directories.CostJson}
+_ONLY_FOR_MYPY = {**vars(document), "NodeType": NodeType, "CostJson": CostJson}
 """Names in the types of records whose modules import them only for mypy."""
 
 COMMANDS: dict[str, tuple[str, Any]] = {
     "status": ("show status", ShownStatus),
     "directory-names": ("show directories", DirectoryNames),
     "groups": ("show directories --action", ShownGroups),
-    "jobs": ("show jobs", jobs.JobsJson),
+    "jobs": ("show jobs", JobsJson),
     "clusters": ("show cluster", ShownClusters),
     "launchers": ("show launchers", Launchers),
     "scan": ("scan", ScanReport),
@@ -79,10 +82,10 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "clean": ("clean", Cleaned),
     "report": ("report", WrittenReport),
     "failed": ("any command that fails before it has a result", FailedJson),
-    "plan": ("plan; submit --dry-run", plans.PlanJson),
-    "sent": ("submit, retry", plans.SentJson),
-    "job-answers": ("cancel, hold, release", jobs.JobAnswersJson),
-    "log": ("logs", jobs.LogJson),
+    "plan": ("plan; submit --dry-run", PlanJson),
+    "sent": ("submit, retry", SentJson),
+    "job-answers": ("cancel, hold, release", JobAnswersJson),
+    "log": ("logs", LogJson),
     "usage": ("usage", UsageDocument),
     "notify": ("notify", ListedChannels),
     "history": ("history", PastView),
@@ -90,21 +93,21 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "explained": ("explain", Explained),
     "not-there": ("explain, of directories that do not exist yet", NotThere),
     "workflow-change": ("explain --write, --undo", WorkflowChange),
-    "script-changes": ("plan --diff", plans.ScriptChangesJson),
-    "queue": ("queue", jobs.QueueJson),
-    "packing": ("pack", packing.PackingJson),
-    "pack-comparison": ("pack --compare", packing.PackComparisonJson),
-    "pack-simulation": ("pack --simulate", packing.PackSimulationJson),
+    "script-changes": ("plan --diff", ScriptChangesJson),
+    "queue": ("queue", QueueJson),
+    "packing": ("pack", PackingJson),
+    "pack-comparison": ("pack --compare", PackComparisonJson),
+    "pack-simulation": ("pack --simulate", PackSimulationJson),
     "network": ("network show", NetworkDocument),
     "samples": ("network show NODE", ListedSamples),
     "runs": ("network runs", ListedRuns),
     "project-run": ("run --status", ProjectRunDocument),
-    "project-run-event": ("run, each line", jobs.ProjectRunEventJson),
-    "retry-rules": ("run --rules", jobs.RetryRulesJson),
-    "run-event": ("network run, each line", network.RunEventJson),
-    "network-simulation": ("network run --simulate", network.NetworkSimulationJson),
-    "network-check": ("network check", network.NetworkCheckJson),
-    "retired": ("network retire", network.RetiredJson),
+    "project-run-event": ("run, each line", ProjectRunEventJson),
+    "retry-rules": ("run --rules", RetryRulesJson),
+    "run-event": ("network run, each line", RunEventJson),
+    "network-simulation": ("network run --simulate", NetworkSimulationJson),
+    "network-check": ("network check", NetworkCheckJson),
+    "retired": ("network retire", RetiredJson),
     "comparisons": ("mirror", ShownComparisons),
     "copied": ("mirror --send, --fetch, --keep", Copied),
     "findings": ("doctor", DoctorFindings),
@@ -113,16 +116,16 @@ COMMANDS: dict[str, tuple[str, Any]] = {
 """What each command prints: name of the schema -> the command, and the type."""
 
 PARTS: dict[str, Any] = {
-    "cost": directories.CostJson,
-    "failure": directories.FailureJson,
-    "job": jobs.JobJson,
+    "cost": CostJson,
+    "failure": FailureJson,
+    "job": JobJson,
     "directory": ShownDirectory,
     "group": ShownGroup,
     "request": ShownRequest,
     "decision": ShownDecision,
-    "bundle": plans.BundleJson,
-    "refused": plans.RefusedJson,
-    "queue-row": jobs.QueueRowJson,
+    "bundle": BundleJson,
+    "refused": RefusedJson,
+    "queue-row": QueueRowJson,
     "job-usage": UsedJob,
     "run": RunJson,
 }
@@ -147,7 +150,7 @@ def schema(name: str, title: str, kind: Any) -> dict[str, Any]:
     body = _of(kind, parts)
     if "$ref" in body:  # an object: its own fields at the top
         body = parts.pop(_name(kind)) if not _names_itself(kind, parts) else body
-    if name in COMMANDS and hasattr(kind, "_fields"):  # `Output.json` prints the version first
+    if name in COMMANDS and not name.endswith("-event"):  # `Output.json` prints the version first
         body["properties"] = {"version": {"type": "integer"}, **body["properties"]}
         body["required"] = sorted([*body["required"], "version"])
     return {
@@ -177,7 +180,7 @@ def _of(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
         return {"type": ["string", "null"]}
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return {"type": "string"}
-    if typing.is_typeddict(kind) or hasattr(kind, "_fields"):
+    if typing.is_typeddict(kind) or hasattr(kind, "_fields") or dataclasses.is_dataclass(kind):
         if _name(kind) not in parts:
             parts[_name(kind)] = {}
             parts[_name(kind)] = _object(kind, parts)
@@ -214,14 +217,18 @@ def _object(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     # `__required_keys__` does not see NotRequired behind postponed annotations.
     extras = typing.get_type_hints(kind, localns=_ONLY_FOR_MYPY, include_extras=True)
     left_out = {name for name, each in extras.items() if get_origin(each) is typing.NotRequired}
-    hints = extras if hasattr(kind, "_fields") else typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind) if typing.is_typeddict(kind) else extras
     properties: dict[str, Any] = {}
     required = hints.keys() - left_out
     for name, each in hints.items():
         if get_origin(each) is Annotated and "flat" in each.__metadata__:
-            inner = _object(_shown(get_args(each)[0]), parts)
+            part, *absent = _alternatives(get_args(each)[0])
+            inner = _object(_shown(part), parts)
             properties |= inner["properties"]
-            required = required - {name} | {*inner["required"]}
+            required = required - {name} | ({*inner["required"]} if not absent else set())
+        elif get_origin(each) is Annotated and "or absent" in each.__metadata__:
+            properties[name] = _of(_alternatives(get_args(each)[0])[0], parts)
+            required = required - {name}
         else:
             properties[name] = _of(each, parts)
     return {
@@ -231,6 +238,10 @@ def _object(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
         "required": sorted(required),
         "additionalProperties": False,
     }
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (types.UnionType, Union) else (kind,)
 
 
 def text(name: str) -> str:

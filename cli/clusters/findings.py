@@ -32,7 +32,6 @@ from rowtui.core.clusters.schedulers.local.scheduler import local_folder
 from rowtui.core.clusters.schedulers.slurm.describe import why_no_slurm
 from rowtui.core.clusters.transports.cluster_transport import transport_for
 from rowtui.core.clusters.transports.ssh_config import Hop, missing_files, route_to
-from rowtui.core.engine.api.json.values import bad_of
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.mirror.model import MirrorError
 from rowtui.core.mirror.place import refuse_unwritable
@@ -105,7 +104,7 @@ def _set_aside(project: OpenProject) -> dict[str, str]:
         project.synchronise()
     except RowtuiError:  # reported where the workspace is listed
         return {}
-    return bad_of(project)
+    return project.state.set_aside
 
 
 def problem_findings(project: OpenProject) -> Iterator[DoctorFinding]:

@@ -7,25 +7,20 @@ import asyncio
 import codecs
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.job_text import read_job_name
+from rowtui.cli.jobs.json import LogJson, job_document
 from rowtui.cli.jobs.verbs import given_clusters, refuse_several_clusters
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState, called
-from rowtui.core.engine.api.json.jobs import job_of
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.views.logs import LocalLog, Log, LogPiece, last_lines, news
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.fence import ended_path
-
-if TYPE_CHECKING:
-    from rowtui.core.base.json import jobs as to
 
 LOOK_SECONDS = 0.3  # seconds between two reads of a log that grows
 FAR_LOOK_SECONDS = 2.0  # the same over a connection
@@ -60,13 +55,8 @@ def _print_json(
         raise RowtuiError("--json prints a log once", "leave --follow out")
     piece = run_async(last_lines(log, args.lines or LINES_IN_JSON))
     text = b"" if piece is None else piece.data
-    document: to.LogJson = {
-        "version": VERSION,
-        "job": job_of(record, project.root),
-        "path": log.name,
-        "lines": text.decode("utf-8", "replace").splitlines(),
-    }
-    out.json(document)
+    lines = text.decode("utf-8", "replace").splitlines()
+    out.json(LogJson(job_document(record, project.root), log.name, lines))
 
 
 def _find(project: OpenProject, args: argparse.Namespace) -> JobRecord:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.environment import run as run_async
+from rowtui.cli.jobs.json import QueueJson, cluster_queue
 from rowtui.cli.jobs.queue_text import queue_lines, terminal_width
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.watch import Reported, changes, reported_queue
 from rowtui.cli.project.open import open_project, say_notices, sit_before
+from rowtui.core.base.document import document
 from rowtui.core.base.errors import InvalidFileError, NoProjectError, RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import LOCAL
 from rowtui.core.clusters.config.load import load_clusters
-from rowtui.core.engine.api.json.queue import cluster_queue
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.queue.queue_list import ClusterRow, cluster_rows
@@ -31,22 +29,16 @@ from rowtui.core.project.views.views import ClusterView
 from rowtui.core.submission.plan.charges import Charge, bundle_charges
 from rowtui.core.submission.plan.record import JobRecord
 
-if TYPE_CHECKING:
-    from rowtui.core.base.json import jobs as to
 
-
-def queue_json(
+def queue_document(
     clusters: Sequence[ClusterView],
     rows: Mapping[str, Sequence[ClusterRow]],
     project: OpenProject | None,
     now: float,
-) -> to.QueueJson:
+) -> QueueJson:
     """Return all clusters with their jobs. `project`: None outside of one."""
     root, charges = (None, {}) if project is None else (project.root, _charges(project, rows))
-    return {
-        "version": VERSION,
-        "clusters": [cluster_queue(it, rows[it.name], root, charges, now) for it in clusters],
-    }
+    return QueueJson([cluster_queue(it, rows[it.name], root, charges, now) for it in clusters])
 
 
 def _charges(project: OpenProject, rows: Mapping[str, Sequence[ClusterRow]]) -> dict[str, Charge]:
@@ -164,7 +156,7 @@ def _tell(
 ) -> Reported:
     """Print the changes since `before`, and return the new state."""
     now = time.time()
-    after = reported_queue(queue_json(clusters, rows, project, now))
+    after = reported_queue(document(queue_document(clusters, rows, project, now)))
     out.lines(changes(before, after, time.strftime("%H:%M:%S", time.localtime(now))))
     return after
 
@@ -206,13 +198,13 @@ def _print(
 ) -> None:
     now = time.time()
     if args.json:
-        values = queue_json(clusters, rows, project, now)
-        out.print(json.dumps(values, indent=None if args.watch else 2))
+        found = queue_document(clusters, rows, project, now)
+        out.json(found, indent=None if args.watch else 2)
         return
     if args.watch:
         out.print(time.strftime("%H:%M:%S", time.localtime(now)))
     if not clusters:
         out.print("No queue was asked.")
     width = terminal_width()
-    root = project.root if project is not None else None
-    out.lines(queue_lines(clusters, rows, now, out, root=root, width=width))
+    in_project = project is not None
+    out.lines(queue_lines(clusters, rows, now, out, in_project=in_project, width=width))

@@ -12,7 +12,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from rowtui.cli.clusters.parser import in_words
 from rowtui.cli.jobs.job_text import clock, state_cell
@@ -21,7 +20,6 @@ from rowtui.core.base.text import count, visible
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.reasons import explain, how_long
 from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
-from rowtui.core.engine.api.json.jobs import elapsed_of
 from rowtui.core.project.queue.queue_list import ClusterRow, together
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.submission.plan.record import JobRecord, shown_job
@@ -39,7 +37,7 @@ def queue_lines(
     now: float,
     out: Output,
     *,
-    root: Path | None,
+    in_project: bool,
     width: int | None,
 ) -> Iterator[str]:
     """Yield the lines of all clusters, separated by an empty line.
@@ -52,7 +50,7 @@ def queue_lines(
         its = rows[cluster.name]
         yield heading(cluster, its, now, out)
         if its:
-            yield from _table(its, now, width, out, root)
+            yield from _table(its, now, width, out, in_project)
             yield from _notes(its, now, width)
 
 
@@ -99,9 +97,8 @@ def _counts(rows: Sequence[ClusterRow]) -> str:
 
 
 def _table(
-    rows: Sequence[ClusterRow], now: float, width: int | None, out: Output, root: Path | None
+    rows: Sequence[ClusterRow], now: float, width: int | None, out: Output, in_project: bool
 ) -> list[str]:
-    in_project = root is not None
     partitions = any(row.record.partition for row in rows)
     columns = [
         TextColumn("ID"),
@@ -124,9 +121,7 @@ def _table(
             one.append(count(sum(it.size for it in ours)) if ours else "")
         if partitions:
             one.append(_cut(visible(job.partition), LONGEST_PARTITION))
-        elapsed: float | None = None if job.state.waits else job.elapsed
-        if root is not None and job.ours and not job.state.active:
-            elapsed = elapsed_of(job, root)
+        elapsed = None if job.state.waits else job.seconds
         one += [clock(elapsed), clock(job.limit), _last(job, now)]
         cells.append(one)
     if width is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.job_text import read_job_name
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, open_project, say_notices
+from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.identify import cluster_not_found
@@ -19,10 +20,6 @@ from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.find import matches
-
-if TYPE_CHECKING:
-    from rowtui.core.base.json import jobs as to
-
 
 # The jobs that a command applies to: by id, by action, or all of the project's.
 #
@@ -33,6 +30,20 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+
+class JobAnswerJson(NamedTuple):
+    """What became of `cancel`, `hold` or `release` for one job. `error`: null if it was done."""
+
+    id: str
+    cluster: str
+    error: TextOrNull
+
+
+class JobAnswersJson(NamedTuple):
+    """`cancel`, `hold` and `release`."""
+
+    answers: Sequence[JobAnswerJson]
 
 
 class Verb(NamedTuple):
@@ -165,7 +176,7 @@ def _act(args: argparse.Namespace, out: Output, verb: Verb, request: JobRequests
     if not jobs:
         out.warn(f"No job to {verb.name}.")
         if args.json:
-            out.json({"answers": []})
+            out.json(JobAnswersJson(()))
         return 1 if args.jobs else 0
     if len(jobs) >= verb.asks_from and not args.yes and not _confirmed(args, jobs, verb, out):
         out.warn(f"Nothing was {verb.past}.")
@@ -190,11 +201,8 @@ def _say(
     args: argparse.Namespace, answers: Sequence[tuple[str, JobAnswer]], verb: Verb, out: Output
 ) -> int:
     if args.json:
-        values: list[to.JobAnswerJson] = [
-            {"id": answer.label, "cluster": name, "error": answer.error or None}
-            for name, answer in answers
-        ]
-        out.json({"answers": values})
+        found = [JobAnswerJson(answer.label, name, answer.error) for name, answer in answers]
+        out.json(JobAnswersJson(found))
     several = len({name for name, _ in answers}) > 1
     for name, answer in answers:
         where = f" on {visible(name)}" if several else ""

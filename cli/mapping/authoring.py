@@ -22,7 +22,6 @@ from rowtui.cli.mapping.files import named_files, usual_files
 from rowtui.cli.output.output import Output, display_width
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import read_bounded, sync_folder, temporary_sibling, write_synced
-from rowtui.core.base.json import problem_data
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.identify import identify_cluster
@@ -328,7 +327,7 @@ def _data_test(results: Sequence[CaseResult], problems: Sequence[Problem]) -> di
     return {
         "passed": passed,
         "failed": len(results) - passed,
-        "problems": list(map(problem_data, problems)),
+        "problems": problems,
         "cases": [
             {
                 "name": result.case.name,

@@ -24,7 +24,6 @@ from rowtui.cli.project.open import (
     open_project,
 )
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import problem_data
 from rowtui.core.base.text import plural, visible
 from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import Group, JobRequest, Status
@@ -260,8 +259,7 @@ def _explained(
             )
         first = project.state.directories.name(job.group.indices[0])
         decisions.append(GroupsDecision(spans(numbers), len(job.group.indices), first, shown))
-    problems = [problem_data(each) for each in mapping.configuration.problems]
-    files = mapping.sources.trust
+    files, problems = mapping.sources.trust, mapping.configuration.problems
     return Explained(action, groups.about, groups.total, why_not, files, problems, decisions)
 
 

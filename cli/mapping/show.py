@@ -11,7 +11,6 @@ from typing import Any
 
 from rowtui.cli.mapping.files import usual_files
 from rowtui.cli.output.output import Output, TextColumn, table_lines
-from rowtui.core.base.json import problem_data
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.files.load import load_mapping
@@ -145,7 +144,7 @@ def _files_data(sources: Sequence[MappingSource], configuration: Configuration) 
             }
             for source, file in zip(sources, configuration.files, strict=True)
         ],
-        "problems": list(map(problem_data, configuration.problems)),
+        "problems": configuration.problems,
     }
 
 

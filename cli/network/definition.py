@@ -13,14 +13,14 @@ import itertools
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import replace_file
-from rowtui.core.base.json import VERSION, problem_data
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.definition.load_tables import dimension_fault, name_fault
 from rowtui.core.project.open_project import OpenProject
@@ -30,8 +30,23 @@ from rowtui.core.workflow.load import load_workflow
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workflow.template import parse_command
 
-if TYPE_CHECKING:
-    from rowtui.core.base.json import network as to
+
+class NodeHomeJson(NamedTuple):
+    """Whose directories a node uses, and why."""
+
+    node: str
+    home: str
+    why: str
+
+
+class NetworkCheckJson(NamedTuple):
+    """`network check`. `jobs`: null where they cannot be counted."""
+
+    ok: bool
+    problems: Sequence[Problem]
+    notices: Sequence[str]
+    jobs: int | None
+    directories: Sequence[NodeHomeJson]
 
 
 def check(args: argparse.Namespace, out: Output) -> int:
@@ -49,18 +64,8 @@ def check(args: argparse.Namespace, out: Output) -> int:
     problems = (*broken, *found.problems)
     errors = sum(it.severity == "error" for it in problems)
     if args.json:
-        fields: to.NetworkCheckJson = {
-            "version": VERSION,
-            "ok": not errors,
-            "problems": [problem_data(it) for it in problems],
-            "notices": list(found.notices),
-            "jobs": found.jobs,
-            "directories": [
-                {"node": name, "home": home.name, "why": home.why}
-                for name, home in found.homes.items()
-            ],
-        }
-        out.json(fields)
+        homes = [NodeHomeJson(name, home.name, home.why) for name, home in found.homes.items()]
+        out.json(NetworkCheckJson(not errors, problems, found.notices, found.jobs, homes))
         return 1 if errors else 0
     out.problems(problems)
     for notice in found.notices:

@@ -9,25 +9,34 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from rowtui.cli.network.shared.limits import open_network
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ADD_YES, answer_to, say_notices
+from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.runs.directories.trash import delete_retired, trashes
 from rowtui.core.runs.directories.trash import restore as restore_trash
 from rowtui.core.runs.networks import unneeded_directories
 
-if TYPE_CHECKING:
-    from rowtui.core.base.json import network as to
-
 SHOWN = 20
+
+
+class RetiredJson(NamedTuple):
+    """`network retire`: directories of samples that no source has; `needed`: by which run.
+
+    `trash`: where those that were `moved` are.
+    """
+
+    retired: Sequence[str]
+    needed: Mapping[str, str]
+    moved: Sequence[str] = ()
+    trash: TextOrNull = ""
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -108,14 +117,11 @@ def retire(args: argparse.Namespace, out: Output) -> int:
         networks.project.synchronise()
     networks.project.close()
     if args.json:
-        fields: to.RetiredJson = {
-            "version": VERSION,
-            "retired": names if moved is None else [it.name for it in moved.refused],
-            "needed": dict(needed),
-            "moved": [] if moved is None else list(moved.moved),
-            "trash": None if moved is None or not moved.trash else moved.trash,
-        }
-        out.json(fields)
+        if moved is None:
+            out.json(RetiredJson(names, needed))
+        else:
+            kept = [it.name for it in moved.refused]
+            out.json(RetiredJson(kept, needed, moved.moved, moved.trash))
         return 1 if moved is not None and moved.refused else 0
     if moved is None:
         _list(names, out)

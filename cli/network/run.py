@@ -15,10 +15,10 @@ from rowtui.cli.environment import cluster_name
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.network.shared.driving import Driving
 from rowtui.cli.network.shared.limits import chosen_limits, open_network
+from rowtui.cli.network.shared.simulation_json import simulation_document
 from rowtui.cli.network.shared.simulation_text import (
     SimulationReport,
     print_simulation,
-    simulation_json,
 )
 from rowtui.cli.network.shared.text import count_jobs, limit_lines, retry_lines, say
 from rowtui.cli.output.output import Output
@@ -335,7 +335,7 @@ def simulate_run(args: argparse.Namespace, out: Output) -> int:
     if chosen is not None and chosen.run is None:
         raise RowtuiError(chosen.error)
     if args.json:
-        out.print(simulation_json(report, chosen, args.gantt_by))
+        out.json(simulation_document(report, chosen, args.gantt_by))
     else:
         print_simulation(report, chosen, args.gantt_by, out)
     return 0

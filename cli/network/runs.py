@@ -11,15 +11,13 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict, cast
 
 from rowtui.cli.network.jobs import chosen_run, run_of
-from rowtui.cli.network.shared.json import charged_json
 from rowtui.cli.network.shared.limits import open_network, with_options
 from rowtui.cli.network.shared.text import limit_lines, spent_text
 from rowtui.cli.output.output import Output, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import ask, is_interactive
 from rowtui.core.base.document import document, utc
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json.directories import CostJson
-from rowtui.core.base.text import Cost, plural, time_text, visible
+from rowtui.core.base.text import Cost, CostJson, plural, time_text, visible
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.limits.times import cost_text
 from rowtui.core.runs.lock import Holder
@@ -131,7 +129,7 @@ def _listed(networks: Networks, run: Run | BadRun) -> ListedRunJson:
         "submitted": standing.submitted,
         "failed": standing.failed,
         "limits": standing.limits or run.about.limits,
-        **charged_json(spent),
+        **document(spent),
     }
     return cast("ListedRunJson", found)
 
@@ -181,7 +179,7 @@ def _fields(running: OpenRun, *, changed: bool) -> dict[str, object]:
         "run": running.run.id,
         "status": running.status.value,
         "limits": limits_fields(running.run.limits),
-        **charged_json(running.spent()),
+        **document(running.spent()),
         "changed": changed,
     }
 

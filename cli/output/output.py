@@ -214,13 +214,12 @@ class Output:
         """Print a line of the result."""
         sys.stdout.write(text + "\n")
 
-    def json(self, result: object) -> None:
+    def json(self, result: object, indent: int | None = 2) -> None:
         """Print a record or mapping as JSON, with the version of its form."""
-        from rowtui.core.base.document import document  # text needs neither
-        from rowtui.core.base.json import VERSION
+        from rowtui.core.base.document import VERSION, document  # text needs neither
 
         self.printed = True
-        self.print(json.dumps({"version": VERSION, **document(result)}, indent=2))
+        self.print(json.dumps({"version": VERSION, **document(result)}, indent=indent))
 
     def write(self, text: str) -> None:
         """Write a part of the result unchanged."""

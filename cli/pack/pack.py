@@ -9,10 +9,16 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.cli.output.progress import busy_with
+from rowtui.cli.pack.json import (
+    ComparedDestinationJson,
+    PackComparisonJson,
+    PackerResultJson,
+    packing_document,
+)
 from rowtui.cli.pack.parser import choice_of
 from rowtui.cli.pack.simulation import simulate_packing
 from rowtui.cli.pack.text import (
@@ -32,11 +38,9 @@ from rowtui.cli.project.open import (
     planned,
     say_mapping_problems,
 )
+from rowtui.cli.submit.json import packed_of
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.json.packing import packing_of
-from rowtui.core.engine.api.json.plans import packed_of
 from rowtui.core.packing.pack import installed_packers, packers
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination, PackedPlan
@@ -45,9 +49,6 @@ from rowtui.core.project.planning.plan_submission import pack_submission
 from rowtui.core.submission.plan.model import Plan, count_jobs
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Action
-
-if TYPE_CHECKING:
-    from rowtui.core.base.json import packing as to
 
 
 class Done(NamedTuple):
@@ -94,7 +95,7 @@ def compare(
         out.warn(sentence)
     places = _pack_by_each(project, plan, choice, out) if plan.jobs else []
     if args.json:
-        out.json(_json(plan, places, planning, choice.budget))
+        out.json(_document(plan, places, planning, choice.budget))
         return 0
     if not plan.jobs:
         out.print("Nothing is eligible" + (" that has a place." if plan.skipped else "."))
@@ -180,42 +181,37 @@ def _row(one: Done, place_: DestinationResults) -> Cells:
     ]
 
 
-def _json(
+def _document(
     plan: Plan, places: Sequence[DestinationResults], planning: float, search: float
-) -> to.PackComparisonJson:
-    return {
-        "version": VERSION,
-        "planning_seconds": round(planning, 3),
-        "search_seconds": search,
-        "destinations": [_compared(place, plan) for place in places],
-        "skipped": list(plan.skipped),
-    }
-
-
-def _compared(place: DestinationResults, plan: Plan) -> to.ComparedDestinationJson:
-    first = place.done[0].there
-    summary = packed_of(first.packed, plan)
-    return {
-        "destination": summary["destination"],
-        "job_count": first.packed.jobs,
-        "unit": first.packed.unit,
-        "cost_alone": summary["cost_alone"],
-        "lower_bound": place.bound,
-        "packers": [
-            {
-                "name": one.name,
-                "summary": one.summary,
-                "packer": one.there.packed.packer,
-                "bundle_count": one.there.packed.bundles,
-                "cost": packed_of(one.there.packed, plan)["cost"],
-                "gap": place.gap(one),
-                "longest_seconds": one.longest,
-                "packing_seconds": round(one.there.took, 3),
-            }
+) -> PackComparisonJson:
+    found = []
+    for place in places:
+        first = place.done[0].there
+        packers = [
+            PackerResultJson(
+                one.name,
+                one.summary,
+                one.there.packed.packer,
+                one.there.packed.bundles,
+                packed_of(one.there.packed, plan).cost,
+                place.gap(one),
+                one.longest,
+                round(one.there.took, 3),
+            )
             for one in place.done
-        ],
-        "alone": sum(len(left.jobs) for left in first.left_alone),
-    }
+        ]
+        found.append(
+            ComparedDestinationJson(
+                first.packed.destination,
+                first.packed.jobs,
+                first.packed.unit,
+                packed_of(first.packed, plan).cost_alone,
+                place.bound,
+                packers,
+                sum(len(left.jobs) for left in first.left_alone),
+            )
+        )
+    return PackComparisonJson(round(planning, 3), search, found, plan.skipped)
 
 
 # `rowtui pack`: how jobs would share nodes, on which node types, with cost and savings.
@@ -246,7 +242,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.simulate:
         return simulate_packing(args, out, packed)
     if args.json:
-        out.json(packing_of(packed))
+        out.json(packing_document(packed))
         return 0
     _print_pack(packed, out)
     return 0

@@ -15,15 +15,19 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from heapq import heappush, heapreplace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.cli.output.progress import Busy
+from rowtui.cli.pack.json import (
+    PackSimulationJson,
+    PolicyResultJson,
+    SimulatedDestinationJson,
+    TypeUseJson,
+)
 from rowtui.cli.pack.text import Cells, number
-from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.clusters.model import NodeType
-from rowtui.core.engine.api.json.values import cost_in, place_of
 from rowtui.core.packing.model import HOUR, InstanceType, ResourceAmounts
 from rowtui.core.packing.simulation.online_model import Policy
 from rowtui.core.packing.simulation.simulate import (
@@ -39,14 +43,12 @@ from rowtui.core.project.planning.pack_terms import core_share_mb, demand_of, no
 from rowtui.core.project.planning.pack_views import (
     BundleView,
     NodeTypeView,
+    NodeUse,
     PackedDestination,
     PackedPlan,
 )
+from rowtui.core.submission.plan.charges import cost_in
 from rowtui.core.submission.plan.model import PlannedJob
-
-if TYPE_CHECKING:
-    from rowtui.core.base.json import packing as to
-
 
 # The result of an ahead-of-time packing when jobs take their real times, for `pack --simulate`.
 #
@@ -172,7 +174,7 @@ def simulate_packing(args: argparse.Namespace, out: Output, packed: PackedPlan) 
             if there.packed.jobs
         ]
     if args.json:
-        out.json(_json(args, courses))
+        out.json(_document(args, courses))
         return 0
     if not courses:
         out.print("There are no jobs that could be packed.")
@@ -349,63 +351,46 @@ def span(seconds: float) -> str:
     return f"{seconds / 86400:,.1f} d"
 
 
-def _json(args: argparse.Namespace, courses: Sequence[Course]) -> to.PackSimulationJson:
-    return {
-        "version": VERSION,
-        "per_hour": args.per_hour,
-        "failures": args.failures,
-        "spread": args.spread,
-        "seed": args.seed,
-        "destinations": [
-            {
-                "destination": place_of(course.there.packed.destination),
-                "job_count": course.jobs,
-                "of": course.of,
-                "unit": course.there.packed.unit,
-                "policies": [_policy(one, course) for one in course.outcomes],
-                "left_out": course.left_out,
-            }
-            for course in courses
-        ],
-    }
+def _document(args: argparse.Namespace, courses: Sequence[Course]) -> PackSimulationJson:
+    found = [
+        SimulatedDestinationJson(
+            course.there.packed.destination,
+            course.jobs,
+            course.of,
+            course.there.packed.unit,
+            [_policy(one, course) for one in course.outcomes],
+            course.left_out,
+        )
+        for course in courses
+    ]
+    return PackSimulationJson(args.per_hour, args.failures, args.spread, args.seed, found)
 
 
-def _policy(one: PolicyResult, course: Course) -> to.PolicyResultJson:
+def _policy(one: PolicyResult, course: Course) -> PolicyResultJson:
     found, unit = one.found, course.there.packed.unit
     sizes = {kind.name: kind.amounts for kind in course.there.node_types}
-
-    def hours(use: TypeUse) -> Cost:
-        there = sizes[use.node_type]
-        return Cost(there.cpus * use.hours, there.gpus * use.hours)
-
+    hours = [
+        Cost(sizes[use.node_type].cpus * use.hours, sizes[use.node_type].gpus * use.hours)
+        for use in found.types
+    ]
     total = Cost()
-    for use in found.types:
-        total = total.plus(hours(use))
-    return {
-        "policy": one.policy,
-        "cost": cost_in(unit, found.cost, total),
-        "makespan_seconds": found.makespan,
-        "mean_wait_seconds": found.mean_wait,
-        "p95_wait_seconds": found.p95_wait,
-        "used": {
-            "cpus": found.utilisation.cpus,
-            "memory": found.utilisation.memory,
-            "gpus": found.utilisation.gpus,
-        },
-        "peak": one.peak,
-        "nodes": one.nodes,
-        "restarts": one.restarts,
-        "lost": one.lost,
-        "refused": one.refused,
-        "not_ended": one.not_ended,
-        "node_types": [
-            {
-                "node_type": use.node_type,
-                "peak": use.peak,
-                "total": use.total,
-                "hours": use.hours,
-                "cost": cost_in(unit, use.cost, hours(use)),
-            }
-            for use in found.types
+    for each in hours:
+        total = total.plus(each)
+    return PolicyResultJson(
+        one.policy,
+        cost_in(unit, found.cost, total),
+        found.makespan,
+        found.mean_wait,
+        found.p95_wait,
+        NodeUse(*found.utilisation[:3]),
+        one.peak,
+        one.nodes,
+        one.restarts,
+        one.lost,
+        one.refused,
+        one.not_ended,
+        [
+            TypeUseJson(*use[:4], cost_in(unit, use.cost, each))
+            for use, each in zip(found.types, hours, strict=True)
         ],
-    }
+    )

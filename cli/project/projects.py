@@ -19,7 +19,6 @@ from rowtui.core.home.reading import find_below, read_projects
 
 if TYPE_CHECKING:
     from rowtui.core.base.document import Moment, TextOrNull
-    from rowtui.core.base.json.directories import CostJson
 
 _EXAMPLES = """\
   rowtui projects                    what needs you, in all projects that you have opened
@@ -65,7 +64,7 @@ class ShownProject(NamedTuple):
     counts: ProjectCounts | None = None
     jobs: int | None = None
     running_jobs: int | None = None
-    remaining_cost: CostJson | None = None
+    remaining_cost: Cost | None = None
     run_paused: TextOrNull = ""
     silent_clusters: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
@@ -223,12 +222,7 @@ def _shown(one: KnownProject) -> ShownProject:
         ),
         jobs=summary.jobs,
         running_jobs=summary.running,
-        remaining_cost={
-            "cpu_hours": summary.cpu_hours,
-            "gpu_hours": summary.gpu_hours,
-            "price": None,
-            "currency": None,
-        },
+        remaining_cost=Cost(summary.cpu_hours, summary.gpu_hours),
         run_paused=summary.paused,
         silent_clusters=summary.silent,
         needs=one.needs,

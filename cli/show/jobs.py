@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.jobs.job_text import clock, state_cell
@@ -15,7 +14,6 @@ from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
 from rowtui.cli.output.watch import reported_jobs, watch
 from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices
 from rowtui.core.base.text import count, plural
-from rowtui.core.engine.api.json.jobs import elapsed_of, jobs_of, walltime_of
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.queue.needs import unable_to_start
 from rowtui.core.submission.plan.record import JobRecord
@@ -96,13 +94,15 @@ def _print_long(
     ]
 
     if args.json:
-        out.json(jobs_of(jobs, project.root, view.error))
+        from rowtui.cli.jobs.json import JobsJson, job_document
+
+        out.json(JobsJson(view.error, [job_document(job, project.root) for job in jobs]))
     elif not jobs:
         out.print("No matches.")
     elif args.short:
         out.lines(job.label for job in jobs if job.job_id)
     else:
-        out.lines(_table(jobs, project.root, out, header=not args.no_header))
+        out.lines(_table(jobs, out, header=not args.no_header))
         for note in notes(jobs):
             out.note(note)
     return 0
@@ -124,7 +124,7 @@ def _some(labels: Sequence[str]) -> str:
     return f"{'Job' if len(labels) == 1 else 'Jobs'} {named}{more}"
 
 
-def _table(jobs: list[JobRecord], root: Path, out: Output, *, header: bool) -> list[str]:
+def _table(jobs: list[JobRecord], out: Output, *, header: bool) -> list[str]:
     columns = [
         TextColumn("ID", right=True),
         TextColumn("Cluster"),
@@ -142,8 +142,8 @@ def _table(jobs: list[JobRecord], root: Path, out: Output, *, header: bool) -> l
             state_cell(job.state),
             job.action,
             count(job.size),
-            clock(elapsed_of(job, root)),
-            clock(job.limit if job.planned is None else walltime_of(job.planned)),
+            clock(job.seconds),
+            clock(job.limit if job.planned is None else job.planned.own_seconds),
             job.why,
         ]
         for job in jobs

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 from rowtui.cli.output.output import Output
 from rowtui.cli.show.listing import Element
 from rowtui.core.base.document import Flat, TextOrNull
-from rowtui.core.base.json.directories import CostJson, FailureJson
+from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import job_label
-from rowtui.core.engine.api.json.directories import failed_for
-from rowtui.core.engine.api.json.values import bad_of, cost_of
 from rowtui.core.groups.model import ENDED, ActionStatus, JobRequest, Status
 from rowtui.core.groups.status import STATUS_OF, StatusCounts, status_codes
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.asked import AskedAmounts, as_asked, shown_amounts
+from rowtui.core.submission.plan.outcome import FailureJson, failure_json
 
 
 class ShownAction(NamedTuple):
@@ -28,7 +27,7 @@ class ShownAction(NamedTuple):
     name: str
     index: int  # type: ignore[assignment]  # not `tuple.index`, which nothing calls
     counts: Flat[StatusCounts]
-    remaining_cost: CostJson
+    remaining_cost: Cost
     problem: TextOrNull
 
 
@@ -103,7 +102,7 @@ class ShownGroup(NamedTuple):
     memory_mb: int | None
     gpus: int
     walltime_seconds: int
-    cost: CostJson
+    cost: Cost
 
 
 class ShownGroups(NamedTuple):
@@ -121,19 +120,17 @@ def print_status(
 ) -> None:
     """Print the status. `waiting`: waiting network jobs, None without a network."""
     actions = [
-        ShownAction(
-            row.action.name, row.action.index, counts, cost_of(row.remaining_cost), row.problem
-        )
+        ShownAction(row.action.name, row.action.index, counts, row.remaining_cost, row.problem)
         for row, counts in rows
     ]
     network = None if waiting is None else WaitingInNetwork(waiting)
-    directories = len(project.state.directories)
-    out.json(ShownStatus(str(project.root), directories, bad_of(project), actions, network))
+    found = project.state.directories
+    out.json(ShownStatus(str(project.root), len(found), project.state.set_aside, actions, network))
 
 
 def print_names(project: OpenProject, names: Sequence[str], out: Output) -> None:
     """Print the names of directories, and the directories that cannot be used."""
-    out.json(DirectoryNames(names, bad_of(project)))
+    out.json(DirectoryNames(names, project.state.set_aside))
 
 
 def print_groups(
@@ -164,7 +161,7 @@ def _directory(
     end = project.state.ends.get(action, {}).get(position) if status in ENDED else None
     failed = None
     if end is not None and status is Status.FAILED:
-        failed = failed_for(end.reason, job_label(end.job_id, end.token), end.cluster)
+        failed = failure_json(end.reason, end)
     job = None
     if (submitted := element.submitted.get(position)) is not None:
         label = job_label(submitted.job_id, submitted.token)
@@ -199,5 +196,5 @@ def _group(
         asked.memory_mb,
         asked.gpus,
         asked.walltime_seconds,
-        cost_of(asked.cost),
+        asked.cost,
     )

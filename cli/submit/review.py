@@ -7,12 +7,13 @@ with the last submitted scripts of the same actions.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output
+from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.text import NEARLY, Cost, amount, plural, visible
 from rowtui.core.project.review.review import review, scheduler_kinds
 from rowtui.core.project.review.script_diff import (
@@ -99,12 +100,48 @@ class ScriptChange(NamedTuple):
     found: ScriptDifference | None
 
 
+class EarlierScriptJson(NamedTuple):
+    """A script that was submitted. `job`: what the scheduler called its job."""
+
+    job: TextOrNull
+    cluster: str
+    partition: TextOrNull
+
+
+class ScriptLineJson(NamedTuple):
+    """A line that only one of two scripts has: `-` the earlier one, `+` the new one."""
+
+    sign: str
+    text: str
+
+
+class ScriptChangeJson(NamedTuple):
+    """Scripts that differ alike from an earlier one. The first four fields: of the first of them.
+
+    `jobs`: how many scheduler jobs. `against` and `lines` are null without an earlier script.
+    """
+
+    action: str
+    cluster: str
+    partition: TextOrNull
+    token: str
+    jobs: int
+    against: EarlierScriptJson | None
+    lines: Sequence[ScriptLineJson] | None
+
+
+class ScriptChangesJson(NamedTuple):
+    """`plan --diff`. `plan`: its id."""
+
+    plan: str
+    changes: Sequence[ScriptChangeJson]
+
+
 def show_changes(args: argparse.Namespace, project: OpenProject, plan: Plan, out: Output) -> int:
     """Print each difference once, with the number of its jobs. Nothing is submitted."""
     changes = list(_changes(project, plan))
     if args.json:
-        fields = {"version": 1, "plan": plan.id, "changes": [_fields(it) for it in changes]}
-        out.json(fields)
+        out.json(ScriptChangesJson(plan.id, [_document(it) for it in changes]))
         return 0
     for sentence in (*plan.skipped, *plan.warnings):
         out.warn(sentence)
@@ -160,27 +197,14 @@ def _line(part: DifferenceLine) -> str:
     return f"{_SIGNS[part.kind]} {visible(part.text.expandtabs(4))}".rstrip()
 
 
-def _fields(change: ScriptChange) -> dict[str, Any]:
-    """Return the JSON fields; see docs/formats.md."""
+def _document(change: ScriptChange) -> ScriptChangeJson:
     job, before, found = change.job, change.before, change.found
-    return {
-        "action": job.action,
-        "cluster": job.destination.cluster,
-        "partition": job.destination.partition or None,
-        "token": job.token,
-        "jobs": change.jobs,
-        "against": None
-        if before is None
-        else {
-            "job": before.job or None,
-            "cluster": before.cluster,
-            "partition": before.partition or None,
-        },
-        "lines": None
-        if found is None
-        else [
-            {"sign": _SIGNS[part.kind], "text": part.text}
-            for part in found.parts
-            if part.kind in ("gone", "new")
-        ],
-    }
+    there = job.destination
+    against = before and EarlierScriptJson(before.job, before.cluster, before.partition)
+    lines = found and [
+        ScriptLineJson(_SIGNS[part.kind], part.text)
+        for part in found.parts
+        if part.kind in ("gone", "new")
+    ]
+    names = (job.action, there.cluster, there.partition, job.token)
+    return ScriptChangeJson(*names, change.jobs, against, lines)

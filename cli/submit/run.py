@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.network.shared.limits import with_options
@@ -28,7 +28,7 @@ from rowtui.core.base.document import Moment, TextOrNull, document, utc
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.project.open_project import OpenProject
-from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy
+from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
 from rowtui.core.runs.execution.driver import WAITS, AutopilotMessage, MessageKind
 from rowtui.core.runs.execution.project_run import ProjectRun
 from rowtui.core.runs.execution.result import failed_jobs
@@ -41,7 +41,6 @@ from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import jobs as to
     from rowtui.core.workflow.model import Action
 
 INTERRUPTED = 130
@@ -49,6 +48,39 @@ TRY_AGAIN = 75  # sysexits.h: a service that ended so is started again
 TELL_SECONDS = 5.0
 _EXPLAINED = (RunStatus.PAUSED, RunStatus.FAILED, RunStatus.FINISHED)
 _COUNTED = (MessageKind.SENT, MessageKind.HAPPENED)
+
+
+class ProjectRunEventJson(TypedDict):
+    """One line of `run`. The first, `run`, has the `id`; the others have the rest.
+
+    `plan`: the id of what was sent. `completed`, `failed`: jobs that ended since the last line.
+    """
+
+    event: str
+    id: NotRequired[str]
+    at: NotRequired[str | None]
+    sentence: NotRequired[str]
+    success: NotRequired[bool]
+    plan: NotRequired[str | None]
+    completed: NotRequired[int]
+    failed: NotRequired[int]
+
+
+class RetryRuleJson(NamedTuple):
+    """A rule. `attempts`: at most, in all. `line`: in rowtui.toml, null for a default rule."""
+
+    action: str
+    on: Sequence[str]
+    attempts: int
+    change: TextOrNull
+    wait_seconds: float
+    line: int | None
+
+
+class RetryRulesJson(NamedTuple):
+    """`run --rules`: the first rule that matches a failure decides."""
+
+    rules: Sequence[RetryRuleJson]
 
 
 class RetriedDirectories(NamedTuple):
@@ -185,7 +217,13 @@ def _say_what(
 
 def _print_rules(policy: RetryPolicy, args: argparse.Namespace, out: Output) -> None:
     if args.json:
-        out.json({"rules": [_rule_json(rule) for rule in policy.rules]})
+        rules = [
+            RetryRuleJson(
+                it.action, it.on, it.attempts, str(it.change), it.wait_seconds, it.line or None
+            )
+            for it in policy.rules
+        ]
+        out.json(RetryRulesJson(rules))
         return
     out.lines(retry_lines(policy))
 
@@ -234,17 +272,6 @@ def _stop_or_show(
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event.at))
         out.print(f"  {when}  retry: {visible(event.why)}")
     return 0
-
-
-def _rule_json(rule: RetryRule) -> to.RetryRuleJson:
-    return {
-        "action": rule.action,
-        "on": list(rule.on),
-        "attempts": rule.attempts,
-        "change": str(rule.change) or None,
-        "wait_seconds": rule.wait_seconds,
-        "line": rule.line or None,
-    }
 
 
 def _drive(args: argparse.Namespace, driver: ProjectRun, out: Output) -> int:
@@ -321,7 +348,7 @@ class _Printer:
         project = self.driver.project
         self.bar.clear()
         if self.as_json:
-            line: to.ProjectRunEventJson = {
+            line: ProjectRunEventJson = {
                 "event": message.kind.value,
                 "at": utc(time.time()),
                 "sentence": message.sentence,

@@ -37,8 +37,6 @@ from rowtui.cli.project.open import (
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, count, full_cost, plural, visible
 from rowtui.core.clusters.schedulers.kind import is_this_machine, kind_of
-from rowtui.core.engine.api.json.plans import plan_of, sent_of
-from rowtui.core.engine.api.json.values import cost_of, transfers_of
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.sizing.measured import expected_cost
@@ -48,6 +46,7 @@ from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob, count_j
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
+    from rowtui.core.project.sizing.measured import ExpectedCost
     from rowtui.core.project.views.views import TransferView
     from rowtui.core.submission.sending.release_held import SendingProgress
 
@@ -84,7 +83,7 @@ def send_if_confirmed(
     _say_what(plan, out)
     if args.dry_run:
         if args.json:
-            out.json(plan_of(plan, scripts=True))
+            _print_plan(plan, out, scripts=True)
         else:
             for _, script in scripts_of(project, plan):
                 out.text(script)
@@ -284,6 +283,20 @@ async def _send(
     return answers, failed
 
 
+def _print_plan(
+    plan: Plan,
+    out: Output,
+    *,
+    scripts: bool,
+    transfers: Sequence[TransferView] | None = None,
+    expected: ExpectedCost | None = None,
+) -> None:
+    from rowtui.cli.submit.json import plan_document
+
+    found = plan_document(plan, scripts=scripts)
+    out.json(found._replace(transfers=transfers, expected=expected))
+
+
 def print_answers(
     plan: Plan | None,
     answers: Mapping[str, str],
@@ -292,8 +305,10 @@ def print_answers(
     transfers: Sequence[TransferView] = (),
 ) -> None:
     """Print the outcome of each job and the copies made for the jobs, for programs."""
+    from rowtui.cli.submit.json import sent_document
+
     records = project.jobs.show({}).jobs if plan is not None and plan.jobs else ()
-    out.json(sent_of(plan, answers, records, project.root, transfers))
+    out.json(sent_document(plan, answers, records, project.root, transfers))
 
 
 def _say_answer(project: OpenProject, step: SendingProgress, out: Output) -> None:
@@ -352,11 +367,8 @@ def plan(args: argparse.Namespace, out: Output) -> int:
     transfers, untold = _transfers(project, plan)
     conflicts = conflict_errors(transfers)
     if args.json:
-        document = plan_of(plan, scripts=args.scripts)
-        document["transfers"] = transfers_of(transfers)
-        if (expected := expected_cost(project, plan)) is not None:
-            document["expected"] = {"cost": cost_of(expected.cost), "jobs": expected.jobs}
-        out.json(document)
+        expected = expected_cost(project, plan)
+        _print_plan(plan, out, scripts=args.scripts, transfers=transfers, expected=expected)
         _say_errors(conflicts, untold, out)
         return 1 if conflicts else 0
     for sentence in (*plan.skipped, *plan.warnings):

@@ -2,9 +2,12 @@
 
 A NamedTuple or dataclass becomes an object with its fields in order, an enum its value, and any
 sequence or set an array. Field types state the conversions: `Moment`, `KnownMoment`, `TextOrNull`,
-`Flat` and `Plain`. A record with other units than documents returns one with theirs by
-`as_document`. Types of documents that are no records stand in `core/base/json/` or beside the
-function that makes the document; `docs/make_schema.py` reads both.
+`Flat`, `OrAbsent` and `Plain`. A record with other units than documents returns one with theirs by
+`as_document`. `docs/make_schema.py` writes the types as JSON Schemas (docs/schema/).
+
+Each field has one name and one unit. Units, unless a docstring states others: memory in MB (2^20
+bytes), durations in seconds (`..._seconds`), times as ISO 8601 in UTC (`..._at`), costs in hours of
+one CPU or one GPU. A field without a value is null.
 """
 
 from __future__ import annotations
@@ -26,12 +29,18 @@ TextOrNull = Annotated[str, "text or null"]
 
 _Record = TypeVar("_Record")
 Flat = Annotated[_Record, "flat"]
-"""A record in a record. In documents: its fields are fields of the outer one."""
+"""A record in a record, or None. In documents: its fields are fields of the outer one."""
+
+OrAbsent = Annotated[_Record | None, "or absent"]
+"""A value. In documents: no field if it is None."""
 
 Plain = Annotated[Any, "plain"]
 """Any value. In documents: as `plain` returns it."""
 
 _JSON = frozenset((str, int, float, bool, type(None)))
+
+VERSION = 1
+"""Of the form of all documents."""
 
 DEEPEST = 50
 """Most nested values, as in YAML files, whose own limit is `yaml_text.DEEPEST`."""
@@ -68,10 +77,10 @@ def document(value: Any) -> Any:
         for name, convert in fields:
             part = getattr(value, name)
             if convert is None:
-                found |= document(part)
+                found |= {} if part is None else document(part)
             elif convert is document and type(part) in _JSON:
                 found[name] = part
-            else:
+            elif convert is not _unless_absent or part is not None:
                 found[name] = convert(part)
         return found
     if isinstance(value, Mapping):
@@ -110,6 +119,10 @@ def _fields(kind: type) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
     return tuple(zip(names, map(_conversion, map(str, written)), strict=True))
 
 
+def _unless_absent(value: Any) -> Any:
+    return document(value)
+
+
 def _conversion(hint: str) -> Callable[[Any], Any] | None:
     if hint.startswith("Flat["):
         return None
@@ -117,4 +130,6 @@ def _conversion(hint: str) -> Callable[[Any], Any] | None:
         return utc
     if "TextOrNull" in hint:
         return lambda text: text or None
+    if hint.startswith("OrAbsent["):
+        return _unless_absent
     return plain if hint == "Plain" else document

@@ -6,6 +6,7 @@ sentence is composed only where it is printed (`cli/output/output.py`, `tui/`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -32,9 +33,41 @@ class Problem(NamedTuple):
             place += f":{self.line}:{self.column}"
         return f"{place}: {self.message}" + (f"\n    {self.hint}" if self.hint else "")
 
+    def as_document(self) -> ProblemJson:
+        """Return the fields that documents have."""
+        hint = self.hint or None
+        return ProblemJson(self.file, self.line, self.column, self.severity, self.message, hint)
+
+
+class ProblemJson(NamedTuple):
+    """What is wrong with a file, and where. `line`, `column`: from 1; 0 if there is none."""
+
+    file: str
+    line: int
+    column: int
+    severity: str
+    message: str
+    hint: str | None
+
+
+class ErrorJson(NamedTuple):
+    """Why a command failed. `problems`: of a file, if that is the reason."""
+
+    message: str
+    hint: str | None
+    problems: Sequence[Problem]
+
+
+class FailedJson(NamedTuple):
+    """What a command prints in place of its result if it fails before it has one."""
+
+    error: ErrorJson
+
 
 class RowtuiError(Exception):
     """An error that the user can understand and correct. `hint` describes what to do."""
+
+    problems: tuple[Problem, ...] = ()
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -44,6 +77,10 @@ class RowtuiError(Exception):
     def __str__(self) -> str:
         """Return the message, with the hint on a line of its own."""
         return self.message + (f"\n    {self.hint}" if self.hint else "")
+
+    def as_document(self) -> FailedJson:
+        """Return what a command prints that fails."""
+        return FailedJson(ErrorJson(self.message, self.hint or None, self.problems))
 
 
 class InvalidFileError(RowtuiError):

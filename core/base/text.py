@@ -93,6 +93,15 @@ def file_size(size: int) -> str:
     return f"{scaled / 1000:,.1f} PB"
 
 
+class CostJson(NamedTuple):
+    """What jobs cost at most. `price` is in `currency`; null where no prices are known."""
+
+    cpu_hours: float
+    gpu_hours: float
+    price: float | None = None
+    currency: str | None = None
+
+
 class Cost(NamedTuple):
     """What jobs may cost at most, from what they ask for. Units: hours of one CPU or GPU."""
 
@@ -112,6 +121,15 @@ class Cost(NamedTuple):
     def times(self, number: float) -> Cost:
         """Return this cost times a number."""
         return Cost(self.cpu_hours * number, self.gpu_hours * number)
+
+    def priced(self, price: float | None, currency: str) -> CostJson:
+        """Return the cost with its price where that is known, for documents."""
+        unit = currency or None
+        return CostJson(self.cpu_hours, self.gpu_hours, price, None if price is None else unit)
+
+    def as_document(self) -> CostJson:
+        """Return the cost without a price."""
+        return CostJson(self.cpu_hours, self.gpu_hours)
 
     def __bool__(self) -> bool:
         """Whether the cost is not zero."""

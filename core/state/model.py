@@ -137,6 +137,11 @@ class State(NamedTuple):
         every = (1 << len(self.directories)) - 1
         return every & ~bit_set(self.directories.bad)
 
+    @property
+    def set_aside(self) -> dict[str, str]:
+        """Return why directories are set aside, by their names."""
+        return {self.directories.name(at): why for at, why in self.directories.bad.items()}
+
     def submitted_set(self, action: str) -> DirectorySet:
         """Return the directories with a submitted record for the action, on any cluster."""
         return bit_set(self.submitted.get(action, {}))

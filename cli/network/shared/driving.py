@@ -16,27 +16,24 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, cast
 
-from rowtui.cli.network.shared.json import charged_json, failure_json, states_json
+from rowtui.cli.jobs.json import unsent_job
+from rowtui.cli.network.shared.json import EventFailureJson, RunEventJson, states_json
 from rowtui.cli.network.shared.limits import TerminalUser, logs_of
 from rowtui.cli.network.shared.text import clock
 from rowtui.cli.output.output import Output
 from rowtui.cli.pack.text import cut
 from rowtui.cli.project.open import is_interactive
-from rowtui.core.base.document import utc
+from rowtui.core.base.document import document, utc
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.json.jobs import unsent_job
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
 from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.runs.execution.driver import WAITS, AutopilotMessage, MessageKind
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run
-
-if TYPE_CHECKING:
-    from rowtui.core.base.json import network as to
+from rowtui.core.submission.plan.outcome import failure_json
 
 CELLS = 20
 _SAID = ("submitted", "eligible", "failed", "cancelled", "blocked")
@@ -171,7 +168,7 @@ class Driving:
         self.bar.clear()
         running = self._running()
         if self.as_json:
-            line = json.dumps(event_json(message, running))
+            line = json.dumps(document(event_document(message, running)))
             self.out.print(line)
             sys.stdout.flush()
             self._notices(message, running)
@@ -258,36 +255,28 @@ def _without_done(message: AutopilotMessage) -> str:
     return ", ".join(part for part in parts if not part.endswith(" completed"))
 
 
-def event_json(message: AutopilotMessage, running: OpenRun | None) -> to.RunEventJson:
+def event_document(message: AutopilotMessage, running: OpenRun | None) -> RunEventJson:
     """Return a line for programs."""
-    found: to.RunEventJson = {
-        "event": message.kind.value,
-        "at": utc(time.time()) or "",
-        "sentence": message.sentence,
-        "success": message.success,
-    }
-    if message.plan is not None:
-        plan = message.plan
-        found["plan"] = plan.id
-        found["jobs"] = [unsent_job(job, plan) for job in plan.jobs]
-    if message.happened is not None:
-        happened = message.happened
-        found["completed"] = happened.completed
-        found["blocked"] = happened.blocked
-        found["new"] = happened.new
-        found["published"] = happened.published
+    at = utc(time.time())
+    found = RunEventJson(message.kind.value, None, at, message.sentence, message.success)
+    if (plan := message.plan) is not None:
+        found = found._replace(plan=plan.id, jobs=[unsent_job(job, plan) for job in plan.jobs])
+    if (happened := message.happened) is not None:
+        counts = (happened.completed, happened.blocked, happened.new, happened.published)
+        found = RunEventJson(*found[:7], *counts)
         if running is not None:
-            found["failed"] = [
-                {
-                    "node": running.growth.where(job).node,
-                    "directory": running.growth.directory(job),
-                    "failed": failure_json(running.graph.reason(job), None),
-                }
+            growth, graph = running.growth, running.graph
+            failed = [
+                EventFailureJson(
+                    growth.where(job).node,
+                    growth.directory(job),
+                    failure_json(graph.reason(job), None),
+                )
                 for job in happened.failed
             ]
-    if running is not None:
-        counts = running.graph.counts()
-        sums = tuple(sum(each[state] for each in counts) for state in range(STATES))
-        found["states"] = states_json(sums)
-        return cast("to.RunEventJson", {**found, **charged_json(running.spent())})
-    return found
+            found = found._replace(failed=failed)
+    if running is None:
+        return found
+    counts_ = running.graph.counts()
+    sums = tuple(sum(each[state] for each in counts_) for state in range(STATES))
+    return found._replace(states=states_json(sums), charges=running.spent())

@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.base.document import TextOrNull, utc
-from rowtui.core.base.json.directories import CostJson, FailureJson
-from rowtui.core.base.json.network import ChargesJson
+from rowtui.cli.jobs.json import JobJson
+from rowtui.core.base.document import Flat, KnownMoment, OrAbsent, TextOrNull
 from rowtui.core.base.text import Cost
-from rowtui.core.clusters.schedulers.base import job_label
-from rowtui.core.engine.api.json.directories import failed_for
-from rowtui.core.engine.api.json.values import cost_of
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.model import Dimension
-from rowtui.core.runs.limits.limits import RunLimits
+from rowtui.core.runs.limits.limits import RunLimits, Spent
+from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import Estimate, LinkView, RefusedJobs
+from rowtui.core.submission.plan.outcome import FailureJson, failure_json
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.limits.limits import Spent
-    from rowtui.core.runs.views import NetworkView, NodeView, RunView, SamplesPage
+    from rowtui.core.runs.views import NetworkView, NodeView, SamplesPage
     from rowtui.core.state.model import LastEnd
 
 
-class RunJson(ChargesJson):
+class RunJson(NamedTuple):
     """A run of a network. `holder`: the process that drives it. `why`: what it waits for.
 
     `used`: what jobs that ended really took; null: not known.
     """
 
     id: str
-    status: str
-    created_at: str
-    holder: str | None
-    why: str | None
+    status: RunStatus
+    created_at: KnownMoment
+    holder: TextOrNull
+    why: TextOrNull
     limits: RunLimits
-    used: CostJson | None
+    charges: Flat[Spent]
+    used: Cost | None
     priority: str
     execution: str
 
 
-class NetworkNodeJson(TypedDict):
+class NetworkNodeJson(NamedTuple):
     """A source, node or sink. `states`: samples by state; `blocked` are those that cannot run for
     one that failed or was cancelled. `critical_seconds`: on the longest way.
 
@@ -49,8 +47,8 @@ class NetworkNodeJson(TypedDict):
 
     name: str
     kind: str
-    action: str | None
-    home: str | None
+    action: TextOrNull
+    home: TextOrNull
     dimensions: Sequence[Dimension]
     samples: int
     lists: int
@@ -58,6 +56,37 @@ class NetworkNodeJson(TypedDict):
     level: int
     needed: bool
     critical_seconds: float | None
+
+
+class EventFailureJson(NamedTuple):
+    """A sample whose job failed just now."""
+
+    node: str
+    directory: str
+    failed: FailureJson
+
+
+class RunEventJson(NamedTuple):
+    """One line of `network run`. The first, `run`, has the `id`; the others have what applies.
+
+    `jobs`: those that are sent. `blocked`: samples that cannot run for those in `failed`. `states`:
+    samples of the network by state.
+    """
+
+    event: str
+    id: OrAbsent[str] = None
+    at: OrAbsent[str] = None
+    sentence: OrAbsent[str] = None
+    success: OrAbsent[bool] = None
+    plan: OrAbsent[str] = None
+    jobs: OrAbsent[Sequence[JobJson]] = None
+    completed: OrAbsent[int] = None
+    blocked: OrAbsent[int] = None
+    new: OrAbsent[int] = None
+    published: OrAbsent[int] = None
+    failed: OrAbsent[Sequence[EventFailureJson]] = None
+    states: OrAbsent[dict[str, int]] = None
+    charges: Flat[Spent | None] = None
 
 
 class FailedSample(NamedTuple):
@@ -85,7 +114,7 @@ class NetworkDocument(NamedTuple):
     links: Sequence[LinkView]
     failures: Sequence[FailedSample]
     estimate: Estimate | None
-    left: CostJson
+    left: Cost
     refused: Sequence[RefusedJobs]
     problems: Sequence[str]
     notices: Sequence[str]
@@ -116,7 +145,20 @@ def network_document(
     """Return `network show --json`. `logs`, `ends`: paths, and how failed jobs ended, by job."""
     return NetworkDocument(
         view.name,
-        None if view.run is None else _run(view.run),
+        None
+        if (run := view.run) is None
+        else RunJson(
+            run.id,
+            run.status,
+            run.created,
+            run.holder,
+            run.why,
+            run.limits,
+            run.spent,
+            run.used,
+            run.priority,
+            run.execution,
+        ),
         view.changed,
         view.retired,
         view.jobs,
@@ -133,45 +175,11 @@ def network_document(
             for it in view.failures
         ],
         view.estimate,
-        cost_of(view.left),
+        view.left,
         view.refused,
         view.problems,
         view.notices,
     )
-
-
-def failure_json(reason: str, end: LastEnd | None) -> FailureJson:
-    """Return why the job of a sample failed. `end`: how its directory's job ended, if known."""
-    if end is None:
-        return failed_for(reason, None, "")
-    return failed_for(reason, job_label(end.job_id, end.token), end.cluster)
-
-
-def _run(run: RunView) -> RunJson:
-    return {
-        "id": run.id,
-        "status": run.status.value,
-        "created_at": utc(run.created) or "",
-        "holder": run.holder or None,
-        "why": run.why or None,
-        "limits": run.limits,
-        **charged_json(run.spent),
-        "used": None if run.used is None else cost_of(run.used),
-        "priority": run.priority,
-        "execution": run.execution,
-    }
-
-
-def charged_json(spent: Spent) -> ChargesJson:
-    """Return what a run's submitted jobs ask for; a price in one currency is in the cost too."""
-    ((currency, price),) = spent.money.items() if len(spent.money) == 1 else (("", None),)
-    return {
-        "charged": cost_of(Cost(spent.cpu_hours, spent.gpu_hours), price, currency),
-        "prices": dict(spent.money),
-        "jobs_in_queue": spent.jobs_in_queue,
-        "failures": spent.failures,
-        "failures_in_a_row": spent.failures_in_a_row,
-    }
 
 
 def states_json(counts: tuple[int, ...]) -> dict[str, int]:
@@ -180,19 +188,19 @@ def states_json(counts: tuple[int, ...]) -> dict[str, int]:
 
 
 def _node(node: NodeView) -> NetworkNodeJson:
-    return {
-        "name": node.name,
-        "kind": node.kind,
-        "action": node.action or None,
-        "home": node.home or None,
-        "dimensions": node.dimensions,
-        "samples": node.samples,
-        "lists": node.lists,
-        "states": states_json(node.counts),
-        "level": node.level,
-        "needed": node.needed,
-        "critical_seconds": node.critical,
-    }
+    return NetworkNodeJson(
+        node.name,
+        node.kind,
+        node.action,
+        node.home,
+        node.dimensions,
+        node.samples,
+        node.lists,
+        states_json(node.counts),
+        node.level,
+        node.needed,
+        node.critical,
+    )
 
 
 def samples_document(page: SamplesPage, logs: Mapping[str, str]) -> ListedSamples:

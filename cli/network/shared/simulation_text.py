@@ -1,4 +1,4 @@
-"""A simulated network as text: run times, a line for each order, a chart of one; or as JSON.
+"""A simulated network as text: run times, a line for each order, a chart of one.
 
 On a terminal with colours a cell of the chart is a block, as high as its row was busy, in the
 colour of its node. Elsewhere a cell is a letter for the node: upper case if the row was at least
@@ -7,7 +7,6 @@ half busy.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,23 +15,19 @@ import numpy as np
 from rowtui.cli.output.output import Output, TextColumn, display_width, table_lines
 from rowtui.cli.pack.simulation import span
 from rowtui.cli.pack.text import Cells, cut, cut_last, number, terminal_width
-from rowtui.core.base.json import VERSION
-from rowtui.core.base.text import Cost, count, plural, visible
-from rowtui.core.engine.api.json.values import cost_of
+from rowtui.core.base.text import count, plural, visible
 from rowtui.core.network.simulation.gantt import NOTHING, By, Gantt, GanttCell, gantt
 from rowtui.core.network.simulation.simulate import Simulated, SimulatedMachines, SimulatedNeeds
-from rowtui.core.runs.limits.run_times import UNKNOWN_MB, RunTime, RunTimeSource
+from rowtui.core.runs.limits.run_times import RunTime, RunTimeSource
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
-    from rowtui.core.base.json import network as to
     from rowtui.core.runs.limits.simulation import Comparison, PlugInResult
 
 HEIGHT = 20  # rows of a chart
 WIDTH = 80  # of the text, if there is no terminal
 MOST_WIDTH = 140
 MOST_LABEL = 24
-JSON_CELLS = 100
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _COLORS = ("green", "blue", "yellow", "cyan", "red")
 _STYLES = (*_COLORS, *(f"{color} bold" for color in _COLORS))
@@ -102,7 +97,7 @@ def _machines(machines: tuple[SimulatedMachines, ...]) -> str:
     return ", ".join(shown)
 
 
-def _counts(found: Comparison) -> list[tuple[SimulatedNeeds, int]]:
+def job_counts(found: Comparison) -> list[tuple[SimulatedNeeds, int]]:
     """Return how many jobs of each node are left, in network order.
 
     Jobs of a node that take different amounts are listed separately.
@@ -121,7 +116,7 @@ def _times(report: SimulationReport, out: Output) -> list[str]:
         TextColumn("Run time from"),
     ]
     rows = []
-    for needs, jobs in _counts(report.found):
+    for needs, jobs in job_counts(report.found):
         if not jobs:
             continue
         time = report.times[needs.name]
@@ -269,107 +264,3 @@ def _legend(drawn: Gantt, node: int, mark: int, blocks: bool, out: Output) -> st
     if blocks:
         return f"{out.style(_BLOCKS[-1], _STYLES[mark % len(_STYLES)])} {name}"
     return f"{_letter(mark)} {name}"
-
-
-# -- JSON ------------------------------------------------------------------------------------------
-
-
-def simulation_json(report: SimulationReport, chosen: PlugInResult | None, by: By) -> str:
-    """Return the whole simulation for programs."""
-    found = report.found
-    value: to.NetworkSimulationJson = {
-        "version": VERSION,
-        "network": report.network,
-        "jobs": int(found.work.left().sum()),
-        "completed": report.done,
-        "assumed_lists": report.assumed,
-        "assumed_entries": report.entries,
-        "failures": found.work.failures,
-        "seed": found.work.seed,
-        "nodes": [
-            {
-                "name": it.name,
-                "jobs": jobs,
-                "cpus": it.cpus,
-                "memory_mb": it.memory_mb or None,
-                "gpus": it.gpus,
-                "seconds": it.seconds,
-                "basis": report.times[it.name].basis.value,
-                "measured_jobs": report.times[it.name].jobs,
-                "refused": it.refused or None,
-            }
-            for it, jobs in _counts(found)
-            if it.name in report.times
-        ],
-        "machines": [_machine(it) for it in found.machines.machines],
-        "notices": list(found.machines.notices),
-        "critical_path_seconds": found.critical_path,
-        "least_seconds": found.least,
-        "plugins": [_outcome(it, found) for it in found.outcomes],
-        "left_out": list(found.left_out),
-        "gantt": None,
-    }
-    if chosen is not None and chosen.run is not None:
-        machines = found.machines.machines
-        drawn = gantt(found.work, machines, chosen.run, by=by, height=HEIGHT, width=JSON_CELLS)
-        value["gantt"] = {
-            "plugin": chosen.plugin,
-            "by": by,
-            "cell_seconds": drawn.seconds,
-            "rows": [
-                {
-                    "label": row.label,
-                    "cells": [
-                        [None if cell.node == NOTHING else drawn.nodes[cell.node], cell.share]
-                        for cell in row.cells
-                    ],
-                }
-                for row in drawn.rows
-            ],
-        }
-    return json.dumps(value, indent=2)
-
-
-def _machine(machine: SimulatedMachines) -> to.SimulatedMachineJson:
-    unknown = not machine.memory_mb or machine.memory_mb >= UNKNOWN_MB
-    return {
-        "name": machine.name,
-        "cpus": machine.cpus,
-        "memory_mb": None if unknown else machine.memory_mb,
-        "gpus": machine.gpus,
-        "price_per_hour": machine.price_per_hour,
-        "number": machine.number,
-        "boot_seconds": machine.boot_seconds,
-        "whole": machine.whole,
-    }
-
-
-def _gpu_hours(found: Comparison, run: Simulated) -> float:
-    gpus = found.work.of_nodes([float(it.gpus) for it in found.work.nodes])[run.spans.job]
-    return float((gpus * (run.spans.end - run.spans.start)).sum()) / 3600
-
-
-def _outcome(outcome: PlugInResult, found: Comparison) -> to.OrderResultJson:
-    run = outcome.run
-    head: to.OrderResultJson = {
-        "plugin": outcome.plugin,
-        "summary": outcome.summary,
-        "error": outcome.error or None,
-    }
-    if run is None:
-        return head
-    return {
-        **head,
-        "makespan_seconds": run.makespan,
-        "cost": cost_of(Cost(run.cpu_hours, _gpu_hours(found, run)), run.cost, found.machines.unit),
-        "idle_cpu_hours": run.idle_cpu_hours,
-        "utilisation": run.utilisation,
-        "jobs": run.jobs,
-        "ended": run.ended,
-        "reruns": run.reruns,
-        "machines_used": len(run.opened),
-        "unplaced": [
-            {"node": found.work.nodes[it.node].name, "jobs": it.jobs} for it in run.unplaced
-        ],
-        "held_up": run.held_up,
-    }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
 from rowtui.core.clusters.schedulers.kind import Everybody, is_this_machine, scheduler_kind
-from rowtui.core.engine.api.json.jobs import elapsed_of
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
@@ -96,15 +94,8 @@ class QueueWork:
 
     def _page(self, asked: QueueRequest, start: int, length: int) -> QueuePage:
         page = self._book.page(asked, start, length)
-        rows = tuple(self._with_elapsed(self._with_open(row)) for row in page.rows)
+        rows = tuple(self._with_open(row) for row in page.rows)
         return page._replace(rows=rows)
-
-    def _with_elapsed(self, row: QueueRow) -> QueueRow:
-        """Return an ended job with its own run time, as commands print it."""
-        if row.state.active or row.record is None or row.key.folded:
-            return row
-        seconds = elapsed_of(row.record, self._project.root)
-        return row if seconds is None else row._replace(elapsed=math.ceil(seconds))
 
     def _with_open(self, row: QueueRow) -> QueueRow:
         """For a job near its limit, add how many of its directories are not complete."""

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from rowtui.core.base.document import Flat, TextOrNull, plain
-from rowtui.core.base.json import ProblemJson
-from rowtui.core.base.json.directories import PlaceJson
+from rowtui.core.base.errors import Problem
 from rowtui.core.mapping.files.places import FileTrust
 from rowtui.core.mapping.model.decision import (
     Candidate,
@@ -71,6 +70,13 @@ class ShownPlacement(NamedTuple):
     notices: tuple[str, ...]
 
 
+class PlaceJson(NamedTuple):
+    """A cluster, and a partition of it; null for a scheduler without partitions."""
+
+    cluster: str
+    partition: TextOrNull
+
+
 class ShownDecision(NamedTuple):
     """The mapper's answer for one job, with all that led to it.
 
@@ -116,18 +122,14 @@ class Explained(NamedTuple):
     group_count: int
     why_not: str | None
     files: Sequence[FileTrust]
-    problems: Sequence[ProblemJson]
+    problems: Sequence[Problem]
     decisions: Sequence[GroupsDecision]
 
 
 def shown_decision(decision: Decision) -> ShownDecision:
     """Return a decision with its reasons in sentences."""
     request, totals = decision.request, decision.request.totals
-    places: list[PlaceJson] = [
-        {"cluster": each.cluster, "partition": each.partition or None}
-        for each in decision.candidates
-        if each.chosen
-    ]
+    places = [PlaceJson(it.cluster, it.partition) for it in decision.candidates if it.chosen]
     return ShownDecision(
         shown_request(request),
         shown_placement(decision.chosen),

@@ -87,10 +87,7 @@ class LeftAlone(NamedTuple):
 
 
 class NodeUse(NamedTuple):
-    """Used shares, 0 to 1, of the paid capacity on one node type.
-
-    None: the type has no such capacity.
-    """
+    """Shares, from 0 to 1, of what is paid for; null: there is none."""
 
     cpus: float | None
     memory: float | None

@@ -125,7 +125,7 @@ def one_by_one(action: Action, directories: int) -> int:
 
 
 class ExpectedCost(NamedTuple):
-    """What a plan is expected to cost, by the median run times of `jobs` measured jobs."""
+    """What `plan` expects the jobs to cost, by the median run times of `jobs` measured jobs."""
 
     cost: Cost
     jobs: int

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import Cost, amount, count, plural, time_text, visible
+from rowtui.core.base.text import Cost, CostJson, amount, count, plural, time_text, visible
 from rowtui.core.submission.plan.charges import (
     Balance,
     Charge,
@@ -70,6 +70,22 @@ class Spent(NamedTuple):
     jobs_in_queue: int = 0
     failures: int = 0
     failures_in_a_row: int = 0
+
+    def as_document(self) -> ChargesJson:
+        """Return the fields that documents have; a price in one currency is in the cost, too."""
+        ((currency, price),) = self.money.items() if len(self.money) == 1 else (("", None),)
+        charged = Cost(self.cpu_hours, self.gpu_hours).priced(price, currency)
+        return ChargesJson(charged, self.money, *self[3:])
+
+
+class ChargesJson(NamedTuple):
+    """What the submitted jobs of a run ask for (`charged`; `prices` by currency), and failures."""
+
+    charged: CostJson
+    prices: Mapping[str, float]
+    jobs_in_queue: int
+    failures: int
+    failures_in_a_row: int
 
 
 class LimitKind(enum.Enum):

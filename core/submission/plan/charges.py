@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import Cost
+from rowtui.core.base.text import Cost, CostJson
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS, JobStep
 from rowtui.core.submission.sending.journal import Journal
@@ -43,6 +43,11 @@ class Charge(NamedTuple):
     cost: Cost
     money: Money | None = None
     paid: bool = False
+
+    @property
+    def price(self) -> CostJson:
+        """Return the cost in hours and, where a node type has a price, in money."""
+        return self.cost.priced(*(self.money or (None, "")))
 
     @property
     def destination(self) -> PlannedDestination:
@@ -137,6 +142,13 @@ def bundle_charges(plan: Plan) -> dict[str, Charge]:
         for charge in charges_of(plan, bundle_prices(plan))
         if (bundle := charge.jobs[0].bundle) is not None
     }
+
+
+def cost_in(unit: str, value: float, hours: Cost) -> CostJson:
+    """Return a cost that packing counts in `unit` for documents. `hours`: of the same jobs."""
+    if unit in _WITHOUT_PRICE:
+        return Cost(value, hours.gpu_hours).as_document()
+    return hours.priced(value, unit)
 
 
 def _with_gpus(jobs: Sequence[PlannedJob]) -> int:

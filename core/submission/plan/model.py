@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.plan.outcome import JobResult
@@ -26,10 +27,10 @@ CPU_HOURS, GPU_HOURS = "CPU-hours", "GPU-hours"
 
 @dataclass(frozen=True, slots=True)
 class PlannedDestination:
-    """Where a job goes. `partition` is "" for a scheduler without partitions."""
+    """A cluster, and a partition of it; none for a scheduler without partitions."""
 
     cluster: str
-    partition: str = ""
+    partition: TextOrNull = ""
 
     def __str__(self) -> str:
         """Return `cluster/partition`."""
@@ -97,6 +98,11 @@ class PlannedJob:
     node_type: str = ""
     requires: tuple[str, ...] = ()
     named: bool = False
+
+    @property
+    def own_seconds(self) -> int:
+        """Return for how long the job may run: in a bundle its own time, not the bundle's."""
+        return self.walltime_seconds if self.bundle is None else self.bundle.own_seconds
 
 
 class RefusedAt(enum.Enum):

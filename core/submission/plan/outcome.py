@@ -12,8 +12,9 @@ import re
 import signal
 from typing import Any, NamedTuple
 
-from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobState
-from rowtui.core.state.model import MISSING_PRODUCTS
+from rowtui.core.base.document import TextOrNull
+from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobState, job_label
+from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd
 
 CANCELLED = "cancelled"
 DID_NOT_START = "it did not start: "  # prefix of a scheduler's own words
@@ -218,6 +219,27 @@ def read_old_end(exit_code: int | None, reason: str, ended_at: float = 0.0) -> J
         outcome = JobOutcome.CANCELLED if CANCELLED in reason else JobOutcome.NOT_REACHED
     exit_code = exit_code if outcome in _WITH_CODE else None
     return JobResult(outcome, cause, reason, exit_code, signal_, None, ended_at)
+
+
+class FailureJson(NamedTuple):
+    """How the job of a failed directory ended. `exit_code` is the command's own.
+
+    `job`: the job's id as in `JobReference`.
+    """
+
+    exit_code: int | None
+    signal: TextOrNull
+    reason: str
+    job: str | None
+    cluster: str
+
+
+def failure_json(reason: str, end: LastEnd | None) -> FailureJson:
+    """Return why a directory failed. `end`: how its last job ended, if that is known."""
+    found = read_old_end(None, reason)
+    job = None if end is None else job_label(end.job_id, end.token)
+    cluster = "" if end is None else end.cluster
+    return FailureJson(found.exit_code, found.signal, reason, job, cluster)
 
 
 _WITH_CODE = frozenset(

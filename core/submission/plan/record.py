@@ -189,11 +189,16 @@ class JobRecord(NamedTuple):
         return scheduler_cause(self.queued) if self.ours and self.state.bad else self.queued.reason
 
     @property
-    def elapsed(self) -> int | None:
+    def seconds(self) -> float | None:
         """Return for how many seconds the job has run; None if that is unknown."""
         if self.end is not None and self.end.seconds is not None:
-            return math.ceil(self.end.seconds)  # as text rounds it
+            return self.end.seconds
         return self.queued.elapsed if self.queued is not None else None
+
+    @property
+    def elapsed(self) -> int | None:
+        """Return the whole seconds for which the job has run, rounded as in text."""
+        return None if self.seconds is None else math.ceil(self.seconds)
 
     @property
     def limit(self) -> int | None:

@@ -30,6 +30,7 @@ from rowtui.core.submission.plan.model import (
 )
 from rowtui.core.submission.plan.outcome import NOT_SENT, JobOutcome, JobResult, read_old_end
 from rowtui.core.submission.plan.record import IN_LANE, JobRecord
+from rowtui.core.submission.sending.fence import seconds_of_job
 from rowtui.core.submission.sending.journal import BEGUN, Journal, is_later_note, read_end_detail
 
 if TYPE_CHECKING:
@@ -64,9 +65,17 @@ class JobTable:
         stamp = self._journal.stamp_of(plan_id)
         known = self._known.get(plan_id)
         if known is None or known[0] != stamp:
-            records = job_records(self.plan(plan_id), self._journal.entries(plan_id))
+            entries = self._journal.entries(plan_id)
+            records = [self._timed(it) for it in job_records(self.plan(plan_id), entries)]
             known = self._known[plan_id] = (stamp, records)
         return known[1]
+
+    def _timed(self, record: JobRecord) -> JobRecord:
+        """Return the record with its run time by the job's marks if its end does not have it."""
+        end = record.end
+        if end is None or end.seconds is not None or record.step is not JobStep.ENDED:
+            return record
+        return record._replace(end=end._replace(seconds=seconds_of_job(self._root, record.token)))
 
     def plan(self, plan_id: str) -> Plan:
         """Return a plan that was carried out, without scripts. Raises: RowtuiError."""

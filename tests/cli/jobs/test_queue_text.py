@@ -53,7 +53,7 @@ def lines(
     records = tuple(with_queues(views, {"alpha": polled}, NOW))
     rows = {"alpha": cluster_rows(view, records, ended=ended)}
     out = Output(color="never")
-    return [*queue_lines([view], rows, NOW, out, root=ROOT if views else None, width=width)]
+    return [*queue_lines([view], rows, NOW, out, in_project=bool(views), width=width)]
 
 
 def test_the_heading_says_how_old_it_is_and_what_is_wrong() -> None:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from rowtui.core.base.document import VERSION, document
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.json.directories import explanation_of
 from rowtui.core.mapping.model.decision import Decision
+from rowtui.core.mapping.model.decision_json import Explained, GroupsDecision, shown_decision
 from rowtui.core.project.views.views import Edit, EditRequest
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.shell.work import start
@@ -74,7 +75,17 @@ def copy_json(view: ScreenView) -> None:
     found, action = view.session.explanation, view.session.action
     if found is None or action is None:
         return
-    data = explanation_of(found, action.name, view.session.filter.word)
+    these = (((found.group, found.group),), found.directories, found.first)
+    explained = Explained(
+        action.name,
+        view.session.filter.word,
+        found.groups,
+        None,
+        found.files,
+        found.problems,
+        [] if found.decision is None else [GroupsDecision(*these, shown_decision(found.decision))],
+    )
+    data = {"version": VERSION, **document(explained)}
     view.dashboard.copy_text(json.dumps(data, indent=2))
 
 
