@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import Any, Final
 
 TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without importing typing
 
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
     from rowtui.core.base.errors import RowtuiError
 
 
-# The plainest command lines of `show status` and `show directories`, parsed without argparse.
-#
-# Making a parser takes longer than such a command does. Words that are not spelled out in full, and
-# every possible error, are left to the grammar in `parser.py`; both give the same values. A plain
-# `rowtui show status` is answered with its stored text, if nothing has changed since.
-
-
 # The modules that make the table's text, relative to this folder: a stored text is valid only for
 # their current version.
 RENDERING = (
@@ -35,32 +27,21 @@ RENDERING = (
     "output/output.py",
     "../core/base/text.py",
 )
-# Options without effect here: without submitted jobs no cluster is polled.
-HARMLESS = frozenset({"--no-progress", "--clear-progress"})
-# Variables that change output or logging; the complete program handles them.
-SETTINGS = ("ROW_COLOR", "ROWTUI_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR")
+# Options that leave the text as it is: without submitted jobs no cluster is polled.
+HARMLESS = frozenset({"no_progress", "clear_progress", "color"})
 
 
-def quick_answer(arguments: list[str]) -> int | None:
-    """Print the stored answer and return the exit code, or None if the case is not that simple."""
-    if [word for word in arguments if word not in HARMLESS] != ["show", "status"]:
-        return None
-    if len(set(arguments)) < len(arguments) or any(name in os.environ for name in SETTINGS):
-        return None
-    if "" in (os.environ.get("ROW_CLUSTER"), os.environ.get("ROWTUI_CLUSTER")):
-        return None  # this option is refused
+def is_plain_status(args: argparse.Namespace) -> bool:
+    """Whether this is `rowtui show status` without an option that changes the table."""
+    given = {name: value for name, value in vars(args).items() if value and name not in HARMLESS}
+    return given == {"command": "show.status", "action": "*"}
+
+
+def stored_status(out: Output) -> str | None:
+    """Return the stored status table, or None if something has changed since."""
     from rowtui.core.project.summary import read_text
 
-    coloured = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    text = read_text(os.getcwd(), text_key(coloured=coloured))
-    if text is None:
-        return None
-    try:
-        sys.stdout.write(text)
-    except UnicodeEncodeError:
-        return None
-    sys.stdout.flush()
-    return 0
+    return read_text(os.getcwd(), text_key(coloured=out.color))
 
 
 def text_key(*, coloured: bool) -> str:
@@ -72,85 +53,6 @@ def text_key(*, coloured: bool) -> str:
     return f"status{' in colour' if coloured else ''} {versions}"
 
 
-_STATUSES: Final = ("completed", "submitted", "eligible", "waiting")
-_COMMON: Final = ("no_progress", "clear_progress")  # absent unless given
-# Options without a value; and the defaults of the other options.
-_FLAGS: Final = {
-    "status": (*_STATUSES, "all", "no_header", "json"),
-    "directories": (
-        *_STATUSES, "failed", "not_reached", "cancelled", "no_header", "no_separate_groups",
-        "short", "json",
-    ),
-}  # fmt: skip
-_OTHERS: Final[dict[str, dict[str, Any]]] = {
-    "status": {"action": "*", "watch": None},
-    "directories": {"action": None, "n_groups": None},
-}
-
-
-class PlainWords:
-    """The values that `argparse` would give for the same words."""
-
-    command: str
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.__dict__.update(values)
-
-
-def plain_words(words: list[str]) -> PlainWords | None:
-    """Return the values of a command line, or None if it is not one of the plainest."""
-    common = {f"--{name.replace('_', '-')}": name for name in _COMMON}
-    verb = 0  # position of the verb, after common options
-    while verb < len(words) and words[verb] in common:
-        verb += 1
-    what = words[verb + 1] if len(words) > verb + 1 else ""
-    if words[verb : verb + 1] != ["show"] or what not in _FLAGS or len({*words[:verb]}) < verb:
-        return None
-    values: dict[str, Any] = dict.fromkeys(_FLAGS[what], False)
-    values |= {"command": f"show.{what}", "directories": [], **_OTHERS[what]}
-    values |= {common[word]: True for word in words[:verb]}
-    flags = common | {f"--{name.replace('_', '-')}": name for name in _FLAGS[what]}
-    pointers: list[str] = []
-    given: dict[str, Any] = {}  # options with a value, which are given once
-    named_until = 0  # position after the last directory: directories must be adjacent
-    rest = iter(range(verb + 2, len(words)))
-    for at in rest:
-        word = words[at]
-        if word in flags:
-            if values.get(flags[word]):
-                return None
-            values[flags[word]] = True
-            continue
-        if not word.startswith("-"):
-            if not word or named_until not in (0, at - 1):
-                return None
-            values["directories"].append(word)
-            named_until = at
-            continue
-        argument = words[next(rest)] if at + 1 < len(words) else ""
-        if not argument or argument.startswith("-"):
-            return None
-        if word in ("-a", "--action"):
-            single: dict[str, Any] = {"action": argument}
-        elif what == "directories" and word == "--value":
-            pointers.append(argument)
-            continue
-        elif what == "directories" and word in ("-n", "--n-groups") and _is_number(argument):
-            single = {"n_groups": int(argument)}
-        else:
-            return None
-        if given.keys() & single.keys():
-            return None
-        given |= single
-    if what == "directories":
-        values["value"] = pointers
-    return PlainWords(values | given)
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 10
-
-
 INTERRUPTED = 130
 
 
@@ -159,16 +61,20 @@ SEEN_TO_AT_EXIT = ("asyncio", "concurrent.futures", "coverage", "multiprocessing
 
 
 def start() -> int:
-    """Run `main` for this process and end it; the entry point of the program `rowtui`.
+    """Run this process's command and end the process; the entry point of the program `rowtui`.
 
     A command that shows data makes little garbage and needs no cleanup at exit; garbage collection
     and cleanup would each cost a tenth of its time.
     """
-    if not _only_shows(sys.argv[1:]):
-        return main()
     gc.disable()
-    code = main()
-    if any(name in sys.modules for name in SEEN_TO_AT_EXIT):
+    args = parse(sys.argv[1:])
+    if isinstance(args, int):
+        return args
+    shows = _only_shows(args)
+    if not shows:
+        gc.enable()
+    code = run(args)
+    if not shows or any(name in sys.modules for name in SEEN_TO_AT_EXIT):
         return code
     try:
         sys.stdout.flush()
@@ -178,41 +84,38 @@ def start() -> int:
     os._exit(code)
 
 
-def _only_shows(words: Sequence[str]) -> bool:
+def _only_shows(args: argparse.Namespace) -> bool:
     """Whether this is a `show` that ends by itself, or the scripts of a dry run."""
-    verb = next((word for word in words if word not in HARMLESS), "")
-    if verb == "submit":
-        return "--dry-run" in words and "--json" not in words
-    return verb == "show" and not any(word.split("=")[0] == "--watch" for word in words)
+    if args.command == "submit.submit":
+        return bool(args.dry_run and not args.json)
+    return args.command.startswith("show.") and getattr(args, "watch", None) is None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `rowtui` with these arguments (default: the process's) and return its exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    code = quick_answer(arguments)
-    if code is not None:
-        return code
+    args = parse(list(sys.argv[1:] if argv is None else argv))
+    return args if isinstance(args, int) else run(args)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace | int:
+    """Return the parsed arguments; or the exit code, where help or an error was printed."""
+    from rowtui.cli.parser import build_parser
+
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
     completing = "_ARGCOMPLETE" in os.environ
-    plain = None if completing else plain_words(arguments)
-    if plain is not None:
-        return run(plain)
-    from rowtui.cli.parser import build_parser
-
     parser = build_parser(None if completing else arguments)
     if completing:
         from rowtui.cli.complete import complete
 
         complete(parser)
     try:
-        args = parser.parse_args(arguments)
+        return parser.parse_args(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
-    return run(args)
 
 
-def run(args: argparse.Namespace | PlainWords) -> int:
+def run(args: argparse.Namespace) -> int:
     """Run the parsed command."""
     from importlib import import_module
 
@@ -225,6 +128,11 @@ def run(args: argparse.Namespace | PlainWords) -> int:
         let_any_name_through()
         out = _output(args)
         refuse_empty_cluster(getattr(args, "clusters", ()))
+        text = stored_status(out) if is_plain_status(args) else None
+        if text is not None:
+            out.write(text)
+            sys.stdout.flush()
+            return 0
         module, _, function = args.command.partition(":")
         command = getattr(import_module(f"rowtui.cli.{module}"), function or "run")
         code: int = command(args, out)
@@ -252,14 +160,14 @@ def run(args: argparse.Namespace | PlainWords) -> int:
     return code
 
 
-def _failed(args: argparse.Namespace | PlainWords, out: Output, error: RowtuiError) -> int:
+def _failed(args: argparse.Namespace, out: Output, error: RowtuiError) -> int:
     """Print the error as JSON where the result would be JSON; return the exit code."""
     if getattr(args, "json", False) and not out.printed:
         out.json(error)
     return 1
 
 
-def _output(args: argparse.Namespace | PlainWords) -> Output:
+def _output(args: argparse.Namespace) -> Output:
     from rowtui.cli.environment import environment_flag, environment_word
     from rowtui.cli.output.output import WARN, Output
 

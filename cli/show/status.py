@@ -59,28 +59,25 @@ def run(args: argparse.Namespace, out: Output) -> int:
     else:
         lines = status_lines(shown, out, header=not args.no_header)
         out.lines(lines)
-        if waiting is None and _is_plain(args, counted):
-            keep_for_next_time(project, shown, out)
+        if waiting is None and not any(row.problem for row, _ in counted):
+            keep_for_next_time(args, project, shown, out)
     if waiting and not args.json:
         jobs = plural(waiting, "job of the network waits", "jobs of the network wait")
         out.print(f"{jobs} for inputs: directories are made when the inputs are complete.")
     return 1 if any(row.problem for row, _ in counted) else 0
 
 
-def _is_plain(args: argparse.Namespace, rows: Sequence[tuple[ActionStatus, object]]) -> bool:
-    """Whether the command was a plain `rowtui show status`, without problems."""
-    options = (args.directories, args.all, args.no_header, *(getattr(args, n) for n in STATUSES))
-    return args.action == "*" and not any(options) and not any(row.problem for row, _ in rows)
-
-
 def keep_for_next_time(
-    project: OpenProject, rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output
+    args: argparse.Namespace,
+    project: OpenProject,
+    rows: Sequence[tuple[ActionStatus, StatusCounts]],
+    out: Output,
 ) -> None:
     """Store the text; the next `rowtui show status` prints it at once if nothing changes."""
-    if out.said:
-        return
-    from rowtui.cli.main import text_key  # which is also run as a program
+    from rowtui.cli.main import is_plain_status, text_key  # which is also run as a program
 
+    if out.said or not is_plain_status(args):
+        return
     texts = {}
     for coloured in (False, True):
         lines = status_lines(rows, Output(color="always" if coloured else "never"), header=True)
