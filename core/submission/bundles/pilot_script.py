@@ -152,9 +152,13 @@ rowtui_turn_away() {
 }
 
 rowtui_reap() {
-    local rowtui_number number cpus memory gpus result
+    local rowtui_number number cpus memory gpus result line
     for number in "${!rowtui_running[@]}"; do
-        ! kill -0 "${rowtui_running[number]}" 2>/dev/null || continue
+        if kill -0 "${rowtui_running[number]}" 2>/dev/null; then
+            # Bash 5.2 may miss that a child has ended: then it stays a zombie, which takes signals.
+            read -r line 2>/dev/null <"/proc/${rowtui_running[number]}/stat" || line=''
+            case ${line##*)} in ' Z'*) ;; *) continue ;; esac
+        fi
         read -r cpus memory gpus <<<"${rowtui_takes[number]}"
         rowtui_free_cpus=$((rowtui_free_cpus + cpus))
         rowtui_free_gpus=$((rowtui_free_gpus + gpus))

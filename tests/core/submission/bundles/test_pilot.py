@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.submission.bundles.pilot import start_pilot, take_numbers
+from rowtui.core.submission.bundles.pilot_script import PILOT
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.sending.job_records import job_records
 
@@ -39,6 +42,22 @@ def real(
     slurm: SlurmCluster = request.getfixturevalue("slurm")
     monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
     return Piloted(tmp_path / "pro ject", NAMES, SlurmScheduler("alpha"), ALPHA)
+
+
+def test_a_request_that_has_ended_frees_its_place_where_bash_missed_it() -> None:
+    # Given a process that is gone, but that nobody has asked for,
+    reap = re.search(r"^rowtui_reap\(\) {$.*?^}$", PILOT, re.MULTILINE | re.DOTALL)
+    assert reap is not None
+    with subprocess.Popen(["true"]) as gone, subprocess.Popen(["sleep", "60"]) as lives:
+        os.waitid(os.P_PID, gone.pid, os.WEXITED | os.WNOWAIT)
+        # then its place is free, although it takes signals; that of one that runs is not.
+        given = f"rowtui_running=({gone.pid} {lives.pid}); rowtui_takes=('1 0 0' '1 0 0')"
+        given += "; rowtui_names=(one two) rowtui_seen=(x y) rowtui_dir=/nowhere"
+        given += " rowtui_free_cpus=0 rowtui_free_gpus=0 rowtui_free_mb=-; rowtui_refuse() { :; }"
+        script = f"{reap[0]}\n{given}; rowtui_reap; echo $rowtui_free_cpus"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20)
+        lives.kill()
+    assert done.stdout == "rowtui: one: not begun\n1\n"
 
 
 # -- life ------------------------------------------------------------------------------------------
