@@ -18,11 +18,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
+from rowtui.core.base.lazy import asyncio, subprocess
 from rowtui.core.secrets.model import is_secret
 
 if TYPE_CHECKING:
-    import asyncio
-    import subprocess
     from pathlib import Path
 
     from rowtui.core.clusters.command_log import CommandLog
@@ -160,8 +159,6 @@ async def run_command(
     `limit` bytes of a stream is read and discarded, so that a command with much output still ends.
     No exception is raised for a command that fails or does not exist.
     """
-    import asyncio
-
     started = time.monotonic()
     loop = asyncio.get_running_loop()
     talk = _Talk(limit, loop.create_future(), loop.create_future())
@@ -317,8 +314,6 @@ def run_briefly(
 
     asyncio is not imported, because the import would take longer than the command.
     """
-    import subprocess
-
     started = time.monotonic()
     try:
         process = subprocess.Popen(
@@ -374,8 +369,6 @@ def _read_both(
 
 
 def _status_by(process: subprocess.Popen[bytes], deadline: float) -> int | None:
-    import subprocess
-
     try:
         return process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
