@@ -11,6 +11,7 @@ from pathlib import Path
 from rowtui.cli.mapping.files import usual_files
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.network.definition.load import load_network
@@ -136,8 +137,6 @@ def destinations(_prefix: str) -> list[str]:
 
 def machines(_prefix: str) -> list[str]:
     """Return the machines of netrc alone: a key ring might prompt for its password."""
-    import asyncio
-
     from rowtui.core.secrets.netrc_provider import NetrcProvider, netrc_path
 
     names = asyncio.run(NetrcProvider(netrc_path(os.environ)).names())

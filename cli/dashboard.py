@@ -26,6 +26,7 @@ from rowtui.cli.parser import PLACES, build_parser
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import NoProjectError, RowtuiError
 from rowtui.core.base.filter import parse_filter
+from rowtui.core.base.lazy import platformdirs
 from rowtui.core.base.text import similar, visible
 from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 from rowtui.core.home.known import KnownProjects
@@ -119,7 +120,6 @@ def recalled(args: argparse.Namespace, place: Place | None, start: str) -> dict[
 
     `start`: a folder of the project; "" for a demo, which has no memory.
     """
-    import platformdirs
     from rowtui.tui.shell.recall import Memory, StartState
 
     memory, recall = None, StartState()

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 
 if TYPE_CHECKING:
     import argparse
-    import asyncio
     from collections.abc import Sequence
 
 
@@ -32,8 +32,6 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     While the loop runs, another thread of the command, such as one that plans, may call this, too.
     """
     global _runner  # noqa: PLW0603
-    import asyncio
-
     if _runner is None:
         _runner = asyncio.Runner()
     loop = _runner.get_loop()

@@ -226,7 +226,7 @@ TO_LOOK_AT_A_PROJECT = {
     "cli.project": "open",
     "cli.show": "status directories parser",
     "core": "base groups network project state workflow",
-    "core.base": "errors files quantities text values",
+    "core.base": "errors files lazy quantities text values",
     "core.groups": "request form include model order status",
     "core.network": "definition",
     "core.network.definition": "find",

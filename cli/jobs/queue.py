@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import sys
 import time
@@ -18,6 +17,7 @@ from rowtui.cli.output.watch import Reported, changes, reported_queue
 from rowtui.cli.project.open import open_project, say_notices, sit_before
 from rowtui.core.base.document import document
 from rowtui.core.base.errors import InvalidFileError, NoProjectError, RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import LOCAL
 from rowtui.core.clusters.config.load import load_clusters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -13,6 +12,7 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, open_project, say_notices
 from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.identify import cluster_not_found
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState

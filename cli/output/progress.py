@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rowtui.cli.output.output import Output
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import file_size
 
 if TYPE_CHECKING:
@@ -180,8 +181,6 @@ def fetching_bars(out: Output) -> Callable[[str, int, int], None]:
 
 async def waited_for(work: Coroutine[Any, Any, T], out: Output, title: str) -> T:
     """Return the result of work without known progress; the elapsed time is shown for long work."""
-    import asyncio
-
     started = time.monotonic()
     task = asyncio.create_task(work)
     shown = False

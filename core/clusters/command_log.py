@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import visible
 from rowtui.core.secrets.model import is_secret
 
@@ -107,8 +108,6 @@ async def noted(
     log: CommandLog | None, where: str, argv: Sequence[str], run: Awaitable[CommandResult]
 ) -> CommandResult:
     """Return the result of a running command and add it to the log, if there is a log."""
-    import asyncio
-
     if log is None:
         return await run
     began = time.monotonic()

@@ -16,12 +16,11 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
+from rowtui.core.base.lazy import asyncio, subprocess
 from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.secrets.model import is_secret
 
 if TYPE_CHECKING:
-    import asyncio
-    import subprocess
     from pathlib import Path
 
     from rowtui.core.clusters.command_log import CommandLog
@@ -114,8 +113,6 @@ async def run_command(
     `limit` bytes of a stream is read and discarded, so that a command with much output still ends.
     No exception is raised for a command that fails or does not exist.
     """
-    import asyncio
-
     started = time.monotonic()
     loop = asyncio.get_running_loop()
     talk = _Talk(limit, loop.create_future(), loop.create_future())
@@ -271,8 +268,6 @@ def run_briefly(
 
     asyncio is not imported, because the import would take longer than the command.
     """
-    import subprocess
-
     started = time.monotonic()
     try:
         process = subprocess.Popen(
@@ -328,8 +323,6 @@ def _read_both(
 
 
 def _status_by(process: subprocess.Popen[bytes], deadline: float) -> int | None:
-    import subprocess
-
     try:
         return process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import CONTAINS, EQUALS, PATTERN, FilterError, RowFilter, Term, holds
-from rowtui.core.base.lean_numpy import np
+from rowtui.core.base.lazy import np, orjson
 from rowtui.core.base.values import MISSING, JsonKind, kind_of, resolve
 from rowtui.core.state.columns import rank_values
 from rowtui.core.state.directories import StoredDirectories
@@ -127,8 +127,6 @@ def pointer_column(rows: Rows, pointer: str) -> PointerColumn:
         return directories.column(pointer)
     known = directories.known_column(pointer)
     if known is None:
-        import orjson
-
         found = []
         for at, raw in enumerate(directories.raw_values()):
             if not at % SLICE:

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from rowtui.core.base.lean_numpy import np
+from rowtui.core.base.lazy import np
 
 if TYPE_CHECKING:
     from rowtui.core.groups.model import RankedColumn

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from rowtui.core.base.lazy import np
+
 # Called by code that improves a result until the call returns False: engines have no clock of their
 # own.
 GoOn = Callable[[], bool]
@@ -295,8 +297,6 @@ def assign(result: PackResult, classes: Sequence[int]) -> PlacedRequests:
 
 def _by_class(classes: Sequence[int], number: int) -> tuple[list[int], ...]:
     """Return the requests of each class, in their order."""
-    import numpy as np
-
     column = np.asarray(classes, dtype=np.int64)
     if len(column) and not (column.min() >= 0 and column.max() < number):
         raise ValueError("a request is of a class that is not in the problem")

@@ -7,7 +7,6 @@ failed.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.polling.poll import Polled
 from rowtui.core.clusters.schedulers.base import (

@@ -7,7 +7,6 @@ of the cluster are the destinations.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import Problem, RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.clusters.model import Cluster, ClusterLoad
 from rowtui.core.clusters.partition import job_totals
 from rowtui.core.clusters.schedulers.kind import is_this_machine, kind_of

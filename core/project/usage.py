@@ -7,13 +7,13 @@ its end, and sites dislike many queries: they are asked when somebody wants to s
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.clusters.schedulers.base import (
     JobKey,
     array_of,

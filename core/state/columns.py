@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from rowtui.core.base.lazy import np
 from rowtui.core.base.values import (
     MISSING,
     JsonKind,
@@ -251,8 +252,6 @@ def _needs_exact(distinct: Sequence[Any]) -> bool:
 
 def _rank_numbers(pointer: str, found: Sequence[Any], types: set[type]) -> RankColumn | None:
     """Rank only doubles or only integers with numpy; None if an integer does not fit 64 bits."""
-    from rowtui.core.base.lean_numpy import np
-
     numbers: Any
     try:
         numbers = np.array(found, dtype=np.float64 if float in types else np.int64)

@@ -17,6 +17,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from rowtui.core.base.lazy import orjson
 from rowtui.core.base.values import MISSING, resolve
 from rowtui.core.state.columns import RankColumn, rank_values
 from rowtui.core.state.container import Container, CorruptCacheError
@@ -131,8 +132,6 @@ class StoredDirectories:
         raw = self.raw_value(position)
         if raw is None:
             return None
-        import orjson
-
         return orjson.loads(raw)
 
     def raw_value(self, position: int) -> bytes | None:
@@ -321,8 +320,6 @@ class StoredDirectories:
             raise self._corrupt(f"{segment.file}: {error.strerror}") from None
 
     def _parsed(self) -> Iterator[Any]:
-        import orjson
-
         loads = orjson.loads
         for raw in self.raw_values():
             yield None if raw is None else loads(raw)

@@ -16,6 +16,7 @@ from itertools import accumulate, islice, repeat
 from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from rowtui.core.base.lazy import orjson
 from rowtui.core.base.values import MISSING
 from rowtui.core.state.columns import rank_values
 from rowtui.core.state.container import pack
@@ -298,7 +299,6 @@ def _pointed(found: ReadColumns, count: int, pointers: Sequence[str]) -> Mapping
     rest = [pointer for pointer in pointers if pointer not in known]
     if not rest:
         return known
-    import orjson
     from rowtui.core.state.pointer_values import Pointed, pointed_to
 
     loads, raws = orjson.loads, found.raw

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from struct import iter_unpack
 
+from rowtui.core.base.lazy import np
 from rowtui.core.state.model import DirectorySet, bit_set
 from rowtui.core.state.row.postcard import NameBlock
 
@@ -117,8 +118,6 @@ class NameTable(Sequence[bytes]):
 
     def find_block(self, names: NameBlock) -> DirectorySet:
         """Return the set of names that have the width of this table, with numpy."""
-        from rowtui.core.base.lean_numpy import np
-
         kind = f"S{self.width}"
         known = np.frombuffer(self.blob, dtype=kind)
         rows = np.frombuffer(names.block, dtype=np.uint8).reshape(-1, self.width + 1)

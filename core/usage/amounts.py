@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.lazy import np
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.usage.requested import Requested, of_kind
@@ -104,8 +105,6 @@ class UsedAmounts(NamedTuple):
 
 def amounts_of(columns: UsageColumns) -> Iterator[UsedAmounts]:
     """Yield what jobs used: MEMORY in KiB, WALLTIME in seconds, CPUS that worked on average."""
-    import numpy as np
-
     wanted = Requested.of(columns)
     wall = columns.column("wall").astype(np.float64)
     cpu = columns.column("cpu").astype(np.float64)
@@ -131,8 +130,6 @@ def amounts_of(columns: UsageColumns) -> Iterator[UsedAmounts]:
 
 def directories_of(columns: UsageColumns) -> NDArray[Any]:
     """Return the number of directories of each job."""
-    import numpy as np
-
     return (columns.column("directories") & 0x7FFF).astype(np.float64)
 
 

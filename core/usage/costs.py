@@ -21,6 +21,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.lazy import np
 from rowtui.core.clusters.config.node_types import node_types_for
 from rowtui.core.clusters.model import Cluster, NodeType
 from rowtui.core.clusters.schedulers.base import is_in_bundle
@@ -29,7 +30,6 @@ from rowtui.core.usage.requested import Requested, of_kind
 from rowtui.core.usage.store import UsageColumns
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -83,8 +83,6 @@ class JobCosts(NamedTuple):
 
     def money_of(self, part: NDArray[np.intp]) -> tuple[UsageMoney, ...]:
         """Return what some of the jobs cost, in each currency."""
-        import numpy as np
-
         found = []
         for index, currency in enumerate(self.currencies):
             its = part[self.currency[part] == index]
@@ -104,8 +102,6 @@ class JobCosts(NamedTuple):
 
     def energy_of(self, part: NDArray[np.intp]) -> tuple[int, float | None, float | None]:
         """Return of how many of some jobs the energy is known; their kWh, and grams of CO2e."""
-        import numpy as np
-
         known = part[~np.isnan(self.energy_kwh[part])]
         if not len(known):
             return 0, None, None
@@ -114,8 +110,6 @@ class JobCosts(NamedTuple):
 
 def job_costs(columns: UsageColumns, clusters: Mapping[str, Cluster]) -> JobCosts:
     """Return the costs of these jobs. `clusters`: by name; jobs of others have no costs."""
-    import numpy as np
-
     hours = columns.column("wall").astype(np.float64) / 3600
     bundled = columns.by_line("prefix", lambda line: is_in_bundle(columns.word(line))).astype(bool)
 
@@ -178,7 +172,6 @@ def _energy(
     columns: UsageColumns, clusters: Mapping[str, Cluster], hours: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return kWh and grams of CO2e."""
-    import numpy as np
 
     def factor(name: str) -> NDArray[Any]:
         def of(kind: UsageKind) -> float:
@@ -203,8 +196,6 @@ def _energy(
 
 def _worked(columns: UsageColumns, name: str, units: NDArray[Any]) -> NDArray[Any]:
     """Return the share of the CPUs or GPUs that worked, 1 where it was not measured."""
-    import numpy as np
-
     wall, used = (columns.column(it).astype(np.float64) for it in ("wall", name))
     share = np.divide(used, units * wall, out=np.ones(len(wall)), where=units * wall > 0)
     worked: NDArray[Any] = np.clip(np.nan_to_num(share, nan=1.0), 0.0, 1.0)

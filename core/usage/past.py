@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rowtui.core.base.document import Moment, TextOrNull
+from rowtui.core.base.lazy import np
 from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.usage.past_nodes import NodeFailures, node_failures
 from rowtui.core.usage.requested import of_kind
@@ -180,8 +181,6 @@ class _Times(NamedTuple):
 
     @classmethod
     def of(cls, columns: UsageColumns, now: float) -> _Times:
-        import numpy as np
-
         ended = columns.column("ended_at").astype(np.float64)
         submitted = columns.column("submitted_at").astype(np.float64)
         wall = columns.column("wall").astype(np.float64)
@@ -248,8 +247,6 @@ def _next(start: datetime, seconds: int) -> datetime:
 def _intervals(
     columns: UsageColumns, times: _Times, edges: list[float], last: float
 ) -> tuple[PastInterval, ...]:
-    import numpy as np
-
     bounds = np.array(edges)
     count = len(edges) - 1
     cpus = of_kind(columns, lambda kind: kind.cpus)
@@ -283,7 +280,6 @@ def _intervals(
 
 def _cpu_seconds(times: _Times, cpus: NDArray[Any], bounds: NDArray[Any]) -> NDArray[Any]:
     """Return the CPU seconds in use between each two bounds."""
-    import numpy as np
 
     def up_to(at: NDArray[Any]) -> NDArray[Any]:
         """Return, for each bound, the CPU seconds since these times if no job ended."""
@@ -306,8 +302,6 @@ def _cpu_seconds(times: _Times, cpus: NDArray[Any], bounds: NDArray[Any]) -> NDA
 
 def _waits(columns: UsageColumns, times: _Times) -> list[PartitionWait]:
     """Return a row for each partition, the one with the most jobs first."""
-    import numpy as np
-
     known = times.measured & (times.submitted > 0)
     names, groups = groups_of(columns, "partition")
     waits, groups = (times.started - times.submitted)[known], groups[known]
@@ -327,8 +321,6 @@ def _jobs(columns: UsageColumns, times: _Times, most: int, order: Order) -> tupl
     """Return at most so many jobs with a known start: the newest, the longest or the first ones,
     in the order of their starts.
     """
-    import numpy as np
-
     key = {
         "newest": -times.ended,
         "longest": times.started - times.ended,

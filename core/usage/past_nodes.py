@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.lazy import np
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import ended_well, groups_of, has_failed
 
@@ -43,8 +44,6 @@ def node_failures(columns: UsageColumns) -> tuple[tuple[NodeFailures, ...], int]
     """Return the nodes, those that stand out first, then those with the most failures; and how
     many nodes are left out. Jobs without a known node count for no node.
     """
-    import numpy as np
-
     if not len(columns):
         return (), 0
     nodes, node_of = groups_of(columns, "node")
@@ -83,8 +82,6 @@ def corrected_chances(jobs: NDArray[Any], failed: NDArray[Any]) -> list[float]:
     `jobs`, `failed`: counts with a row for each node and a column for each action. A result is at
     most 1; nodes with no more failures than expected have 1.
     """
-    import numpy as np
-
     total, total_failed = jobs.sum(0), failed.sum(0)
     factorials = _log_factorials(int(total.max(initial=0)))
     nodes = int((jobs.sum(1) > 0).sum())
@@ -113,7 +110,6 @@ def _hypergeometric(
     """Return the probabilities of the numbers of marked ones among those drawn, from the first
     number whose probability is not negligible; and this number.
     """
-    import numpy as np
 
     def ways(of: Any, chosen: Any) -> Any:
         return log_factorials[of] - log_factorials[chosen] - log_factorials[of - chosen]
@@ -127,8 +123,6 @@ def _hypergeometric(
 
 
 def _log_factorials(most: int) -> NDArray[Any]:
-    import numpy as np
-
     logarithms: NDArray[Any] = np.log(np.arange(1, most + 1, dtype=np.float64))
     return np.concatenate([np.zeros(1), np.cumsum(logarithms)])
 

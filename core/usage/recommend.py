@@ -31,6 +31,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.lazy import np
 from rowtui.core.usage.amounts import (
     CPUS,
     DIRECTORIES,
@@ -114,8 +115,6 @@ def recommend(
     that it needed more; `sizes`: names and columns of what may explain the values. `lines`: whether
     the amount may depend on a size.
     """
-    import numpy as np
-
     known = np.isfinite(values)
     used, killed = values[known].astype(np.float64), censored[known].astype(bool)
     if len(used) < LEAST or killed.all():
@@ -178,8 +177,6 @@ def _risk_of(amount: float, used: NDArray[Any], killed: NDArray[Any]) -> float:
 
 def _exceeded_with(risk: float, used: NDArray[Any], killed: NDArray[Any]) -> tuple[float, float]:
     """Return the least known amount that a job exceeds with at most this risk, and its risk."""
-    import numpy as np
-
     ordered = np.where(killed, np.inf, used)
     ordered.sort()
     count = len(ordered)
@@ -205,8 +202,6 @@ def _fitted(
     name: str, sizes: NDArray[Any], used: NDArray[Any], killed: NDArray[Any]
 ) -> _Fit | None:
     """Return the line through these points, if it predicts some of how other jobs differ."""
-    import numpy as np
-
     rows = np.isfinite(sizes)
     good = rows & ~killed
     count = int(good.sum())
@@ -290,8 +285,6 @@ def not_recommended(columns: UsageColumns) -> Iterator[tuple[str, str]]:
 def _of_action(
     action: str, columns: UsageColumns, values: Sequence[JobValues], risk: float
 ) -> Iterator[ActionSize]:
-    import numpy as np
-
     sizes = sizes_of(columns, values)
     for resource, used, killed, asked, _ in amounts_of(columns):
         found = recommend(used, killed, sizes if resource != CPUS else (), risk=risk)

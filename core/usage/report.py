@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.lazy import np
 from rowtui.core.usage.costs import JobCosts
 from rowtui.core.usage.model import JobUsage
 from rowtui.core.usage.requested import Requested
@@ -22,7 +23,6 @@ from rowtui.core.usage.table import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 BINS = 60
@@ -115,8 +115,6 @@ class UsageReport(NamedTuple):
 
 def usage_report(columns: UsageColumns, costs: JobCosts) -> UsageReport:
     """Return the report of these jobs."""
-    import numpy as np
-
     if not len(columns):
         return UsageReport()
     ended = columns.column("ended_at").astype(np.float64)
@@ -166,8 +164,6 @@ def running_jobs(
     columns: UsageColumns, actions: list[str], edges: NDArray[Any]
 ) -> tuple[Density, ...]:
     """Return the mean number of running jobs between each two of the times `edges`."""
-    import numpy as np
-
     names, group = groups_of(columns, "action")
     wall = columns.column("wall").astype(np.float64)
     began = columns.column("ended_at").astype(np.float64) - wall
@@ -185,8 +181,6 @@ def running_jobs(
 
 def used_shares(columns: UsageColumns, actions: list[str]) -> tuple[Shares, ...]:
     """Return the distributions of used by requested amounts; those without any job are left out."""
-    import numpy as np
-
     wanted = Requested.of(columns)
     wall, cpu = (columns.column(name).astype(np.float64) for name in ("wall", "cpu"))
     memory = columns.column("memory").astype(np.float64)
@@ -207,8 +201,6 @@ def used_shares(columns: UsageColumns, actions: list[str]) -> tuple[Shares, ...]
 
 
 def _counts(used: NDArray[Any], requested: NDArray[Any]) -> tuple[int, ...]:
-    import numpy as np
-
     known = (requested > 0) & ~np.isnan(used)
     share = used[known] / requested[known]
     # 100 % belongs to the last quarter, and single-precision times exceed it by rounding.
@@ -218,8 +210,6 @@ def _counts(used: NDArray[Any], requested: NDArray[Any]) -> tuple[int, ...]:
 
 def failure_causes(failed: UsageColumns) -> tuple[FailedOfCause, ...]:
     """Return the causes of these failures, the most frequent first, with the newest jobs."""
-    import numpy as np
-
     if not len(failed):
         return ()
     names, group = groups_of(failed, "reason")
@@ -235,8 +225,6 @@ def failure_causes(failed: UsageColumns) -> tuple[FailedOfCause, ...]:
 
 
 def _waits(columns: UsageColumns, began: NDArray[Any]) -> list[QueueWait]:
-    import numpy as np
-
     sent = columns.column("submitted_at").astype(np.float64)
     known = (sent > 0) & ~np.isnan(columns.column("wall"))
     waited = np.maximum(began - sent, 0.0)

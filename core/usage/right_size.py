@@ -16,6 +16,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.lazy import np
 from rowtui.core.usage.amounts import (
     CPUS,
     DIRECTORIES,
@@ -140,8 +141,6 @@ class _Work:
 
     def _per_job(self, value: Any) -> NDArray[Any]:
         """Return a number for each job that depends on its number of directories."""
-        import numpy as np
-
         found, place = np.unique(self.directories, return_inverse=True)
         numbers = np.array([max(1, value(int(size))) for size in found], np.float64)
         return np.asarray(numbers[place])
@@ -167,8 +166,6 @@ class _Work:
         after: int,
     ) -> bool:
         """Set a key; False if the present value stays."""
-        import numpy as np
-
         # Amounts in the unit of the setting: MB, seconds, CPUs.
         unit = 1024.0 if used.resource == MEMORY else 1.0
         ratio = used.used / per / unit

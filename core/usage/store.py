@@ -30,13 +30,13 @@ from zlib import crc32
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import write_all
+from rowtui.core.base.lazy import np
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
 from rowtui.core.submission.plan.outcome import JobOutcome, JobResult, read_end, read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 FIELDS = (
@@ -234,8 +234,6 @@ class UsageColumns:
     """
 
     def __init__(self, data: bytes, lines: bytes) -> None:
-        import numpy as np
-
         record = np.dtype({"names": [name for name, _ in FIELDS],
                            "formats": [f"<{_FORMATS[code]}" for _, code in FIELDS]})  # fmt: skip
         count = len(data) // SIZE
@@ -268,8 +266,6 @@ class UsageColumns:
 
     def _keep_last(self) -> None:
         """Leave out all but the last record of each job."""
-        import numpy as np
-
         rows = self.rows
         keys = rows["prefix"].astype(np.int64) << 32 | (rows["number"].astype(np.int64) + 1)
         if len(keys) < 2 or (np.diff(keys) > 0).all():
@@ -303,22 +299,16 @@ class UsageColumns:
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one column of the records, by its name in `FIELDS`."""
-        import numpy as np
-
         if name not in self._columns:
             self._columns[name] = np.ascontiguousarray(self.rows[name])
         return self._columns[name]
 
     def lines(self, name: str) -> list[int]:
         """Return the lines of the texts that a column refers to, in order."""
-        import numpy as np
-
         return [int(line) for line in np.flatnonzero(np.bincount(self.column(name)))]
 
     def by_line(self, name: str, value: Callable[[int], float]) -> NDArray[Any]:
         """Return a number for each job that depends only on the line in this column."""
-        import numpy as np
-
         values = np.zeros(self._count, np.float64)
         for line in self.lines(name):
             values[line] = value(line)
@@ -358,8 +348,6 @@ class UsageColumns:
 
     def of_tokens(self, tokens: Iterable[str]) -> NDArray[np.bool_]:
         """Return which jobs have one of these tokens."""
-        import numpy as np
-
         prefixes = {self.text(line): line for line in self.lines("prefix")}
         mask = np.zeros(len(self), bool)
         for token in tokens:

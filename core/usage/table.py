@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.lazy import np
 from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.usage.costs import JobCosts, UsageMoney
 from rowtui.core.usage.model import UsageKind
@@ -18,7 +19,6 @@ from rowtui.core.usage.requested import Requested, of_kind
 from rowtui.core.usage.store import UsageColumns
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -79,8 +79,6 @@ def usage_table(
 
     Without `costs`, the rows have no money, energy and emissions.
     """
-    import numpy as np
-
     if not len(columns):
         return []
     names, groups = groups_of(columns, by)
@@ -95,8 +93,6 @@ def usage_table(
 
 def total_row(columns: UsageColumns, costs: JobCosts | None = None) -> UsageRow:
     """Return all jobs as one row."""
-    import numpy as np
-
     return _Jobs.of(columns, costs).row("total", np.arange(len(columns)))
 
 
@@ -115,8 +111,6 @@ def chosen_usage(
     `actions` are patterns such as `sim*`; `since`: ended at this time or later. `job_ids`,
     `tokens`: jobs that match one of them.
     """
-    import numpy as np
-
     mask = np.ones(len(columns), bool)
 
     def matches(kind: UsageKind) -> bool:
@@ -159,8 +153,6 @@ def of_outcome(columns: UsageColumns, is_true: Callable[[JobOutcome], bool]) -> 
 
 def groups_of(columns: UsageColumns, by: str) -> tuple[list[str], NDArray[Any]]:
     """Return the names of the groups, and the group of each job."""
-    import numpy as np
-
     if by == "day":
         ended = columns.column("ended_at").astype(np.int64)
         days = (ended + _offset(int(ended[-1]))) // 86_400
@@ -208,8 +200,6 @@ class _Jobs(NamedTuple):
 
     @classmethod
     def of(cls, columns: UsageColumns, costs: JobCosts | None) -> _Jobs:
-        import numpy as np
-
         memory = columns.column("memory").astype(np.float64)
         memory[memory == 0] = np.nan
         times = ("wall", "cpu", "gpu")
@@ -219,8 +209,6 @@ class _Jobs(NamedTuple):
 
     def row(self, name: str, part: NDArray[np.intp]) -> UsageRow:
         """Return the row of these jobs."""
-        import numpy as np
-
         wall, cpu, memory = self.wall[part], self.cpu[part], self.memory[part]
         charged = self.wanted.cpus[part] * wall / 3600
         known = ~np.isnan(cpu) & ~np.isnan(wall)
@@ -269,8 +257,6 @@ def _share(used: float | None, measured: float) -> float | None:
 
 def _by(used: NDArray[Any], requested: NDArray[Any]) -> NDArray[Any]:
     """Return used by requested amounts, NaN where nothing was requested."""
-    import numpy as np
-
     unknown = np.full(len(used), np.nan)
     share: NDArray[Any] = np.divide(used, requested, out=unknown, where=requested > 0)
     return share
@@ -278,7 +264,5 @@ def _by(used: NDArray[Any], requested: NDArray[Any]) -> NDArray[Any]:
 
 def _of(values: NDArray[Any], reduce: Callable[[Any], Any]) -> float | None:
     """Return a statistic of the known values; None if there are none."""
-    import numpy as np
-
     known = values[np.isfinite(values)]
     return float(reduce(known)) if len(known) else None

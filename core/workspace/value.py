@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from rowtui.core.base.lazy import orjson
+
 if TYPE_CHECKING:
     import re
 
@@ -28,8 +30,6 @@ class NotJSONError(Exception):
 
 def parsed_value(text: bytes) -> Any:
     """Parse one JSON document as Row does. Raises: NotJSONError with line and column."""
-    import orjson
-
     try:
         value = orjson.loads(text)
         if b"-0" in text and _negative_zero().search(text):
@@ -45,8 +45,6 @@ def compact_values(values: Sequence[Any]) -> list[bytes | NotJSONError]:
     The values are written together, which is ten times faster than one by one, and then split at a
     separator that no value can contain.
     """
-    import orjson
-
     between = os.urandom(16).hex()
     woven = [between] * (2 * len(values) - 1)
     woven[::2] = values

@@ -22,10 +22,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-import platformdirs
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, write_all
+from rowtui.core.base.lazy import orjson, platformdirs
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling.policy import PollHistory
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot

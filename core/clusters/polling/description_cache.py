@@ -16,9 +16,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
+from rowtui.core.base.lazy import platformdirs
 from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.clusters.schedulers.kind import kind_of
 

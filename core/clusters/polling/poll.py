@@ -8,7 +8,6 @@ queue is still returned, with its age and the error.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling.cache import (
     CacheLock,

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.base.lazy import np
 from rowtui.core.clusters.partition import choose_partition
 from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.engine.api.groups import GroupSummary
@@ -23,7 +24,6 @@ from rowtui.core.workflow.find import has_mapping_files
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from rowtui.core.groups.form import GroupCut
     from rowtui.core.project.open_project import OpenProject
@@ -108,8 +108,6 @@ class GroupRows:
         every: GroupCut,
     ) -> tuple[GroupSummary, ...]:
         """The rows, with the reason of those that a plan leaves out since they are not whole."""
-        import numpy as np
-
         directories = self._project.state.directories
         known = self._homes.get(every.action.index)
         if known is None or known[0] is not every:

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from rowtui.core.base.lean_numpy import np
+from rowtui.core.base.lazy import np
 from rowtui.core.groups.form import GroupCut
 from rowtui.core.groups.model import Group
 from rowtui.core.groups.order import ActionOrder

@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.engine.process.errors import as_value
 from rowtui.core.engine.process.start import (
     EngineOptions,
@@ -94,8 +95,6 @@ def main(
     threading.Thread(target=_end_surely, args=(os.dup(descriptor),), daemon=True).start()
     _end_with(parent)
     keep_little()
-    import asyncio  # only after the project is open, because the screen waits for it
-
     from rowtui.core.engine.process.server import serve
 
     engine = make()

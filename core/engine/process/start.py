@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import Problem
+from rowtui.core.base.lazy import platformdirs
 from rowtui.core.engine.process.errors import EngineLost, from_value, how_it_ended
 
 # The options of the engine's process at its start, and its message once the project is open.
@@ -187,8 +188,6 @@ def _read(connection: socket.socket, size: int) -> bytes:
 
 def log_path() -> Path:
     """Return the path of the engine's log, which is needed only after an error."""
-    import platformdirs
-
     return Path(platformdirs.user_log_dir("rowtui")) / "engine.log"
 
 

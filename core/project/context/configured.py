@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,6 +101,4 @@ class ConfiguredClusters:
 
 
 def _run(work: Coroutine[Any, Any, Any]) -> Any:
-    import asyncio
-
     return asyncio.run(work)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import LocalTransport, Transport
 from rowtui.core.clusters.config.builtin import LOCAL
@@ -360,8 +361,6 @@ class Connections:
 
 def _in_loop() -> bool:
     """Whether this thread runs an event loop, which must not block."""
-    import asyncio
-
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -8,7 +8,6 @@ up. The user is asked only while they want to log in or a command of theirs runs
 
 from __future__ import annotations
 
-import asyncio
 import grp
 import os
 import pwd
@@ -17,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.mapping.model.request import Person

@@ -8,7 +8,6 @@ cluster is slow.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.clusters.config.builtin import LOCAL
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling.policy import PollPace, pace_of

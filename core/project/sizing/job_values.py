@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import np
 from rowtui.core.usage.amounts import JobValues
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ _LARGEST = 1e300
 
 def job_values(project: OpenProject, columns: UsageColumns) -> list[JobValues]:
     """Return the numbers of the directories of these jobs. Blocks on the disk."""
-    import numpy as np
-
     if not len(columns) or len(columns) > MOST_JOBS or project.workflow.value_file is None:
         return []
     try:

@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import np
 from rowtui.core.base.text import Cost
 from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.usage.amounts import CPUS, LEAST, MEMORY, WALLTIME, directories_of, of_one_action
@@ -92,8 +93,6 @@ def measured_walltimes(project: OpenProject) -> dict[str, MeasuredTime]:
     """Return the run times of actions by name, from their newest measured jobs that ended well."""
     if not project.usage.store.stamp():
         return {}  # nothing was measured: numpy takes longer to load than the plan
-    import numpy as np
-
     try:
         columns = project.usage.store.columns()
     except RowtuiError as error:

@@ -7,13 +7,13 @@ each read is one command.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import stat
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Protocol
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import Transport
 from rowtui.core.project.views.views import LogTail

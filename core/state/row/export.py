@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import NotSavedError
 from rowtui.core.base.files import sync_folder, temporary_sibling, write_synced
+from rowtui.core.base.lazy import np
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import DirectorySet
 from rowtui.core.state.names import NUMPY_FROM, NameTable, flags
@@ -102,8 +103,6 @@ def blocks_at_once(
     table: NameTable, records: Mapping[str, DirectorySet]
 ) -> dict[str, tuple[int, bytes]]:
     """As `completed_blocks` for names of one length, with numpy."""
-    from rowtui.core.base.lean_numpy import np
-
     rows = np.empty((len(table), table.width + 1), dtype=np.uint8)
     rows[:, 0] = table.width
     rows[:, 1:] = np.frombuffer(table.blob, dtype=np.uint8).reshape(len(table), table.width)

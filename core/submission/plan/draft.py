@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.lazy import np
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.groups.form import FirstRequests
@@ -221,8 +222,6 @@ def _names_of(directories: Named, requests: Sequence[JobRequest], number: int) -
         positions = requests[number].group.indices
     numpy_has_them = not isinstance(positions, (array, tuple))
     if numpy_has_them and isinstance(directories, StoredDirectories) and directories.table.width:
-        from rowtui.core.base.lean_numpy import np
-
         width = directories.table.width
         table = np.frombuffer(directories.table.blob, dtype=np.uint8).reshape(-1, width)
         lines = np.empty((len(positions), width + 1), dtype=np.uint8)

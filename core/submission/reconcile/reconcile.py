@@ -11,12 +11,12 @@ so is a job of another user that left no record.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import (
     Job,

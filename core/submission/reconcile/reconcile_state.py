@@ -6,11 +6,11 @@ handles jobs that wait for their release; this module collects their findings.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import (
     Job,

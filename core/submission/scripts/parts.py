@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import subprocess
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.clusters.schedulers.kind import HeaderRequest, kind_of
@@ -48,8 +49,6 @@ def bash_complaint(script: str) -> str:
 
     The check is `bash -n`, which does not run the script.
     """
-    import subprocess
-
     try:
         done = subprocess.run(
             ["bash", "-n"], input=script.encode(), capture_output=True, timeout=30, check=False

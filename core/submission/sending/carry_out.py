@@ -10,11 +10,11 @@ only similar jobs are kept back; a cluster that gives no clear answer stops the 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import (
     Accepted,

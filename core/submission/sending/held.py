@@ -8,11 +8,11 @@ token is compared, because a scheduler reuses ids after a crash.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.clusters.schedulers.base import (
     Job,
     JobKey,

@@ -8,13 +8,13 @@ later, it stays held, and `settle` cancels it.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import (
     Accepted,

@@ -8,12 +8,12 @@ those of `fence.py`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rowtui.core.base.files import sync_folder
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.clusters.command_log import CommandResult
 from rowtui.core.clusters.commands import LocalTransport, Transport
 from rowtui.core.clusters.schedulers.base import Scheduler

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import IncomparableError, RowtuiError
-from rowtui.core.base.lean_numpy import np
+from rowtui.core.base.lazy import np
 from rowtui.core.base.values import compare, resolve
 from rowtui.core.groups import order as ordering
 from rowtui.core.groups import wide

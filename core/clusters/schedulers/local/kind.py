@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.clusters.model import ClusterLoad
 from rowtui.core.clusters.schedulers.kind import SchedulerDetail, SchedulerKind
 
@@ -35,8 +36,6 @@ class LocalKind(SchedulerKind):
         return SchedulerDetail(problem=problem)
 
     async def load(self, transport: Transport, cluster: str, timeout: float) -> ClusterLoad:  # noqa: ASYNC109
-        import asyncio
-
         from rowtui.core.clusters.schedulers.local.load import local_load
 
         return await asyncio.to_thread(local_load, cluster=cluster)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import asyncio, platformdirs
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     DryAnswer,
@@ -57,8 +58,6 @@ def local_folder() -> Path:
     stated = os.environ.get("ROWTUI_LOCAL_DIR")
     if stated:
         return Path(stated) / host_name()
-    import platformdirs
-
     return platformdirs.user_state_path("rowtui") / "local" / host_name()
 
 
@@ -305,8 +304,6 @@ class LocalScheduler:
 
 async def _aside(call: Callable[[_Asked], _Answer], asked: _Asked) -> _Answer:
     """Run a call in a thread, because the disk may be slow."""
-    import asyncio  # imported here, because a command that only queries needs no event loop
-
     return await asyncio.to_thread(call, asked)
 
 

@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+from rowtui.core.base.lazy import subprocess
 from rowtui.core.secrets.model import is_secret
 
 _SETTLE_SECONDS = 2.0  # a supervisor that is ending holds the lock only for milliseconds
@@ -84,8 +85,6 @@ def ensure_supervisor(folder: Path, message: bytes = b"") -> None:
 
 
 def _start(folder: Path, lock: int) -> None:
-    import subprocess  # imported here, because the import is slow and seldom needed
-
     bell = open_bell(folder)
     log = _open_log(folder)
     try:
