@@ -10,7 +10,6 @@ import asyncio
 import os
 import signal
 import time
-from typing import Any
 
 from rowtui.cli.asker import TerminalAsker
 from rowtui.cli.clusters.parser import in_words
@@ -58,7 +57,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             raise RowtuiError(f"{error.message}: {person.complaint}") from None
         raise
     if args.json:
-        out.json({"logins": [_values(login)]})
+        out.json({"logins": [login]})
     else:
         _say(login, out)
     return 0
@@ -100,7 +99,7 @@ def _remote(name: str, out: Output) -> Remote:
 def _list(args: argparse.Namespace, out: Output) -> int:
     logins = [login for _, login in asyncio.run(shared_logins())]
     if args.json:
-        out.json({"logins": [_values(login) for login in logins]})
+        out.json({"logins": logins})
     elif not logins:
         out.note("No login is shared. 'rowtui connect CLUSTER' makes one.")
     else:
@@ -135,11 +134,6 @@ def _clock(at: float) -> str:
         return ""
     then, now = time.localtime(at), time.localtime()
     return time.strftime("%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M", then)
-
-
-def _values(login: SharedLogin) -> dict[str, Any]:
-    """Return the JSON fields; times are epoch seconds, durations seconds."""
-    return {**login._asdict(), "state": login.state.value}
 
 
 async def _keep(name: str, remote: Remote, seconds: float, idle: float, out: Output) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.argument_parser import json_option
 from rowtui.cli.output.output import Output, TextColumn, table_lines
-from rowtui.core.base.document import TextOrNull, document
+from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.errors import NoProjectError, RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.messages.model import Delivery
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             tests[channel.name] = _test(channel, root, out, quiet=args.json)
     view = _record(root, out)
     if args.json:
-        out.json(document(_document(settings, view, tests)))
+        out.json(_document(settings, view, tests))
     else:
         out.problems(settings.problems)
         if args.test is None:

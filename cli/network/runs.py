@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     networks = open_network(args, out)
     runs = list(reversed(networks.runs()))
     if args.json:
-        out.json(document(ListedRuns([_listed(networks, it) for it in runs])))
+        out.json(ListedRuns([_listed(networks, it) for it in runs]))
         return 0
     if not runs:
         out.print("No run yet; 'rowtui network run' begins one.")

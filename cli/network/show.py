@@ -14,7 +14,6 @@ from rowtui.cli.network.shared.limits import logs_of, open_network
 from rowtui.cli.network.shared.text import dimensions_of, link_marks, print_network, sample_lines
 from rowtui.cli.output.output import Output
 from rowtui.cli.pack.text import terminal_width
-from rowtui.core.base.document import document
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.network.graph.job_model import GraphJobState
@@ -82,7 +81,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     view = networks.view(args.run, frozen=not args.now)
     if args.json:
         found = network_document(view, _logs(networks, view), _ends(networks, view))
-        out.json(document(found))
+        out.json(found)
         return 0
     if args.dot:
         out.lines(dot_lines(view))
@@ -125,7 +124,7 @@ def _samples(args: argparse.Namespace, networks: Networks, out: Output) -> int:
     failed = [(action, it.directory) for it in page.samples if it.state == "failed"]
     logs = {directory: log for (_, directory), log in logs_of(networks, failed).items()}
     if args.json:
-        out.json(document(samples_document(page, logs)))
+        out.json(samples_document(page, logs))
         return 0
 
     rows = [(it.directory, it.state, it.values, it.reason) for it in page.samples]

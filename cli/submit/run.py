@@ -24,7 +24,7 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices, send_messages
 from rowtui.cli.submit import service
-from rowtui.core.base.document import Moment, TextOrNull, document, utc
+from rowtui.core.base.document import Moment, TextOrNull, utc
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.project.open_project import OpenProject
@@ -259,7 +259,7 @@ def _stop_or_show(
             describe(run.limits),
             [RetriedDirectories(*event) for event in retried],
         )
-        out.json(document(shown))
+        out.json(shown)
         return 0
     driven = f"driven by {holder}" if holder is not None else "no process drives it"
     explained = standing.why and standing.status in _EXPLAINED

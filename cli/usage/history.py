@@ -51,7 +51,7 @@ def history(args: argparse.Namespace, out: Output) -> int:
     )
     past = past_view(columns, asked, datetime.now(UTC).timestamp())
     if args.json:
-        out.json(document(past))
+        out.json(past)
     elif args.csv:
         write_intervals(past, sys.stdout)
     elif not past.job_count:

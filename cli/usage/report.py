@@ -15,7 +15,6 @@ from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.report_html import GENERATOR, html
 from rowtui.cli.usage.report_text import ReportSource, RunSummary, markdown
 from rowtui.cli.usage.usage_json import write_csv
-from rowtui.core.base.document import document
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import count, plural, visible
@@ -65,7 +64,7 @@ def report(args: argparse.Namespace, out: Output) -> int:
             _write(path, "\n".join(html(source)) + "\n", out, own=GENERATOR)
     if args.json:
         file = None if path is None else str(path)
-        out.json(document(WrittenReport(file, args.trace)))
+        out.json(WrittenReport(file, args.trace))
     return 0
 
 

@@ -23,7 +23,6 @@ from rowtui.cli.usage.running import (
     step_lines,
 )
 from rowtui.cli.usage.usage_json import ShownUsage, usage_document, write_csv
-from rowtui.core.base.document import document
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import carbon, count, energy, hours, memory, money, plural, visible
 from rowtui.core.clusters.schedulers.base import NO_ID, job_label
@@ -106,12 +105,12 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         code, written = write_recommended(args, project, known, out)
         if args.json:
             shown = shown._replace(written=written)
-            out.json(document(usage_document(by, columns, costs, shown)))
+            out.json(usage_document(by, columns, costs, shown))
         return code
     sizes = sizes_of(project, known, args.risk) if args.recommend else []
     if args.json:
         shown = shown._replace(sizes=sizes)
-        out.json(document(usage_document(by, columns, costs, shown)))
+        out.json(usage_document(by, columns, costs, shown))
     elif asked:
         texts: list[Iterator[str]] = [
             itertools.chain(_job_lines(job, out), step_lines(steps.get(job.token, ()), out))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import platformdirs
+from rowtui.core.base.codec import record
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 
@@ -207,23 +208,17 @@ def summary_of(content: Any) -> ProjectSummary:
     """Return the summary of a JSON object. Raises: ValueError if it is of another form."""
     if not isinstance(content, dict) or set(content) != set(ProjectSummary._fields):
         raise ValueError("it has other fields")
-    usual = ProjectSummary()._asdict()
-    for name, value in content.items():
-        if name in ("cpu_hours", "gpu_hours"):
-            content[name] = _time(value)
-        elif name == "silent":
-            if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-                raise ValueError(name)
-            content[name] = tuple(one[:LONGEST_TEXT] for one in value[:MOST_NAMES])
-        elif name == "running" and value is None:
-            continue
-        elif type(value) is not type(0 if name == "running" else usual[name]):
-            raise ValueError(name)
-        elif isinstance(value, str):
-            content[name] = value[:LONGEST_TEXT]
-        elif not 0 <= value < 1 << 53:
-            raise ValueError(name)
-    return ProjectSummary(**content)
+    try:
+        found = record(ProjectSummary, content)
+    except TypeError as error:
+        raise ValueError(f"it has {error}") from None
+    if not all(0 <= each < 1 << 53 for each in found if isinstance(each, int | float)):
+        raise ValueError("it has a number that is out of range")
+    return found._replace(
+        problem=found.problem[:LONGEST_TEXT],
+        paused=found.paused[:LONGEST_TEXT],
+        silent=tuple(name[:LONGEST_TEXT] for name in found.silent[:MOST_NAMES]),
+    )
 
 
 def _table(data: bytes) -> dict[str, Any]:

@@ -10,13 +10,11 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from rowtui.core.base.codec import record
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.runs.limits.limits import RunLimits
-
-if TYPE_CHECKING:
-    from rowtui.core.network.definition.spec import JSON
 
 VERSION = 1
 
@@ -44,8 +42,8 @@ class MadeEntry(NamedTuple):
     `position` is the index in the list.
     """
 
-    value: JSON
-    more: Mapping[str, JSON]
+    value: Any
+    more: Mapping[str, Any]
     position: int
 
 
@@ -217,8 +215,8 @@ _KINDS: dict[str, type[Event]] = {
     "finished": Finished,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
-_TUPLES = ("jobs", "samples")
-_NEW_NAMES = {"core_hours": "cpu_hours"}
+_NEW_NAMES = {"core_hours": "cpu_hours"}  # of runs of earlier versions
+_NEW_LIMITS = {**_NEW_NAMES, "money": "price"}
 
 
 class RunHeader(NamedTuple):
@@ -256,8 +254,8 @@ def about_of(data: bytes) -> RunHeader:
             "use the version of rowtui that began the run",
         )
     try:
-        fields["limits"] = limits_of(fields["limits"])
-        return RunHeader(**fields)
+        fields["limits"] = _renamed(fields["limits"], _NEW_LIMITS)
+        return record(RunHeader, fields)
     except (KeyError, TypeError, ValueError):
         raise RowtuiError("its run.json is invalid", "it was damaged or edited") from None
 
@@ -267,8 +265,6 @@ def line_of(event: Event) -> bytes:
     fields = event._asdict()
     if isinstance(event, LimitsConfirmed):
         fields["limits"] = limits_fields(event.limits)
-    if isinstance(event, Grew):
-        fields["entries"] = [[entry.value, entry.more, entry.position] for entry in event.entries]
     return json_line({"v": VERSION, "event": _NAMES[type(event)], **fields}) + b"\n"
 
 
@@ -287,28 +283,14 @@ def event_of(line: bytes) -> Event | None:
     if fields.pop("v", None) != VERSION or kind is None:
         raise RowtuiError("it was written by another version of rowtui", "use that version for it")
     try:
-        return kind(**_typed(fields))
-    except (KeyError, TypeError, ValueError):
+        if "limits" in fields:
+            fields["limits"] = _renamed(fields["limits"], _NEW_LIMITS)
+        return record(kind, _renamed(fields, _NEW_NAMES))
+    except (AttributeError, TypeError, ValueError):
         raise RowtuiError(
             f"its journal has an invalid line: {line[:80].decode('ascii', 'replace')}",
             "the file was damaged or edited; begin a new run, which keeps completed work",
         ) from None
-
-
-def _typed(fields: dict[str, Any]) -> dict[str, Any]:
-    fields = _renamed(fields)
-    fields["at"] = float(fields["at"])
-    for name in _TUPLES:
-        if name in fields:
-            fields[name] = tuple(map(str, fields[name]))
-    if "limits" in fields:
-        fields["limits"] = limits_of(fields["limits"])
-    if "entries" in fields:
-        fields["entries"] = tuple(
-            MadeEntry(value, dict(more), int(position))
-            for value, more, position in fields["entries"]
-        )
-    return fields
 
 
 def limits_fields(limits: RunLimits) -> dict[str, Any]:
@@ -317,27 +299,14 @@ def limits_fields(limits: RunLimits) -> dict[str, Any]:
     return {k: it for k, it in fields.items() if it not in (None, "") and it is not False}
 
 
-def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields with current names; runs of earlier versions have `core_hours`."""
-    return {_NEW_NAMES.get(key, key): value for key, value in fields.items()}
+def _renamed(fields: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields with their current names."""
+    return {names.get(key, key): value for key, value in fields.items()}
 
 
 def limits_of(fields: Mapping[str, Any]) -> RunLimits:
     """Parse limits from a JSON object. Raises: TypeError, ValueError."""
-    known = _renamed(fields)
-    if "money" in known:  # runs of earlier versions
-        known["price"] = known.pop("money")
-    for name in ("cpu_hours", "gpu_hours", "price", "until"):
-        if name in known:
-            known[name] = float(known[name])
-    for name in ("jobs_in_queue", "failures", "failures_in_a_row"):
-        if name in known:
-            known[name] = int(known[name])
-    if "over_budget" in known:
-        known["over_budget"] = bool(known["over_budget"])
-    if "destinations" in known:
-        known["destinations"] = tuple(map(str, known["destinations"]))
-    return RunLimits(**known)
+    return record(RunLimits, _renamed(fields, _NEW_LIMITS))
 
 
 def json_line(value: Any) -> bytes:

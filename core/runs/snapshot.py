@@ -9,30 +9,19 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
+from rowtui.core.base.codec import record
 from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.check import check_against_workflow
 from rowtui.core.network.definition.load import NETWORK_FILE, NetworkError, load_network
 from rowtui.core.network.definition.spec import (
     JSON,
-    CardinalitySlice,
     Existing,
     FileSource,
-    Gather,
-    Input,
-    Link,
     Network,
-    NetworkPosition,
-    Node,
-    Pilot,
-    Require,
-    Schedule,
-    Sink,
-    Source,
     SourceRows,
     TableSource,
     Values,
@@ -85,7 +74,8 @@ def read_frozen(data: bytes) -> tuple[Network, tuple[SourceRows, ...]]:
             "use the version of rowtui that began the run",
         )
     try:
-        return _network(fields["network"]), tuple(map(_rows, fields["rows"]))
+        rows = tuple(record(SourceRows, each) for each in fields["rows"])
+        return _network(fields["network"]), rows
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
         raise RowtuiError(f"its network.json is invalid: {error!r}") from None
 
@@ -130,79 +120,11 @@ def _codes(codes: Any) -> bytes:
     return orjson.dumps(codes.tolist() if hasattr(codes, "tolist") else list(codes))
 
 
-def _network(fields: Mapping[str, Any]) -> Network:
-    schedule = fields["schedule"]
-    return Network(
-        name=fields["name"],
-        sources=tuple(map(_source, fields["sources"])),
-        nodes=tuple(map(_node, fields["nodes"])),
-        sinks=tuple(
-            Sink(**{**it, "place": NetworkPosition(*it["place"])}) for it in fields["sinks"]
-        ),
-        schedule=Schedule(
-            priority=schedule["priority"],
-            execution=schedule["execution"],
-            gather=Gather(**schedule["gather"]),
-            pilot=None if schedule.get("pilot") is None else Pilot(**schedule["pilot"]),
-            ahead=schedule.get("ahead", False),
-            place=NetworkPosition(*schedule["place"]),
-        ),
-    )
-
-
-def _source(fields: Mapping[str, Any]) -> Source:
-    data = dict(fields["data"])
-    kind = _DATA[data.pop("made_of")]
-    if kind is Values:
-        data["dimensions"] = MappingProxyType(data["dimensions"])
-        data["zipped"] = tuple(map(tuple, data["zipped"]))
-    else:
-        data = {key: tuple(it) if isinstance(it, list) else it for key, it in data.items()}
-    return Source(fields["name"], kind(**data), NetworkPosition(*fields["place"]))
-
-
-def _node(fields: Mapping[str, Any]) -> Node:
-    return Node(
-        name=fields["name"],
-        action=fields["action"],
-        inputs=tuple(map(_input, fields["inputs"])),
-        combine=fields["combine"],
-        constants=MappingProxyType(fields["constants"]),
-        directories=fields["directories"],
-        place=NetworkPosition(*fields["place"]),
-    )
-
-
-def _input(fields: Mapping[str, Any]) -> Input:
-    links = tuple(map(_link, fields["links"]))
-    return Input(fields["name"], links, fields["group"], NetworkPosition(*fields["place"]))
-
-
-def _link(fields: Mapping[str, Any]) -> Link:
-    select = fields["select"]
-    return Link(
-        source=fields["source"],
-        output=fields["output"],
-        select=None if select is None else CardinalitySlice(*select),
-        collapse=tuple(fields["collapse"]),
-        expand=fields["expand"],
-        require=Require(*fields["require"]),
-        place=NetworkPosition(*fields["place"]),
-    )
-
-
-def _rows(fields: Mapping[str, Any]) -> SourceRows:
-    codes = fields["codes"]
-    return SourceRows(
-        source=fields["source"],
-        dimensions=tuple(fields["dimensions"]),
-        values=tuple(map(tuple, fields["values"])),
-        codes=None if codes is None else tuple(map(tuple, codes)),
-        more=tuple(fields["more"]),
-        names=tuple(fields["names"]),
-        missing=frozenset(fields["missing"]),
-        digest=fields["digest"],
-    )
+def _network(fields: dict[str, Any]) -> Network:
+    for source in fields["sources"]:
+        kind = _DATA[source["data"].pop("made_of")]
+        source["data"] = record(kind, source["data"])
+    return record(Network, fields)
 
 
 # A network of a project, read and matched with its sources, before anything runs.

@@ -188,19 +188,7 @@ def states_json(counts: tuple[int, ...]) -> dict[str, int]:
 
 
 def _node(node: NodeView) -> NetworkNodeJson:
-    return NetworkNodeJson(
-        node.name,
-        node.kind,
-        node.action,
-        node.home,
-        node.dimensions,
-        node.samples,
-        node.lists,
-        states_json(node.counts),
-        node.level,
-        node.needed,
-        node.critical,
-    )
+    return NetworkNodeJson(*node[:7], states_json(node.counts), *node[8:])
 
 
 def samples_document(page: SamplesPage, logs: Mapping[str, str]) -> ListedSamples:

@@ -18,10 +18,11 @@ from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
 from typing import Any
 
+from rowtui.core.base.codec import record
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import Cost, visible
-from rowtui.core.submission.plan.model import InBundle, Packed, Plan, PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.core.submission.scripts.fixed_part import PRELUDE
 from rowtui.core.submission.scripts.parts import cut_at
 
@@ -60,7 +61,7 @@ def plan_from_json(text: str | bytes, *, scripts: bool = True) -> Plan:
         plan = _plan(fields, scripts=scripts)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RowtuiError("the plan is damaged", "make a new one") from error
-    if not _has_hash(text, plan.id) and plan_id(_plan(fields)) != plan.id:
+    if not _has_hash(text, plan.id) and plan_id(_plan(json.loads(text))) != plan.id:
         raise RowtuiError("the plan was changed after it was made", "make a new one")
     return plan
 
@@ -126,7 +127,12 @@ def _canonical(plan: Plan, identity: str | None = None) -> str:
 
 
 def _written(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    options: dict[str, Any] = {"sort_keys": True, "separators": (",", ":"), "allow_nan": False}
+    return json.dumps(value, default=_as_object, **options)
+
+
+def _as_object(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def _jobs_written(jobs: Iterable[PlannedJob]) -> Iterator[str]:
@@ -152,8 +158,17 @@ def _jobs_written(jobs: Iterable[PlannedJob]) -> Iterator[str]:
 
 
 _OWN = ("directories", "name", "script", "task", "token")  # in the order of their names
-_USUALLY_SAME = operator.attrgetter(
-    *(it.name for it in dataclasses.fields(PlannedJob) if it.name not in _OWN)
+_SHARED = [it.name for it in dataclasses.fields(PlannedJob) if it.name not in _OWN]
+_USUALLY_SAME = operator.attrgetter(*_SHARED)
+# Fields that plans of the first versions do not have: their ids must not change.
+_MAY_BE_LEFT_OUT = (
+    "array",
+    "basis",
+    "bundle",
+    "starts_steps",
+    "node_type",
+    "requires",
+    "named",
 )
 
 
@@ -186,7 +201,7 @@ def _fields(plan: Plan) -> dict[str, Any]:
         "cost": _cost_fields(plan.cost),
         "warnings": plan.warnings,
         "skipped": plan.skipped,
-        **({"packed": [_packed_fields(packed) for packed in plan.packed]} if plan.packed else {}),
+        **({"packed": plan.packed} if plan.packed else {}),
     }
 
 
@@ -196,140 +211,16 @@ def _cost_fields(cost: Cost) -> dict[str, float]:
 
 def _job_fields(job: PlannedJob) -> dict[str, Any]:
     """Return all fields of the job except its own ones."""
-    return {
-        "action": job.action,
-        "action_index": job.action_index,
-        "destination": {
-            "cluster": job.destination.cluster,
-            "partition": job.destination.partition,
-        },
-        "log_path": job.log_path,
-        "processes": job.processes,
-        "cpus": job.cpus,
-        "gpus": job.gpus,
-        "memory_mb": job.memory_mb,
-        "walltime_seconds": job.walltime_seconds,
-        "cost": _cost_fields(job.cost),
-        "attempt": job.attempt,
-        "warnings": job.warnings,
-        "reasons": job.reasons,
-        "depends_on": job.depends_on,
-        **({"array": job.array} if job.array else {}),
-        **({"basis": job.basis} if job.basis else {}),
-        **({"bundle": _bundle_fields(job.bundle)} if job.bundle else {}),
-        **({"starts_steps": True} if job.starts_steps else {}),
-        **({"node_type": job.node_type} if job.node_type else {}),
-        **({"requires": job.requires} if job.requires else {}),
-        **({"named": True} if job.named else {}),
-    }
-
-
-def _bundle_fields(bundle: InBundle) -> dict[str, Any]:
-    return {field.name: getattr(bundle, field.name) for field in dataclasses.fields(bundle)}
-
-
-def _packed_fields(packed: Packed) -> dict[str, Any]:
-    return dataclasses.asdict(packed)
+    fields = dict(zip(_SHARED, _USUALLY_SAME(job), strict=True))
+    for name in _MAY_BE_LEFT_OUT:
+        if not fields[name]:
+            del fields[name]
+    return fields | {"cost": _cost_fields(job.cost)}
 
 
 def _plan(fields: Mapping[str, Any], *, scripts: bool = True) -> Plan:
-    shared = _text(fields["shared"]) if scripts else None
-    return Plan(
-        id=_text(fields["id"]),
-        created=_text(fields["created"]),
-        user=_text(fields["user"]),
-        cluster=_text(fields["cluster"]),
-        scheduler=_text(fields["scheduler"]),
-        jobs=tuple(_job(job, shared) for job in fields["jobs"]),
-        cost=_cost(fields["cost"]),
-        warnings=_texts(fields["warnings"]),
-        skipped=_texts(fields["skipped"]),
-        packed=tuple(map(_packed, fields.get("packed", ()))),
-    )
-
-
-def _packed(fields: Mapping[str, Any]) -> Packed:
-    return Packed(
-        destination=_destination(fields["destination"]),
-        packer=_text(fields["packer"]),
-        jobs=_number(fields["jobs"]),
-        bundles=_number(fields["bundles"]),
-        alone=float(fields["alone"]),
-        cost=float(fields["cost"]),
-        bound=float(fields["bound"]),
-        unit=_text(fields["unit"]),
-    )
-
-
-def _bundle(fields: Mapping[str, Any]) -> InBundle:
-    memory = fields["memory_mb"]
-    return InBundle(
-        token=_text(fields["token"]),
-        node_type=_text(fields["node_type"]),
-        cpus=_number(fields["cpus"]),
-        memory_mb=None if memory is None else _number(memory),
-        gpus=_number(fields["gpus"]),
-        seconds=_number(fields["seconds"]),
-        whole_node=bool(fields["whole_node"]),
-        lane=_number(fields["lane"]),
-        own_seconds=_number(fields["own_seconds"]),
-    )
-
-
-def _destination(fields: Mapping[str, Any]) -> PlannedDestination:
-    return PlannedDestination(_text(fields["cluster"]), _text(fields["partition"]))
-
-
-def _job(fields: Mapping[str, Any], shared: str | None) -> PlannedJob:
-    """Return a job. `shared`: the part that all scripts share; None to leave scripts out."""
-    memory = fields["memory_mb"]
-    return PlannedJob(
-        token=_text(fields["token"]),
-        name=_text(fields["name"]),
-        action=_text(fields["action"]),
-        action_index=_number(fields["action_index"]),
-        directories=_texts(fields["directories"]),
-        destination=_destination(fields["destination"]),
-        script="" if shared is None else shared.join(_texts(fields["script"])),
-        log_path=_text(fields["log_path"]),
-        processes=_number(fields["processes"]),
-        cpus=_number(fields["cpus"]),
-        gpus=_number(fields["gpus"]),
-        memory_mb=None if memory is None else _number(memory),
-        walltime_seconds=_number(fields["walltime_seconds"]),
-        cost=_cost(fields["cost"]),
-        attempt=_number(fields["attempt"]),
-        warnings=_texts(fields["warnings"]),
-        reasons=_texts(fields["reasons"]),
-        depends_on=_texts(fields["depends_on"]),
-        array=_text(fields.get("array", "")),
-        task=None if fields.get("task") is None else _number(fields["task"]),
-        basis=_text(fields.get("basis", "")),
-        bundle=_bundle(fields["bundle"]) if "bundle" in fields else None,
-        starts_steps=bool(fields.get("starts_steps", False)),
-        node_type=_text(fields.get("node_type", "")),
-        requires=_texts(fields.get("requires", [])),
-        named=bool(fields.get("named", False)),
-    )
-
-
-def _cost(fields: Mapping[str, Any]) -> Cost:
-    return Cost(float(fields["cpu_hours"]), float(fields["gpu_hours"]))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not a text")
-    return value
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError("not a list")
-    return tuple(map(_text, value))
-
-
-def _number(value: object) -> int:
-    if type(value) is not int:
-        raise TypeError("not a whole number")
-    return value
+    """Return the plan; without `scripts`, those of its jobs are ""."""
+    shared, jobs = fields["shared"], fields["jobs"]
+    for job in jobs:
+        job["script"] = shared.join(job["script"]) if scripts else ""
+    return record(Plan, fields, extra=True)

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.document import TextOrNull
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.plan.outcome import JobResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rowtui.core.base.text import Cost
     from rowtui.core.clusters.model import Cluster, Partition, PartitionChoice
     from rowtui.core.submission.scripts.script import Recipe
 
