@@ -23,7 +23,9 @@ class _LazyModule:
         self.__name__ = name
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_loaded(self.__name__), name)
+        value = getattr(_loaded(self.__name__), name)
+        setattr(self, name, value)  # the next use is as fast as that of the module
+        return value
 
 
 @cache
