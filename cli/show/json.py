@@ -192,9 +192,5 @@ def _group(
         len(group.indices),
         statuses.pop() if len(statuses) == 1 else None,
         request.processes,
-        asked.cpus,
-        asked.memory_mb,
-        asked.gpus,
-        asked.walltime_seconds,
-        asked.cost,
+        *asked[:5],
     )

@@ -16,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from rowtui.core.base.codec import record
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.lazy import platformdirs
@@ -106,26 +107,9 @@ def _values(partition: Partition) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None and value is not False}
 
 
-_TEXTS = (
-    "name",
-    "memory_per_cpu",
-    "memory_per_gpu",
-    "account_suffix",
-    "parallel_environment",
-)
-
-
 def _partition(values: object) -> Partition:
-    """Build a partition. Raises: TypeError if the values are invalid."""
-    if not isinstance(values, dict):
-        raise TypeError
-    for key, value in values.items():
-        if key in _TEXTS:
-            good = type(value) is str
-        elif key == "prevent_auto_select":
-            good = type(value) is bool
-        else:
-            good = type(value) is int and value >= 0
-        if not good:
-            raise TypeError(key)
-    return Partition(**values)
+    """Build a partition. Raises: TypeError, ValueError if the values are invalid."""
+    found = record(Partition, values)
+    if any(type(it) is int and it < 0 for it in found):
+        raise ValueError("a negative limit")
+    return found

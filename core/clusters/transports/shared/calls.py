@@ -23,7 +23,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import client_environment
 from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
-from rowtui.core.clusters.transports.login import Asker, SshTarget
+from rowtui.core.clusters.transports.login import Asker, SshTarget, UnknownHostKey
 from rowtui.core.clusters.transports.own_login import own_transport
 from rowtui.core.clusters.transports.shared.folder import (
     SUFFIX,
@@ -40,8 +40,8 @@ from rowtui.core.clusters.transports.shared.protocol import (
     ProtocolError,
     SharedLogin,
     field,
+    read,
     read_failure,
-    read_host_key,
     read_login,
     read_prompts,
     receive,
@@ -245,7 +245,7 @@ async def _ask(line: SharedConnection, asker: Asker, number: int, frame: Message
 
 
 async def _believe(line: SharedConnection, asker: Asker, number: int, frame: Message) -> None:
-    believed = await asker.host_key(read_host_key(frame))
+    believed = await asker.host_key(read(UnknownHostKey, frame.head.get("key")))
     send(line.writer, {"answer": number, "given": [] if believed else None})
 
 

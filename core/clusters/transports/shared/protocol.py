@@ -17,21 +17,23 @@ import json
 import struct
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from rowtui.core import __version__
+from rowtui.core.base.codec import record
+from rowtui.core.base.document import document
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.commands import OUTPUT_LIMIT
-from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, Prompt, UnknownHostKey
+from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, Prompt
 
 PROTOCOL = 1
 HEAD_LIMIT = 4 << 20  # bytes; a remote command line has at most 120 kB, an escaped byte takes 6
 BODY_LIMIT = 2 * OUTPUT_LIMIT  # both streams of a result
 _LENGTHS = struct.Struct("!II")
 
+_Record = TypeVar("_Record")
 _Value = TypeVar("_Value")
 
 
@@ -84,22 +86,46 @@ class SharedLogin(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A command that another process asks to run. See `Transport.run`."""
+    """The head of a command to run, see `Transport.run`; its standard input is the body."""
 
-    number: int
+    run: int
     argv: tuple[str, ...]
-    stdin: bytes
     timeout: float
-    cwd: Path | None
-    env: dict[str, str | None]
+    cwd: str | None
+    env: Mapping[str, str | None]
+
+
+class ResultHead(NamedTuple):
+    """The head of a result. `stdout`: how many bytes of the body are standard output."""
+
+    result: int
+    exit_status: int | None
+    stdout: int
+    seconds: float
+    trouble: Trouble | None
+    detail: str
+    truncated: bool
+
+
+class FailureHead(NamedTuple):
+    """The head of a failed login."""
+
+    failed: LoginTrouble
+    message: str
+    hint: str
+    tried: tuple[str, ...]
+
+
+Head = Mapping[str, Any] | Request | ResultHead | FailureHead
+"""What `send` writes as the head of a frame."""
 
 
 # Frames
 
 
-def send(writer: asyncio.StreamWriter, head: Mapping[str, Any], *body: bytes) -> None:
+def send(writer: asyncio.StreamWriter, head: Head, *body: bytes) -> None:
     """Write a frame. Raises: ValueError, before anything is written, if it is too long."""
-    words = json.dumps(head, separators=(",", ":")).encode()
+    words = json.dumps(document(head), separators=(",", ":")).encode()
     length = sum(map(len, body))
     if len(words) > HEAD_LIMIT:
         raise ValueError("the command is too long")
@@ -167,11 +193,6 @@ def version_in(frame: Message) -> str:
     return visible(version[:40]) if isinstance(version, str) else "of an unknown version"
 
 
-def login_head(login: SharedLogin) -> dict[str, Any]:
-    """Return the state of a login as values."""
-    return {**login._asdict(), "state": login.state.value}
-
-
 def read_login(head: Mapping[str, Any]) -> SharedLogin:
     """Read the state of a login; missing values get defaults, as the versions may differ."""
     values = SharedLogin("")._asdict()
@@ -186,133 +207,53 @@ def read_login(head: Mapping[str, Any]) -> SharedLogin:
     return SharedLogin(**values)
 
 
-# Commands
+# Commands and questions
 
 
-def request_head(
-    number: int,
-    argv: Sequence[str],
-    timeout: float,
-    cwd: Path | None,
-    env: Mapping[str, str | None] | None,
-) -> dict[str, Any]:
-    """Return the head of a command; its standard input is the body."""
-    return {
-        "run": number,
-        "argv": list(argv),
-        "timeout": timeout,
-        "cwd": None if cwd is None else str(cwd),
-        "env": dict(env or {}),
-    }
+def read(kind: type[_Record], value: Any) -> _Record:
+    """Read a record. Raises: ProtocolError."""
+    try:
+        return record(kind, value, extra=True)
+    except (TypeError, ValueError) as error:
+        raise ProtocolError(f"a message is not as it should be: {error}") from None
 
 
-def read_request(frame: Message) -> Request:
-    """Read a command. Raises: ProtocolError."""
-    head = frame.head
-    argv = field(head, "argv", list)
-    env = field(head, "env", dict)
-    cwd = head.get("cwd")
-    if not all(isinstance(word, str) for word in argv) or not isinstance(cwd, str | None):
-        raise ProtocolError("a command is not made of text")
-    if not all(isinstance(value, str | None) for value in env.values()):
-        raise ProtocolError("a variable is no text")
-    return Request(
-        field(head, "run", int),
-        tuple(argv),
-        frame.body,
-        float(field(head, "timeout", int, float)),
-        None if cwd is None else Path(cwd),
-        env,
-    )
-
-
-def result_head(number: int, result: CommandResult) -> dict[str, Any]:
+def result_head(number: int, result: CommandResult) -> ResultHead:
     """Return the head of a result; standard output and error together are the body."""
-    return {
-        "result": number,
-        "exit_status": result.exit_status,
-        "stdout": len(result.stdout),
-        "seconds": result.seconds,
-        "trouble": result.trouble.value if result.trouble is not None else None,
-        "detail": result.detail,
-        "truncated": result.truncated,
-    }
+    return ResultHead(
+        number,
+        result.exit_status,
+        len(result.stdout),
+        result.seconds,
+        result.trouble,
+        result.detail,
+        result.truncated,
+    )
 
 
 def read_result(argv: Sequence[str], frame: Message) -> CommandResult:
     """Read the result of a command. Raises: ProtocolError."""
-    head = frame.head
-    trouble = head.get("trouble")
-    status = None if head.get("exit_status") is None else field(head, "exit_status", int)
-    length = field(head, "stdout", int)
-    try:
-        known = None if trouble is None else Trouble(trouble)
-    except ValueError:
-        raise ProtocolError("a result has an unknown trouble") from None
-    if not 0 <= length <= len(frame.body):
+    head, body = read(ResultHead, frame.head), frame.body
+    if not 0 <= head.stdout <= len(body):
         raise ProtocolError("a result is shorter than its stated length")
     return CommandResult(
         tuple(argv),
-        status,
-        frame.body[:length],
-        frame.body[length:],
-        float(field(head, "seconds", int, float)),
-        known,
-        field(head, "detail", str),
-        field(head, "truncated", bool),
+        head.exit_status,
+        body[: head.stdout],
+        body[head.stdout :],
+        head.seconds,
+        head.trouble,
+        head.detail,
+        head.truncated,
     )
-
-
-# Questions of a login
-
-
-def prompts_head(number: int, prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """Return the head of questions for the user."""
-    return {"ask": number, "prompts": [list(prompt) for prompt in prompts]}
 
 
 def read_prompts(frame: Message) -> list[Prompt]:
     """Read questions for the user. Raises: ProtocolError."""
-    prompts = field(frame.head, "prompts", list)
-    try:
-        return [Prompt(str(text), bool(echo), str(machine)) for text, echo, machine in prompts]
-    except (TypeError, ValueError):
-        raise ProtocolError("a question is not as it should be") from None
-
-
-def host_key_head(number: int, key: UnknownHostKey) -> dict[str, Any]:
-    """Return the head of the question whether to accept this host key."""
-    return {"host_key": number, "key": list(key)}
-
-
-def read_host_key(frame: Message) -> UnknownHostKey:
-    """Read the host key to be accepted. Raises: ProtocolError."""
-    key = field(frame.head, "key", list)
-    if len(key) != len(UnknownHostKey._fields) or not all(isinstance(text, str) for text in key):
-        raise ProtocolError("a host key is not as it should be")
-    return UnknownHostKey(*key)
-
-
-def failure_head(error: LoginError) -> dict[str, Any]:
-    """Return the head of a failed login."""
-    return {
-        "failed": error.trouble.value,
-        "message": error.message,
-        "hint": error.hint,
-        "tried": list(error.tried),
-    }
+    return [read(Prompt, each) for each in field(frame.head, "prompts", list)]
 
 
 def read_failure(frame: Message) -> LoginError:
     """Read the reason of a failed login. Raises: ProtocolError."""
-    try:
-        trouble = LoginTrouble(frame.head.get("failed"))
-    except ValueError:
-        raise ProtocolError("a failed login has an unknown reason") from None
-    tried = field(frame.head, "tried", list)
-    return LoginError(
-        trouble,
-        field(frame.head, "message", str),
-        field(frame.head, "hint", str),
-        tried=tuple(map(str, tried)),
-    )
+    head = read(FailureHead, frame.head)
+    return LoginError(*head[:3], tried=head.tried)

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from rowtui.core.base.document import document
 from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble
@@ -28,14 +29,13 @@ from rowtui.core.clusters.transports.shared.folder import (
 )
 from rowtui.core.clusters.transports.shared.protocol import (
     ClientRequest,
+    FailureHead,
     LoginState,
     ProtocolError,
     Request,
     SharedLogin,
-    failure_head,
     greeting,
-    login_head,
-    read_request,
+    read,
     receive,
     result_head,
     same_version,
@@ -221,7 +221,7 @@ class _Server:
         if first is None or wish is None:
             return
         refused = self._refusal(wish, same_version(first))
-        send(client.writer, {**greeting(wish), **login_head(self._login()), "error": refused})
+        send(client.writer, {**greeting(wish), **document(self._login()), "error": refused})
         await client.writer.drain()
         if refused:
             return
@@ -266,34 +266,34 @@ class _Server:
 
     async def _take_commands(self, client: _Client) -> None:
         while (frame := await receive(client.reader)) is not None:
-            request = read_request(frame)
+            request = read(Request, frame.head)
             if self._ending or self._logging_in:
                 why = "is being ended" if self._ending else "is being made again"
                 why = f"the shared connection to {self._shared.host} {why}"
                 result = CommandResult(request.argv, None, trouble=Trouble.UNREACHABLE, detail=why)
-                send(client.writer, result_head(request.number, result))
+                send(client.writer, result_head(request.run, result))
                 continue
-            client.running.add(request.number)
-            task = asyncio.create_task(self._carry_out(client, request))
+            client.running.add(request.run)
+            task = asyncio.create_task(self._carry_out(client, request, frame.body))
             self._tasks.add(task)
             task.add_done_callback(self._carried_out)
 
-    async def _carry_out(self, client: _Client, request: Request) -> None:
+    async def _carry_out(self, client: _Client, request: Request, stdin: bytes) -> None:
         self._used = _now()
         result = CommandResult(request.argv, None, trouble=Trouble.LOST)
         try:
             result = await self._transport.run(
                 request.argv,
-                stdin=request.stdin,
+                stdin=stdin,
                 timeout=request.timeout,
-                cwd=request.cwd,
+                cwd=None if request.cwd is None else Path(request.cwd),
                 env=request.env,
             )
         finally:
             self._used = _now()
-            client.running.discard(request.number)
+            client.running.discard(request.run)
             if not client.writer.is_closing():
-                head = result_head(request.number, result)
+                head = result_head(request.run, result)
                 send(client.writer, head, result.stdout, result.stderr)
         self._end_if_lost()
 
@@ -329,7 +329,7 @@ class _Server:
                 await self._ask_caller(Caller(client.reader, client.writer))
             await self._note_user()
         except LoginError as error:
-            send(client.writer, failure_head(error))
+            send(client.writer, FailureHead(error.trouble, error.message, error.hint, error.tried))
             self.end()
         else:
             if not self.was_in:
@@ -337,7 +337,7 @@ class _Server:
                 self._since, self._started = time.time(), _now()
             self._used = _now()
             self._logging_in = False
-            send(client.writer, {**login_head(self._login()), "connected": True})
+            send(client.writer, {**document(self._login()), "connected": True})
         finally:
             self._logging_in = False
             self._news.set()

@@ -25,10 +25,10 @@ from rowtui.core.clusters.transports.shared.protocol import (
     ClientRequest,
     Message,
     ProtocolError,
+    Request,
     greeting,
     read_result,
     receive,
-    request_head,
     same_version,
     send,
     version_in,
@@ -172,7 +172,8 @@ class SharedTransport:
         number = next(self._numbers)
         try:
             opened = await self._line()
-            opened.send(number, request_head(number, argv, timeout, cwd, env), stdin)
+            folder = None if cwd is None else str(cwd)
+            opened.send(number, Request(number, tuple(argv), timeout, folder, env or {}), stdin)
         except SharedError as error:
             return CommandResult(
                 tuple(argv), None, trouble=Trouble.UNREACHABLE, detail=error.message
@@ -226,7 +227,7 @@ class _Opened:
         """Whether no more commands can be sent."""
         return self._bye or self._reading.done() or self._line.ended
 
-    def send(self, number: int, head: Mapping[str, object], stdin: bytes) -> None:
+    def send(self, number: int, head: Request, stdin: bytes) -> None:
         """Send a command. Raises: ValueError if it is too long."""
         self._waiting[number] = asyncio.get_running_loop().create_future()
         try:

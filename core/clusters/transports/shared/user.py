@@ -15,8 +15,6 @@ from rowtui.core.clusters.transports.shared.protocol import (
     Message,
     ProtocolError,
     field,
-    host_key_head,
-    prompts_head,
     receive,
     send,
 )
@@ -54,13 +52,14 @@ class Caller:
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
         """Forward the questions; None if the user gives up or the connection has ended."""
         self._asked += 1
-        answers = await self._answered(prompts_head(self._asked, prompts))
+        answers = await self._answered({"ask": self._asked, "prompts": list(map(list, prompts))})
         return answers if answers is not None and len(answers) == len(prompts) else None
 
     async def host_key(self, question: UnknownHostKey) -> bool:
         """Forward the question."""
         self._asked += 1
-        return await self._answered(host_key_head(self._asked, question)) is not None
+        head = {"host_key": self._asked, "key": list(question)}
+        return await self._answered(head) is not None
 
     async def _answered(self, head: dict[str, object]) -> list[str] | None:
         if self._gone or self._writer.is_closing():

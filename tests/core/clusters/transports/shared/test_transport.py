@@ -547,12 +547,11 @@ texts = st.text(alphabet=st.characters(codec=None)) | st.binary().map(os.fsdecod
 def test_a_request_arrives_as_it_was_sent(
     argv: list[str], stdin: bytes, env: dict[str, str | None], cwd: str
 ) -> None:
-    head = shared_protocol.request_head(7, argv, 1.5, Path(cwd), env)
-    frame = over_a_stream(head, stdin)
+    request = shared_protocol.Request(7, tuple(argv), 1.5, cwd, env)
+    frame = over_a_stream(request, stdin)
 
-    request = shared_protocol.read_request(frame)
-
-    assert request == (7, tuple(argv), stdin, 1.5, Path(cwd), env)
+    assert shared_protocol.read(shared_protocol.Request, frame.head) == request
+    assert frame.body == stdin
 
 
 @given(
@@ -591,7 +590,7 @@ def wait_until_gone(path: Path) -> None:
     eventually(lambda: not path.exists(), what=f"{path} to be gone")
 
 
-def over_a_stream(head: dict[str, object], *body: bytes) -> shared_protocol.Message:
+def over_a_stream(head: shared_protocol.Head, *body: bytes) -> shared_protocol.Message:
     """What comes out at the other end."""
 
     class Writer:
