@@ -7,9 +7,8 @@ from heapq import heappop, heappush
 from typing import Any
 
 from rowtui.core.packing.model import ResourceAmounts
-from rowtui.core.packing.seed import SeedJob
-from rowtui.core.packing.simulation.online import Online
-from rowtui.core.packing.simulation.online_model import (
+from rowtui.core.packing.online.engine import Online
+from rowtui.core.packing.online.model import (
     Allocate,
     Event,
     InstanceReady,
@@ -20,10 +19,11 @@ from rowtui.core.packing.simulation.online_model import (
     ReleaseInstance,
     Start,
 )
-from rowtui.core.packing.simulation.simulate import Arrival, simulate, usual_policies
+from rowtui.core.packing.seed import SeedJob
 
 from bench.packing_cases import GB, Stream, cloud, problem, requests, run_times, stream
 from bench.packing_yardstick import assignment_bound
+from tests.core.packing.arriving_jobs import Arrival, simulate, usual_policies
 
 Json = dict[str, Any]
 Step = tuple[float, Event]

@@ -28,7 +28,7 @@ from rowtui.cli.network.directories import RetiredJson
 from rowtui.cli.network.runs import ListedRuns
 from rowtui.cli.network.shared.json import ListedSamples, NetworkDocument, RunEventJson, RunJson
 from rowtui.cli.network.shared.simulation_json import NetworkSimulationJson
-from rowtui.cli.pack.json import PackComparisonJson, PackingJson, PackSimulationJson
+from rowtui.cli.pack.json import PackComparisonJson, PackingJson
 from rowtui.cli.project.init import MadeProject
 from rowtui.cli.project.mirror import Copied, ShownComparisons
 from rowtui.cli.project.projects import ShownProjects
@@ -97,7 +97,6 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "queue": ("queue", QueueJson),
     "packing": ("pack", PackingJson),
     "pack-comparison": ("pack --compare", PackComparisonJson),
-    "pack-simulation": ("pack --simulate", PackSimulationJson),
     "network": ("network show", NetworkDocument),
     "samples": ("network show NODE", ListedSamples),
     "runs": ("network runs", ListedRuns),

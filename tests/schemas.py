@@ -64,9 +64,7 @@ def schema_of(words: Sequence[str], document: Any) -> str | None:
     if command == "explain" and "diff" in document:
         return "workflow-change"
     if command == "pack":
-        if "--compare" in options:
-            return "pack-comparison"
-        return "pack-simulation" if "--simulate" in options else "packing"
+        return "pack-comparison" if "--compare" in options else "packing"
     if command == "run" and options & {"--status", "--rules"}:
         return "project-run" if "--status" in options else "retry-rules"
     if command == "network run" and "--simulate" in options:

@@ -1,4 +1,4 @@
-"""Packings as JSON, by destination: the packing of a plan, comparisons and simulations."""
+"""Packings as JSON, by destination: the packing of a plan, and comparisons."""
 
 from __future__ import annotations
 
@@ -141,55 +141,6 @@ class PackComparisonJson(NamedTuple):
     search_seconds: float
     destinations: Sequence[ComparedDestinationJson]
     skipped: Sequence[str]
-
-
-class TypeUseJson(NamedTuple):
-    """Nodes of one type in a simulation: `peak` at a time, `total` in all, for so many `hours`."""
-
-    node_type: str
-    peak: int
-    total: int
-    hours: float
-    cost: CostJson
-
-
-class PolicyResultJson(NamedTuple):
-    """What a policy comes to. `peak`: nodes at a time. Jobs `lost` by failing nodes."""
-
-    policy: str
-    cost: CostJson
-    makespan_seconds: float
-    mean_wait_seconds: float
-    p95_wait_seconds: float
-    used: NodeUse
-    peak: int
-    nodes: int
-    restarts: int
-    lost: int
-    refused: int
-    not_ended: int
-    node_types: Sequence[TypeUseJson]
-
-
-class SimulatedDestinationJson(NamedTuple):
-    """One destination: `job_count` jobs of `of`; `left_out`: policies not simulated."""
-
-    destination: PlannedDestination
-    job_count: int
-    of: int
-    unit: str
-    policies: Sequence[PolicyResultJson]
-    left_out: Sequence[str]
-
-
-class PackSimulationJson(NamedTuple):
-    """`pack --simulate`: jobs arrive `per_hour` (null or 0: all at once)."""
-
-    per_hour: float | None
-    failures: float
-    spread: float
-    seed: int
-    destinations: Sequence[SimulatedDestinationJson]
 
 
 def packing_document(packed: PackedPlan) -> PackingJson:

@@ -20,7 +20,6 @@ from rowtui.cli.pack.json import (
     packing_document,
 )
 from rowtui.cli.pack.parser import choice_of
-from rowtui.cli.pack.simulation import simulate_packing
 from rowtui.cli.pack.text import (
     Cells,
     above,
@@ -239,8 +238,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
     for sentence in packed.plan.warnings:
         if not sentence.startswith(TOLD):
             out.warn(sentence)
-    if args.simulate:
-        return simulate_packing(args, out, packed)
     if args.json:
         out.json(packing_document(packed))
         return 0
@@ -252,10 +249,6 @@ def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
     """Refuse options that another option would make ineffective. Raises: RowtuiError."""
     if args.compare and args.packer:
         raise RowtuiError("--compare packs by every packer", "leave --packer out")
-    for option in ("per_hour", "failures", "spread", "seed"):
-        if getattr(args, option) and not args.simulate:
-            name = "--" + option.replace("_", "-")
-            raise RowtuiError(f"{name} belongs to --simulate", "add --simulate, or leave it out")
 
 
 def _print_pack(packed: PackedPlan, out: Output) -> None:

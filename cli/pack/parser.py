@@ -27,7 +27,6 @@ _EXAMPLES = """\
   rowtui pack                          all that is ready, on as few and cheap nodes as possible
   rowtui pack -a sample --longest 04:00:00 --largest 50
   rowtui pack --compare                every packer, side by side
-  rowtui pack --simulate --per-hour 200 --failures 0.01
   rowtui submit --pack                 submit it"""
 _MOST_SECONDS = 10 * 365 * 86400
 
@@ -37,37 +36,7 @@ def add_pack(commands: Any, add: Any, selection: Callable[..., None], text: str)
     pack = add(commands, "pack", "pack.pack", text, _EXAMPLES)
     selection(pack, switch=False)
     pack.set_defaults(pack=True)
-    look = pack.add_mutually_exclusive_group()
-    flag(look, "--compare", "pack by every packer, and compare the results")
-    flag(
-        look,
-        "--simulate",
-        "simulate jobs that arrive one by one, and compare policies without run times",
-    )
-    simulation = pack.add_argument_group("Options of --simulate")
-    simulation.add_argument(
-        "--per-hour",
-        type=_above_zero,
-        metavar="N",
-        help="so many jobs arrive in an hour [default: all at once]",
-    )
-    simulation.add_argument(
-        "--failures",
-        type=_rate,
-        default=0.0,
-        metavar="RATE",
-        help="how often a node fails in an hour [default: 0]",
-    )
-    simulation.add_argument(
-        "--spread",
-        type=_rate,
-        default=0.0,
-        metavar="SIGMA",
-        help="jobs end earlier than they ask for, log-normal with this sigma [default: 0]",
-    )
-    simulation.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="another course of chance [default: 0]"
-    )
+    flag(pack, "--compare", "pack by every packer, and compare the results")
     json_option(pack)
 
 
@@ -113,7 +82,6 @@ def packing_options(parser: Any, *, switch: bool) -> None:
 
 _rate = typed(parse_amount, 0.0, 1e9)
 _factor = typed(parse_factor, 0.01, 100.0)  # as in clusters.toml
-_above_zero = typed(parse_amount, 1e-6, 1e9)
 
 
 def _duration(text: str) -> int:

@@ -117,7 +117,7 @@ def test_every_command_prints_what_its_schema_describes(ended: Here) -> None:
         "show status", "show directories", "show directories -a two", "show jobs", "show cluster",
         "show cluster --all", "show launchers", "plan", "plan --pack", "plan --scripts",
         "submit --dry-run", "resubmit --dry-run", "explain two", "explain one --all", "queue",
-        "queue --ended", "pack", "pack --compare", "pack --simulate", "scan", "logs 2",
+        "queue --ended", "pack", "pack --compare", "scan", "logs 2",
     ):  # fmt: skip
         ended.json(*words.split())
     ended.json("resubmit", "--yes", "--detach")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from rowtui.cli.network.parser import simulation_options
 from rowtui.cli.network.run import simulate_run as run
+from rowtui.cli.network.shared.simulation_text import span
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 
@@ -175,3 +176,9 @@ def test_a_run_is_simulated_as_it_was_frozen(command: Command) -> None:
     command.run_id = "1999-01-01-1"
     with pytest.raises(RowtuiError, match="no run"):
         command()
+
+
+def test_times_are_short() -> None:
+    assert [span(it) for it in (0, 99, 100, 5999, 6000, 400_000)] == [
+        "0 s", "99 s", "2 min", "100 min", "1.7 h", "4.6 d",
+    ]  # fmt: skip

@@ -107,7 +107,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_is_shown_is_what_is_printed(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert study.is_dir()
-    for look in ("", " --compare", " --simulate"):
+    for look in ("", " --compare"):
         words = f"pack --longest 02:30:00{look}"
         page = shown(f"rowtui {words}")
         assert main([*words.split(), "--search", "0"]) == 0

@@ -171,7 +171,6 @@ IN_TERMINAL = (
     InTerminal("secrets", "WHAT [MACHINE]", "passwords of clusters: set, get, delete, list"),
     InTerminal("mapping lint", "[FILE]", "problems of the mapping files", acts=False),
     InTerminal("mapping trust", "[FILE]", "read the code of a mapping file, then let it run"),
-    InTerminal("pack --simulate", "[OPTIONS]", "how packers do when run times vary", acts=False),
     InTerminal(
         "network check", "[OPTIONS]", "everything that is wrong with network.toml", acts=False
     ),

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rowtui.cli.output.output import Output, TextColumn, display_width, table_lines
-from rowtui.cli.pack.simulation import span
 from rowtui.cli.pack.text import Cells, cut, cut_last, number, terminal_width
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.network.simulation.gantt import NOTHING, By, Gantt, GanttCell, gantt
@@ -264,3 +263,14 @@ def _legend(drawn: Gantt, node: int, mark: int, blocks: bool, out: Output) -> st
     if blocks:
         return f"{out.style(_BLOCKS[-1], _STYLES[mark % len(_STYLES)])} {name}"
     return f"{_letter(mark)} {name}"
+
+
+def span(seconds: float) -> str:
+    """Return a time in a few characters: `45 s`, `12 min`, `2.5 h`, `3.2 d`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 100 * 60:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 100 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:,.1f} d"

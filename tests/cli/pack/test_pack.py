@@ -145,8 +145,6 @@ def test_nothing_that_is_ready_is_said(here: Here) -> None:
         (here.folder / "workspace" / name / "wide").touch()
     assert pack(here).out == pack(here, "--compare").out == "Nothing is eligible.\n"
     assert packed(here)["destinations"] == packed(here, "--compare")["destinations"] == []
-    assert pack(here, "--simulate").out == "There are no jobs that could be packed.\n"
-    assert packed(here, "--simulate")["destinations"] == []
 
 
 def test_options_say_how(here: Here) -> None:
@@ -178,19 +176,12 @@ def test_numbers_that_are_none_are_refused_before_anything_is_read(
         ("--time-factor", "nan"),
         ("--time-factor", "0"),
         ("--search", "-1"),
-        ("--simulate", "--per-hour", "0"),
-        ("--simulate", "--spread", "inf"),
-        ("--simulate", "--compare"),
     ):
         assert here("pack", *words).code == 2, words
 
 
 def test_options_without_effect_are_refused(here: Here) -> None:
-    for words, why in (
-        (("--compare", "--packer", "seed"), "--compare packs by every packer"),
-        (("--per-hour", "3"), "--per-hour belongs to --simulate"),
-        (("--seed", "3", "--json"), "--seed belongs to --simulate"),
-    ):
+    for words, why in ((("--compare", "--packer", "seed"), "--compare packs by every packer"),):
         done = here("pack", *words)
         assert done.code == 1
         assert why in done.err
@@ -206,7 +197,6 @@ def test_a_partition_without_node_types_says_how_to_find_them(here: Here) -> Non
     assert "`rowtui doctor --node-types far` finds them" in done.out
     assert "submit" not in done.err
     assert "finds them" in pack(here, "--compare", cluster="far").out
-    assert "could be packed" in pack(here, "--simulate", cluster="far").out
 
 
 def test_more_bundles_than_nodes_are_said_to_wait(here: Here) -> None:
@@ -253,39 +243,6 @@ def test_all_packers_are_compared_on_the_same_jobs(here: Here) -> None:
     assert there["lower_bound"] <= min(costs.values())
     for one in there["packers"]:
         assert one["gap"] == pytest.approx(costs[one["name"]] / there["lower_bound"] - 1)
-
-
-# -- simulate ------------------------------------------------------------------------------------
-
-
-def test_policies_are_compared_beside_the_packing_made_ahead(here: Here) -> None:
-    configured(here)
-    told = packed(here, "--simulate", cluster="far")
-    (there,) = told["destinations"]
-    assert (there["job_count"], there["of"], there["unit"]) == (3, 3, "EUR")
-    ahead, *policies = there["policies"]
-    assert ahead["policy"] == "packed ahead"
-    assert policies[0]["policy"] == "seed"
-    # each of the three jobs, which take 3 cores and 2 minutes, on a node of its own
-    assert policies[0]["cost"]["price"] == pytest.approx(3 * 0.25 * 120 / 3600)
-    assert (policies[0]["peak"], policies[0]["makespan_seconds"]) == (3, 120)
-    table = pack(here, "--simulate", cluster="far").out
-    assert table.startswith("far/cpu: 3 jobs, all at once, costs in EUR\n")
-    assert "Without 1 job: small: needs 100 cpus" in table
-    assert max(map(len, table.splitlines()[1:-2])) <= 80
-
-
-def test_chance_is_the_same_each_time_and_another_with_another_seed(here: Here) -> None:
-    configured(here)
-    words = ("--simulate", "--per-hour", "20", "--spread", "0.5", "--failures", "20")
-    first = packed(here, *words, cluster="far")
-    assert first == packed(here, *words, cluster="far")
-    assert first != packed(here, *words, "--seed", "7", cluster="far")
-    (there,) = first["destinations"]
-    assert "packed ahead" not in {one["policy"] for one in there["policies"]}
-    assert all(one["not_ended"] == 0 for one in there["policies"])
-    table = pack(here, *words, cluster="far").out
-    assert "20 an hour, shorter than asked for (sigma 0.5), 20 failures of a node an hour" in table
 
 
 # -- plan and submit -----------------------------------------------------------------------------

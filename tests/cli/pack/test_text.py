@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.cli.output.output import Output, display_width
 from rowtui.cli.output.progress import Busy
-from rowtui.cli.pack.simulation import carried_out, span
 from rowtui.cli.pack.text import (
     SHOWN_BUNDLES,
     above,
@@ -26,7 +25,7 @@ from rowtui.cli.pack.text import (
     saving,
 )
 from rowtui.core.base.text import Cost
-from rowtui.core.packing.model import InstanceType, ResourceAmounts
+from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
@@ -194,28 +193,6 @@ def test_tables_fit_the_terminal(width: int, capsys: pytest.CaptureFixture[str])
     tables = [line for line in lines if "a-long-name" in line]
     assert len(tables) == 3
     assert all(len(line) <= max(width, 76) for line in tables)
-
-
-def test_times_are_short() -> None:
-    assert [span(it) for it in (0, 99, 100, 5999, 6000, 400_000)] == [
-        "0 s", "99 s", "2 min", "100 min", "1.7 h", "4.6 d",
-    ]  # fmt: skip
-
-
-def test_bundles_made_ahead_wait_for_nodes_where_there_are_too_few() -> None:
-    kind = InstanceType("n", ResourceAmounts(4, 1000), 3600.0, at_most=1, boot_seconds=10)
-    bundles = [
-        bundle(1)._replace(lanes=(LaneView(ResourceAmounts(2, 500), (at,), (60,)),))
-        for at in (0, 1)
-    ]
-    jobs = {0: (ResourceAmounts(2, 500), 30.0), 1: (ResourceAmounts(2, 500), 50.0)}
-    found = carried_out(bundles, [kind], jobs)
-    assert (found.makespan, found.cost) == (100.0, 100.0)  # 10 + 30, then 10 + 50
-    assert (found.peak, found.nodes) == (1, 2)
-    assert (found.mean_wait, found.p95_wait) == (30.0, 50.0)
-    assert found.utilisation.cpus == pytest.approx(2 * 80 / (4 * 100))
-    several = carried_out(bundles, [kind._replace(at_most=None)], jobs)
-    assert (several.makespan, several.peak, several.cost) == (60.0, 2, 100.0)
 
 
 class Screen(io.StringIO):

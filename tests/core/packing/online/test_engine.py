@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.packing.model import InstanceType, ResourceAmounts
-from rowtui.core.packing.seed import Instance, NowhereError, SeedJob, schedule
-from rowtui.core.packing.simulation.online import Online
-from rowtui.core.packing.simulation.online_model import (
+from rowtui.core.packing.online.engine import Online
+from rowtui.core.packing.online.model import (
     Action,
     Allocate,
     Event,
@@ -28,6 +27,7 @@ from rowtui.core.packing.simulation.online_model import (
     Start,
     TimePasses,
 )
+from rowtui.core.packing.seed import Instance, NowhereError, SeedJob, schedule
 
 from tests.core.packing.test_seed import without_ended
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.packing.model import InstanceType, ResourceAmounts
-from rowtui.core.packing.simulation.online_model import Order, Policy
-from rowtui.core.packing.simulation.simulate import (
+from rowtui.core.packing.online.model import Order, Policy
+
+from tests.core.packing.arriving_jobs import (
     Arrival,
     Faults,
     PackingSimulation,

@@ -22,7 +22,7 @@ from rowtui.core.packing.seed import SeedJob
 
 # Mutable jobs and instances of the online engine, which no other module uses.
 #
-# Other modules use the immutable values of `online_model`.
+# Other modules use the immutable values of `model`.
 
 
 # Instances sorted by their free room, to find the first instance that holds a need.

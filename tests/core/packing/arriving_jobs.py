@@ -20,9 +20,8 @@ from typing import NamedTuple
 from rowtui.core.packing.heuristics.bins import Bin, Item, VectorPacker, Vectors
 from rowtui.core.packing.model import HOUR, InstanceType, ResourceAmounts
 from rowtui.core.packing.node_types import Catalogue
-from rowtui.core.packing.seed import SeedJob, seed_packing
-from rowtui.core.packing.simulation.online import Online
-from rowtui.core.packing.simulation.online_model import (
+from rowtui.core.packing.online.engine import Online
+from rowtui.core.packing.online.model import (
     Action,
     Allocate,
     Event,
@@ -37,6 +36,7 @@ from rowtui.core.packing.simulation.online_model import (
     Start,
     TimePasses,
 )
+from rowtui.core.packing.seed import SeedJob, seed_packing
 
 
 class Arrival(NamedTuple):

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from rowtui.core.packing.model import ResourceAmounts
-from rowtui.core.packing.simulation.waiting import Rank, WaitingJobs
+from rowtui.core.packing.online.waiting import Rank, WaitingJobs
 
 
 class Someone:

@@ -20,8 +20,7 @@ from typing import assert_never
 from rowtui.core.base.text import plural, visible
 from rowtui.core.packing.model import InstanceType, ResourceAmounts, UnplacedRequests
 from rowtui.core.packing.node_types import Catalogue, why_nowhere
-from rowtui.core.packing.seed import SeedJob
-from rowtui.core.packing.simulation.online_model import (
+from rowtui.core.packing.online.model import (
     Action,
     Allocate,
     Event,
@@ -41,7 +40,7 @@ from rowtui.core.packing.simulation.online_model import (
     Start,
     TimePasses,
 )
-from rowtui.core.packing.simulation.waiting import (
+from rowtui.core.packing.online.waiting import (
     InstancePool,
     OnlineInstance,
     OnlineJobKind,
@@ -49,6 +48,7 @@ from rowtui.core.packing.simulation.waiting import (
     Rank,
     WaitingJobs,
 )
+from rowtui.core.packing.seed import SeedJob
 
 # Largest number of needs in the cache of suitable types; a workflow has a few dozen needs.
 _MOST_REMEMBERED = 100_000

@@ -6,8 +6,8 @@ import random
 
 import pytest
 from rowtui.core.packing.model import ResourceAmounts
+from rowtui.core.packing.online.waiting import Rooms
 from rowtui.core.packing.seed import least_room_first
-from rowtui.core.packing.simulation.waiting import Rooms
 
 
 @pytest.mark.parametrize("most", [1, 4, 2**62])
