@@ -161,11 +161,11 @@ async def _keep(name: str, remote: Remote, seconds: float, idle: float, out: Out
                 questions=questions, logged_in=True, ready=ready, end=end,
             )
         )  # fmt: skip
-        told = asyncio.create_task(_tell_when(ready, name, seconds, out))
+        found = asyncio.create_task(_tell_when(ready, name, seconds, out))
         try:
             await serving
         finally:
-            told.cancel()
+            found.cancel()
     finally:
         await transport.close()
     out.note(f"The connection to {visible(name)} has ended.")

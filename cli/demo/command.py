@@ -300,8 +300,8 @@ class RealDemo:
 
     async def control(self, word: str, argument: str = "") -> PlayedState:
         """Change nothing: the clock is the real one, and faults are not injected."""
-        said = "This demo is real: its clock cannot be changed. Try: rowtui demo large"
-        return self.state._replace(said=said)
+        text = "This demo is real: its clock cannot be changed. Try: rowtui demo large"
+        return self.state._replace(said=text)
 
 
 _FILES = {  # source file beside this module -> name in the project

@@ -44,10 +44,10 @@ def plot(place: Path, _: dict[str, Any]) -> None:
     bars, lines = [], []
     for row, member in enumerate(members(place, "fit")):
         slope = load(place / member["path"])
-        said = ", ".join(f"{name} {number}" for name, number in member["sample"].items())
+        sentence = ", ".join(f"{name} {number}" for name, number in member["sample"].items())
         bars.append(f'<rect y="{30 * row}" width="{100 * slope:.1f}" height="20"/>')
-        bars.append(f'<text x="300" y="{30 * row + 15}">{said}: {slope:.3f}</text>')
-        lines.append(f"{said}: {slope:.3f}  {'#' * round(16 * slope)}")
+        bars.append(f'<text x="300" y="{30 * row + 15}">{sentence}: {slope:.3f}</text>')
+        lines.append(f"{sentence}: {slope:.3f}  {'#' * round(16 * slope)}")
     (place / "slopes.txt").write_text("\n".join(lines) + "\n")
     print("Energy over temperature:", *lines, sep="\n")
     text = "\n".join(bars)

@@ -231,7 +231,7 @@ def queue_row(
 ) -> QueueRowJson:
     """One job of a queue: what is on record of it, and what the scheduler reports."""
     record = row.record
-    told = explain(shown_job(record), now)
+    found = explain(shown_job(record), now)
     is_one = record.ours and not row.requests
     job = job_document(record, root) if is_one else _of_others(row, charges)
     if record.state.active:
@@ -243,9 +243,9 @@ def queue_row(
         record.attempt if is_one else None,
         bool(row.ours),
         [job_document(it, root) for it in row.requests],
-        told.sentence,
-        told.hint,
-        told.needs_person,
+        found.sentence,
+        found.hint,
+        found.needs_person,
         record.start_estimate or 0.0,
     )
 

@@ -117,7 +117,7 @@ async def _show(
 ) -> int:
     looks = QueuePolls(around)
     now = True  # the user has just typed the command; later polls keep the site's interval
-    said: set[str] = set()
+    parts: set[str] = set()
     before: Reported | None = None
     while True:
         if project is not None:
@@ -126,8 +126,8 @@ async def _show(
         else:
             clusters, jobs = await _look(looks, names, now), ()
         for failure in _failures(around, project, clusters):
-            if failure not in said:
-                said.add(failure)
+            if failure not in parts:
+                parts.add(failure)
                 out.warn(failure)
         if project is not None:
             say_notices(project, out)

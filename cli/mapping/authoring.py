@@ -228,9 +228,9 @@ def source_lines(place: FilePosition, texts: Mapping[str, bytes]) -> Sequence[st
 def _lint_summary(counts: Mapping[str, int], files: int) -> str:
     if not files and not any(counts.values()):
         return "There are no mapping files."
-    said = [plural(number, name) for name, number in counts.items() if number]
+    parts = [plural(number, name) for name, number in counts.items() if number]
     where = f" in {plural(files, 'file')}" if files else ""
-    return f"{', '.join(said) or 'No findings'}{where}."
+    return f"{', '.join(parts) or 'No findings'}{where}."
 
 
 # `rowtui mapping test`: run test cases in YAML through the mapper, to check mapping files.

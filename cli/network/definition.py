@@ -75,8 +75,8 @@ def check(args: argparse.Namespace, out: Output) -> int:
         more = f" and {plural(warnings, 'warning')}" if warnings else ""
         out.print(f"{plural(errors, 'error')}{more}.")
         return 1
-    said = f"{NETWORK_FILE} can be used: {plural(found.jobs or 0, 'sample')}"
-    out.print(said + (f", {plural(warnings, 'warning')}." if warnings else "."))
+    text = f"{NETWORK_FILE} can be used: {plural(found.jobs or 0, 'sample')}"
+    out.print(text + (f", {plural(warnings, 'warning')}." if warnings else "."))
     if found.homes:
         out.print("Directories:")
     for name, home in found.homes.items():

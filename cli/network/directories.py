@@ -62,8 +62,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
             found = unstarted.make(lambda done: progress(done, total))
         finally:
             progress.close()
-        said = plural(len(found.made), "directory", "directories")
-        out.print(f"Made {said}; {len(found.kept):,} were there.")
+        text = plural(len(found.made), "directory", "directories")
+        out.print(f"Made {text}; {len(found.kept):,} were there.")
         say_notices(networks.project, out)
     if waiting := unstarted.waiting:
         jobs = plural(waiting, "job waits", "jobs wait")
@@ -127,8 +127,8 @@ def retire(args: argparse.Namespace, out: Output) -> int:
         _list(names, out)
         for run_id in sorted(set(needed.values())):
             many = sum(it == run_id for it in needed.values())
-            said = plural(many, "more is", "more are")
-            out.print(f"{said} in no source, but run {run_id} is not over and needs them.")
+            text = plural(many, "more is", "more are")
+            out.print(f"{text} in no source, but run {run_id} is not over and needs them.")
         if names:
             out.note("'rowtui network retire --delete' moves them to the trash.")
         return 0

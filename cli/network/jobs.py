@@ -105,8 +105,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     change = networks.give_up(jobs, WHY, args.run)
     networks.project.close()
     more = len(set(change.cancelled) - set(jobs))
-    said = f"Cancelled {plural(len(jobs), 'sample')}"
-    out.print(f"{said}, and {more:,} that depend on their results." if more else f"{said}.")
+    text = f"Cancelled {plural(len(jobs), 'sample')}"
+    out.print(f"{text}, and {more:,} that depend on their results." if more else f"{text}.")
     if active:
         out.note("Jobs that a scheduler already has continue; 'rowtui cancel JOB' ends one.")
     return 0

@@ -39,8 +39,8 @@ def dot_lines(view: NetworkView) -> Iterator[str]:
         yield f"  {_id(node)} [label={quoted(_label(node))}, {look}];"
     kinds = {node.name: _id(node) for node in view.nodes if node.kind != "sink"}
     for link in view.links:
-        said = [link.output, *link_marks(link)] if link.output else [*link_marks(link)]
-        label = f" [label={quoted(chr(10).join(said))}]" if said else ""
+        found = [link.output, *link_marks(link)] if link.output else [*link_marks(link)]
+        label = f" [label={quoted(chr(10).join(found))}]" if found else ""
         yield f"  {kinds[link.source]} -> {kinds[link.target]}{label};"
     for node in view.nodes:
         if node.kind == "sink" and node.home in kinds:

@@ -278,8 +278,8 @@ class Output:
 
     def problems(self, problems: Iterable[Problem]) -> None:
         """Print each problem of a file once, with its place; actions may share a line by `from`."""
-        said = dict.fromkeys((problem.severity, str(problem)) for problem in problems)
-        for severity, text in said:
+        found = dict.fromkeys((problem.severity, str(problem)) for problem in problems)
+        for severity, text in found:
             self.message(ERROR if severity == "error" else WARN, text)
 
 

@@ -112,9 +112,9 @@ def notes(jobs: Sequence[JobRecord]) -> list[str]:
     """Return why jobs do not start until the user acts, and what to do; one line per reason."""
     found: dict[str, list[str]] = {}
     for job in jobs:
-        told = unable_to_start(job)
-        if told is not None:
-            found.setdefault(f"{told.sentence} {told.hint}".rstrip(), []).append(job.label)
+        answer = unable_to_start(job)
+        if answer is not None:
+            found.setdefault(f"{answer.sentence} {answer.hint}".rstrip(), []).append(job.label)
     return [f"{_some(labels)}: {text}" for text, labels in found.items()]
 
 

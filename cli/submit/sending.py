@@ -453,12 +453,12 @@ def _cells(number: int, job: PlannedJob, bundles: dict[str, str]) -> list[str]:
 
 def _print_reasons(jobs: tuple[PlannedJob, ...], out: Output) -> None:
     """Print each reason once, with the jobs that it applies to."""
-    told: dict[tuple[str, ...], list[int]] = {}
+    parts: dict[tuple[str, ...], list[int]] = {}
     for number, job in enumerate(jobs, 1):
         sentences = (*(f"warning: {text}" for text in job.warnings), *job.reasons)
         if sentences:
-            told.setdefault(sentences, []).append(number)
-    for sentences, numbers in told.items():
+            parts.setdefault(sentences, []).append(number)
+    for sentences, numbers in parts.items():
         out.print()
         which = f"Job {numbers[0]}" if len(numbers) == 1 else f"Jobs {ranges(numbers)}"
         out.print(f"{which}:")

@@ -101,8 +101,8 @@ def _require_systemd() -> None:
 def _systemctl(*words: str) -> None:
     done = _done("systemctl", "--user", *words)
     if done.returncode:
-        told = visible(done.stderr.strip().splitlines()[-1]) if done.stderr.strip() else "no reason"
-        raise RowtuiError(f"`systemctl --user {' '.join(words)}` failed: {told}", ALTERNATIVES)
+        text = visible(done.stderr.strip().splitlines()[-1]) if done.stderr.strip() else "no reason"
+        raise RowtuiError(f"`systemctl --user {' '.join(words)}` failed: {text}", ALTERNATIVES)
 
 
 def _lingers() -> bool:

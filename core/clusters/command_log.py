@@ -76,10 +76,10 @@ class CommandLog:
 
     def note(self, where: str, result: CommandResult) -> None:
         """Add a command that has ended, or whose result is not waited for any more."""
-        said = _first_line(result.stderr.decode("utf-8", "surrogateescape"))
+        text = _first_line(result.stderr.decode("utf-8", "surrogateescape"))
         if result.trouble is not None:
-            said = result.complaint
-        self._add(where, result.argv, result.seconds, result.exit_status, said)
+            text = result.complaint
+        self._add(where, result.argv, result.seconds, result.exit_status, text)
 
     def note_cut_off(self, where: str, argv: Sequence[str], seconds: float) -> None:
         """Add a command whose caller was cancelled: its exit status remains unknown."""
@@ -195,5 +195,5 @@ class CommandResult:
             return f"the connection broke while {program} ran"
         if self.exit_status == 0:
             return ""
-        said = self.stderr.decode(errors="replace").strip().splitlines()
-        return said[-1] if said else f"{program} ended with exit status {self.exit_status}"
+        lines = self.stderr.decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"{program} ended with exit status {self.exit_status}"

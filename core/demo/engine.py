@@ -244,21 +244,21 @@ class DemoEngine(InProcessEngine):
         now = self._demo.now
         if word in (FASTER, SLOWER):
             (now.faster if word == FASTER else now.slower)()
-            said = f"The demo's clock runs at ×{now.speed}."
+            text = f"The demo's clock runs at ×{now.speed}."
         elif word == INJECT:
-            said = self._inject(argument)
+            text = self._inject(argument)
         else:
             raise RowtuiError("a demo cannot do that")
         await asyncio.to_thread(self._demo.save)
-        return self._state(said)
+        return self._state(text)
 
     def _inject(self, fault: str) -> str:
         what, _, name = fault.partition(" ")
         there = self._demo.simulation.clusters.get(name)
-        said = inject(there, what) if there is not None else ""
+        found = inject(there, what) if there is not None else ""
         if fault == KILL:
-            said = "This engine has no process of its own that could be killed."
-        return said or known_faults(self.state.faults)
+            found = "This engine has no process of its own that could be killed."
+        return found or known_faults(self.state.faults)
 
 
 def made_demo(

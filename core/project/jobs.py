@@ -99,8 +99,8 @@ class Jobs:
         """
         await self.entered(await self.queues.ask(now=now, may_send=may_send))
         for name, why in self.queues.unanswered.items():
-            said = f"{visible(name)} could not be asked: {visible(why)}"
-            self.project.notice(f"{said}; its earlier jobs are shown")
+            text = f"{visible(name)} could not be asked: {visible(why)}"
+            self.project.notice(f"{text}; its earlier jobs are shown")
 
     async def entered(self, answers: Answers) -> None:
         """Fetch the results of ended jobs, and update the records."""
@@ -168,8 +168,8 @@ class Jobs:
         project = self.project
         access = {}
         for cluster in project.connections.copied(plan.jobs):
-            said = f"comparing with the copy on {visible(cluster.name)}"
-            yield SendingProgress(0, len(plan.jobs), "", said, copies_to=cluster.name)
+            text = f"comparing with the copy on {visible(cluster.name)}"
+            yield SendingProgress(0, len(plan.jobs), "", text, copies_to=cluster.name)
         for name in dict.fromkeys(job.destination.cluster for job in plan.jobs):
             there = await project.connections.access(name)
             if there is None:
@@ -192,8 +192,8 @@ class Jobs:
         if project.network is not None:
             await asyncio.to_thread(project.network.submitting, plan)
         async with contextlib.aclosing(self.copies.send(plan)) as copying:
-            async for name, said in copying:
-                yield SendingProgress(0, len(plan.jobs), "", said, copies_to=name)
+            async for name, text in copying:
+                yield SendingProgress(0, len(plan.jobs), "", text, copies_to=name)
         try:
             async for step in carry_out(plan, tools):
                 yield step

@@ -320,10 +320,10 @@ def _near(one: object, other: object, by: float) -> bool:
 
 
 def _words(name: str, value: object, *, short: bool = False) -> str:
-    said = "not stated" if value is None else _number(float(str(value)))
+    found = "not stated" if value is None else _number(float(str(value)))
     unit = " GB" if name == "mem" and value is not None else ""
     word = "GPUs" if name == "gpus" else "memory" if name == "mem" else name
-    return f"{said}{unit}" if short else f"{word} {'is' if name == 'mem' else 'are'} {said}{unit}"
+    return f"{found}{unit}" if short else f"{word} {'is' if name == 'mem' else 'are'} {found}{unit}"
 
 
 def _number(value: float) -> str:

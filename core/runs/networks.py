@@ -173,9 +173,9 @@ class Networks(NetworkQueries):
             )
             try:
                 async with aclosing(self.driving.drive()) as telling:
-                    async for told in telling:
-                        await self._report(run, running, told, turn)
-                        yield told
+                    async for message in telling:
+                        await self._report(run, running, message, turn)
+                        yield message
             finally:
                 self.driving = None
                 self._running = None

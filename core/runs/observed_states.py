@@ -158,8 +158,8 @@ class ObservedStates:
                     news.failed.append(Failed(found, failure))
                 elif graph.state(found) not in _GIVEN_UP:
                     news.cancelled.append(found)
-        told = {it.job for it in news.failed} | {*news.cancelled, *news.complete}
-        news.back.extend(job for job in self._active() if job not in active and job not in told)
+        answer = {it.job for it in news.failed} | {*news.cancelled, *news.complete}
+        news.back.extend(job for job in self._active() if job not in active and job not in answer)
         news.unsaid.extend(job for job in news.back if job not in explained)
         return news
 

@@ -298,11 +298,11 @@ class _Check:
             for name in item.action.previous_actions:
                 if name != item.action.name:
                     waiting.setdefault(name, item.action.name)
-        told = set()
+        found = set()
         for item in self.inherited:
             name = item.action.name
-            if name in waiting and name not in told and not item.action.products:
-                told.add(name)
+            if name in waiting and name not in found and not item.action.products:
+                found.add(name)
                 message = f"it has no products, so it never completes and {_quoted(waiting[name])}"
                 hint = "name the files that it makes in `products`"
                 self.note(item, ("name",), f"{message} waits for ever", hint, "warning")

@@ -253,8 +253,8 @@ class Verbs:
         """Add a line of activity; of many jobs only for errors, so that others are not lost."""
         if step.error or step.total <= MOST_NOTED:
             style = "failed" if step.error else ""
-            told = f"{step.done:,} of {step.total:,}: {step.error or step.message}"
-            self._session.note("submit", told, style)
+            text = f"{step.done:,} of {step.total:,}: {step.error or step.message}"
+            self._session.note("submit", text, style)
 
     def _tell_result(self, sending: Sending) -> None:
         accepted = sending.accepted
@@ -304,8 +304,8 @@ class Verbs:
             self._app.report(f"nothing could be {verb.done}", error)
             return
         for answer in acted.answers:
-            told = f"job {answer.label} not {verb.done}: {answer.error}"
-            self._session.note("jobs", told, "failed")
+            sentence = f"job {answer.label} not {verb.done}: {answer.error}"
+            self._session.note("jobs", sentence, "failed")
         text = f"{plural(acted.done, 'job')} {verb.done}"
         if acted.refused:
             text += f", {acted.refused:,} not: {acted.answers[0].error}"

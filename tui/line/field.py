@@ -346,6 +346,6 @@ def candidate_lines(candidates: Sequence[Completion], at: int, width: int) -> li
     lines = []
     for number, (one, usage) in enumerate(zip(candidates, usages, strict=True)):
         sign = line(("›" if number == at else " ", "key"), " ")
-        told = (f"not now: {one.reason}", "warning") if one.reason else (one.about, "dim")
-        lines.append(cut((*sign, *fit(usage, room), *line("  ", told)), width))
+        text = (f"not now: {one.reason}", "warning") if one.reason else (one.about, "dim")
+        lines.append(cut((*sign, *fit(usage, room), *line("  ", text)), width))
     return lines

@@ -249,7 +249,7 @@ def _news(old: ProjectSnapshot | None, new: ProjectSnapshot) -> list[tuple[str, 
         return []
     before = {(action.index, action.name): action for action in old.actions}
     known = {(one.file, one.line, one.message) for one in old.problems}
-    told = [
+    parts = [
         (f"{PurePath(one.file).name}:{one.line}: {one.message}", "failed")
         for one in new.problems
         if one.severity == "error" and (one.file, one.line, one.message) not in known
@@ -257,19 +257,19 @@ def _news(old: ProjectSnapshot | None, new: ProjectSnapshot) -> list[tuple[str, 
     for action in new.actions:
         was = before.get((action.index, action.name))
         if was is None:
-            told.append((f"{action.name}: a new action", ""))
+            parts.append((f"{action.name}: a new action", ""))
             continue
         if (more := action.completed - was.completed) > 0:
-            told.append((f"{action.name}: {more:,} more completed", "completed"))
+            parts.append((f"{action.name}: {more:,} more completed", "completed"))
         elif more < 0:
-            told.append((f"{action.name}: {-more:,} no longer completed", "warning"))
+            parts.append((f"{action.name}: {-more:,} no longer completed", "warning"))
         if (more := action.failed - was.failed) > 0:
-            told.append((f"{action.name}: {more:,} more failed", "failed"))
+            parts.append((f"{action.name}: {more:,} more failed", "failed"))
     if (more := new.directories - old.directories) > 0:
-        told.append((f"{more:,} more directories in the workspace", ""))
+        parts.append((f"{more:,} more directories in the workspace", ""))
     elif more < 0:
-        told.append((f"{-more:,} directories less in the workspace", "warning"))
-    return told
+        parts.append((f"{-more:,} directories less in the workspace", "warning"))
+    return parts
 
 
 def _run_news(old: NetworkView | None, new: NetworkView | None) -> list[tuple[str, str]]:
@@ -287,11 +287,11 @@ def _run_news(old: NetworkView | None, new: NetworkView | None) -> list[tuple[st
 
 def _ended(new: JobsView) -> list[tuple[str, str]]:
     """Return sentences for the jobs that have ended since the last poll."""
-    told = []
+    parts = []
     for job in new.ended:
         word = f"{job.state.value}: {job.reason}" if job.reason else job.state.value
         style = "failed" if job.state.bad else "completed"
-        told.append((f"job {job.label} ({job.action}) {word}", style))
+        parts.append((f"job {job.label} ({job.action}) {word}", style))
     if (more := new.ended_in_all - len(new.ended)) > 0:
-        told.append((f"{more:,} more jobs ended", ""))
-    return told
+        parts.append((f"{more:,} more jobs ended", ""))
+    return parts

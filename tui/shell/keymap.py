@@ -82,8 +82,8 @@ def load_keymap(config: Path | None) -> KeyMap:
     except (OSError, ValueError, RowtuiError, RecursionError) as error:
         return KeyMap(wrong=(f"keys.toml: {visible(str(error))}",), path=path, found=True)
     keys, wrong = checked_keymap(wanted)
-    told = tuple(f"keys.toml: {text}" for text in wrong)
-    return KeyMap(keys, told, path, found=True)
+    sentence = tuple(f"keys.toml: {text}" for text in wrong)
+    return KeyMap(keys, sentence, path, found=True)
 
 
 def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
@@ -165,8 +165,8 @@ def why_no_key(key: str) -> str:
     if base in _NAMED or _is_character(base):
         return ""
     near = similar(base, sorted(_NAMED))
-    told = f"; did you mean '{near[0]}'?" if near else ", such as 'ctrl+s', 'f5' or 'pagedown'"
-    return f"'{visible(key)}' is no key{told}"
+    found = f"; did you mean '{near[0]}'?" if near else ", such as 'ctrl+s', 'f5' or 'pagedown'"
+    return f"'{visible(key)}' is no key{found}"
 
 
 def normal(key: str) -> str:

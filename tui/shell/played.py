@@ -25,10 +25,10 @@ def control_played(app: ProjectApp, word: str, argument: str = "") -> None:
 
     async def control() -> None:
         try:
-            said = (await played.control(word, argument)).said
+            found = (await played.control(word, argument)).said
         except (RowtuiError, OSError) as error:
-            said = str(error)
-        app.notify(visible(said), timeout=3, markup=False)
+            found = str(error)
+        app.notify(visible(found), timeout=3, markup=False)
         app.show_again("played")
 
     start(app, control, "played")

@@ -89,12 +89,12 @@ def _lefts(
     many = plural(snapshot.directories, "directory", "directories")
     few = f"{si(snapshot.directories)} dirs"
     old = age(fresh.seconds)
-    told = "now" if old == "now" else f"{old} ago"
+    text = "now" if old == "now" else f"{old} ago"
     on: list[tuple[str, str]] = [] if with_badges else [("  on ", "dim"), (snapshot.cluster, "")]
     trail = [part for crumb in crumbs for part in ((" ▸ ", "dim"), (crumb, "title"))]
     short = [(" ▸ … ▸ ", "dim"), (crumbs[-1], "title")] if len(crumbs) > 1 else trail
     return [
-        line(*start, *trail, f"   {many}", *on, (f"  · {told}", "dim")),
+        line(*start, *trail, f"   {many}", *on, (f"  · {text}", "dim")),
         line(*start, *trail, f"  {few}", *on, (f" · {old}", "dim")),
         line(*start, *trail, f"  {few}", (f" · {old}", "dim")),
         line(*start, *trail, (f" · {old}", "dim")),

@@ -47,10 +47,10 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     def show_keys(self) -> None:
         """Show the keys of the field with the focus, then those of the page."""
-        told = line((f" {self._answer} ", "warning")) if self._answer else ()
+        text = line((f" {self._answer} ", "warning")) if self._answer else ()
         for keys in self.query("#keys").results(OneLine):
-            room = self.size.width - width_of(told)
-            keys.show((*told, *hints(room, typed_keys(self))[0]))
+            room = self.size.width - width_of(text)
+            keys.show((*text, *hints(room, typed_keys(self))[0]))
 
 
 def field_keys(name: str, before: str = "up", after: str = "down") -> list[BindingType]:
@@ -65,9 +65,9 @@ def field_keys(name: str, before: str = "up", after: str = "down") -> list[Bindi
 
 def show_wrong(screen: Screen[Any], field: str, text: str) -> None:
     """Show what is wrong beneath a field of a dialog; "" shows nothing."""
-    told = screen.query_one(f"#wrong-{field}", Static)
-    told.update(as_content([line((text, "warning"))]))
-    told.set_class(bool(text), "-shown")
+    sentence = screen.query_one(f"#wrong-{field}", Static)
+    sentence.update(as_content([line((text, "warning"))]))
+    sentence.set_class(bool(text), "-shown")
 
 
 def typed_keys(screen: Screen[Any]) -> list[Hint]:

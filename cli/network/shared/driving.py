@@ -74,11 +74,11 @@ def bar_text(counts: Sequence[Sequence[int]], seconds: float) -> str:
     share = done / total if total else 0.0
     filled = "█" * int(share * CELLS)
     numbers = {word: all_of[GraphJobState[word.upper()]] for word in _SAID}
-    said = [f"{number:,} {word}" for word, number in numbers.items() if number]
+    parts = [f"{number:,} {word}" for word, number in numbers.items() if number]
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     clock = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-    more = "".join(f", {each}" for each in said)
+    more = "".join(f", {each}" for each in parts)
     return f"Jobs {filled:░<{CELLS}} {done:,}/{total:,}{more} ({clock})"
 
 
@@ -211,13 +211,13 @@ class Driving:
 
     def _count(self) -> None:
         """Print a line with the counts that have not been reported yet."""
-        said = []
+        parts = []
         if self._sent:
-            said.append(f"sent {plural(self._sent, 'job')}")
+            parts.append(f"sent {plural(self._sent, 'job')}")
         if self._done:
-            said.append(f"{plural(self._done, 'sample')} completed")
-        if said:
-            self._line(", ".join(said))
+            parts.append(f"{plural(self._done, 'sample')} completed")
+        if parts:
+            self._line(", ".join(parts))
         self._sent = self._done = 0
 
     def _line(self, text: str) -> None:

@@ -165,8 +165,8 @@ class TerminalUser:
     async def _answer(self, plan: Plan, breaches: tuple[Breach, ...]) -> PlanAnswer:
         self._show(plan)
         if not breaches:
-            said = await typed("Proceed? [Y/n]: ")
-            return PlanAnswer(send=said is not None and said.lower() in ("", "y", "yes"))
+            found = await typed("Proceed? [Y/n]: ")
+            return PlanAnswer(send=found is not None and found.lower() in ("", "y", "yes"))
         for breach in breaches:
             say(self.out, f"Beyond the limits: {breach.sentence}.")
         limits = self._wider(plan, breaches)
@@ -175,8 +175,8 @@ class TerminalUser:
         self.out.print("  o  send these jobs once, and ask again for the next")
         self.out.print("  p  pause; submitted jobs continue")
         while True:
-            said = await typed("Which? [a/o/P]: ")
-            word = "p" if said is None else said.lower() or "p"
+            found = await typed("Which? [a/o/P]: ")
+            word = "p" if found is None else found.lower() or "p"
             if word in ("a", "allow"):
                 return PlanAnswer(limits=limits)
             if word in ("o", "once"):

@@ -79,8 +79,8 @@ def _node_type(kind: NodeType, prefix: str, remarks: Sequence[str]) -> str:
         lines.append(f'maximum_walltime = "{duration(kind.longest_seconds)}"')
     if kind.whole_node:
         lines.append("whole_node = true")
-    said = "".join(f"# {visible(remark)}\n" for remark in remarks)
-    return f"\n[[{prefix}node_type]]\n{said}" + "\n".join(lines) + "\n"
+    text = "".join(f"# {visible(remark)}\n" for remark in remarks)
+    return f"\n[[{prefix}node_type]]\n{text}" + "\n".join(lines) + "\n"
 
 
 def _packing(packing: PackingDefaults) -> str:

@@ -47,9 +47,9 @@ async def visit(
         return Visit(error=first.complaint)
     before = clock()
     started = time.monotonic()
-    told = await transport.run(["date", "+%s.%N"], timeout=_SECONDS)
+    found = await transport.run(["date", "+%s.%N"], timeout=_SECONDS)
     answer = time.monotonic() - started
-    ahead = _difference(told, before, clock())
+    ahead = _difference(found, before, clock())
     rsync = await transport.run(["rsync", "--version"], timeout=_SECONDS)
     described, silence, version = None, "", ""
     kind = kind_of(cluster)

@@ -88,13 +88,13 @@ class FoundKind(NamedTuple):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Lines for the user with facts that the figures do not show."""
-        said = plural(self.nodes, "node")
-        said += f" such as {self.example}" if self.nodes > 1 else f": {self.example}"
+        text = plural(self.nodes, "node")
+        text += f" such as {self.example}" if self.nodes > 1 else f": {self.example}"
         if self.down:
-            said += f"; {self.down:,} down or drained now"
+            text += f"; {self.down:,} down or drained now"
         if self.asleep:
-            said += f"; {self.asleep:,} asleep now"
-        lines = [said]
+            text += f"; {self.asleep:,} asleep now"
+        lines = [text]
         if self.kind.boot_seconds:
             lines.append("boot_time is the longest that Slurm waits for one (ResumeTimeout)")
         if self.closed:

@@ -253,8 +253,8 @@ def _network_error(target: SshTarget, settings: SshSettings, error: Exception) -
     if isinstance(error, ConnectionRefusedError) or _number(error) == errno.ECONNREFUSED:
         return LoginError(LoginTrouble.REFUSED, f"{where} refused the connection")
     if isinstance(error, OSError):
-        said = error.strerror or str(error)
-        return LoginError(LoginTrouble.BROKEN, f"{where} cannot be reached: {visible(said)}")
+        found = error.strerror or str(error)
+        return LoginError(LoginTrouble.BROKEN, f"{where} cannot be reached: {visible(found)}")
     return LoginError(
         LoginTrouble.CONFIG, f"no login to {where} with this configuration: {visible(str(error))}"
     )

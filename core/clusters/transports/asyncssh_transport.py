@@ -179,8 +179,8 @@ class AsyncsshTransport:
             async with asyncio.timeout_at(deadline):
                 await self._channels.acquire()
         except TimeoutError:
-            said = f"no channel to {self.target} was free within {seconds:.0f} s"
-            return _unreachable(argv, said, seconds)
+            text = f"no channel to {self.target} was free within {seconds:.0f} s"
+            return _unreachable(argv, text, seconds)
         try:
             return await self._in_channel(connection, argv, line, stdin, deadline)
         finally:
@@ -210,7 +210,7 @@ class AsyncsshTransport:
                     connection, argv, line, stdin=stdin, deadline=deadline, limit=self._limit
                 )
             except asyncssh.ChannelOpenError as error:
-                said = visible(error.reason)
+                text = visible(error.reason)
             finally:
                 self._running -= 1
                 self._freed.set()
@@ -218,7 +218,7 @@ class AsyncsshTransport:
             if connection.is_closed():
                 continue
             if not tries or loop.time() >= deadline:
-                return _unreachable(argv, f"{self.target} opens no channel: {said}")
+                return _unreachable(argv, f"{self.target} opens no channel: {text}")
             if self._running:
                 # The server allows fewer channels than expected: wait for another one to end.
                 self._freed.clear()

@@ -194,13 +194,13 @@ class QueueWork:
             if is_this_machine(cluster):
                 return self._local_detail(key, record)
             kind = scheduler_kind(scheduler.kind)
-            told = await kind.detail(reach.transport(cluster), record.key, estimate=estimate)
+            found = await kind.detail(reach.transport(cluster), record.key, estimate=estimate)
         except (RowtuiError, OSError) as error:
             return JobDetail(key, self._clock(), problem=str(error) or "no answer")
-        parts = tuple(DetailPart(one.command, one.fields, one.problem) for one in told.asked)
+        parts = tuple(DetailPart(one.command, one.fields, one.problem) for one in found.asked)
         return JobDetail(
-            key, self._clock(), parts, told.priority, told.start, told.on, told.ahead,
-            told.waiting, told.estimated, told.problem,
+            key, self._clock(), parts, found.priority, found.start, found.on, found.ahead,
+            found.waiting, found.estimated, found.problem,
         )  # fmt: skip
 
     def _local_detail(self, key: RowKey, record: JobRecord) -> JobDetail:
@@ -238,15 +238,15 @@ class QueueWork:
             self._asking = asyncio.create_task(self._ask_everybody(due))
         if self._asking is not None and not self._asking.done():
             await asyncio.wait({self._asking}, timeout=PATIENCE_SECONDS)
-        told = []
+        parts = []
         for name in names:
             if name not in self._everybody:
-                told.append(f"{name} is being asked for all users' jobs")
+                parts.append(f"{name} is being asked for all users' jobs")
             elif problem := self._everybody[name][1].problem:
-                told.append(f"{name}: {problem}")
+                parts.append(f"{name}: {problem}")
             elif self._everybody[name][1].cut:
-                told.append(f"{name}: only a part of all users' jobs")
-        return "; ".join(told)
+                parts.append(f"{name}: only a part of all users' jobs")
+        return "; ".join(parts)
 
     async def _ask_everybody(self, names: Sequence[str]) -> None:
         async def ask(name: str) -> None:

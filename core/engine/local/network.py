@@ -139,10 +139,10 @@ class NetworkWork:
                 f"it would be {plural(view.jobs, 'job')} now, not {expected:,}", "look again"
             )
         done = self._networks.redo(roots)
-        told = [f"{visible(it.name)} stays: {it.why}" for it in done.refused[:MOST_STALE]]
+        parts = [f"{visible(it.name)} stays: {it.why}" for it in done.refused[:MOST_STALE]]
         if done.trash:
-            told.append(f"'rowtui network restore {done.trash}' brings back what they had made")
-        return len(done.jobs), tuple(told)
+            parts.append(f"'rowtui network restore {done.trash}' brings back what they had made")
+        return len(done.jobs), tuple(parts)
 
     async def dependents(self, jobs: Sequence[int]) -> int:
         """See `NetworkService.dependents`."""
@@ -194,10 +194,10 @@ class NetworkWork:
         driving = self._networks.drive(run, turn=self._turn, ask_queues=self._ask_queues)
         try:
             async with contextlib.aclosing(driving) as telling:
-                async for told in telling:
-                    if told.kind is MessageKind.PROBLEM or not told.success:
-                        self._project.notice(f"network: {told.sentence}")
-                    self._ending = told.kind in (MessageKind.PAUSED, MessageKind.OVER)
+                async for message in telling:
+                    if message.kind is MessageKind.PROBLEM or not message.success:
+                        self._project.notice(f"network: {message.sentence}")
+                    self._ending = message.kind in (MessageKind.PAUSED, MessageKind.OVER)
                     self._say("network")
         except Exception as error:  # reported in any case, because the task is not awaited
             self._project.notice(f"the run {run.id} stopped: {error or type(error).__name__}")

@@ -35,9 +35,9 @@ def as_value(error: BaseException, log: Path) -> SentError:
     """Return an error as a value. A defect is logged, and only a sentence is sent to the screen."""
     if isinstance(error, RowtuiError):
         kind = type(error)
-        told = SentError(kind.__module__, kind.__qualname__, error.args, dict(vars(error)))
-        if _crosses(told):
-            return told
+        found = SentError(kind.__module__, kind.__qualname__, error.args, dict(vars(error)))
+        if _crosses(found):
+            return found
         write_down(error)
         return _sentence(error.message, error.hint)
     if isinstance(error, OSError) and type(error).__module__ == "builtins":

@@ -183,10 +183,10 @@ def combined(entities: Sequence[Entity], dialect: Dialect) -> Entity:
         return reduce(lambda under, over: combine(over, under, dialect), entities)
     except IncompatibleTagsError as error:
         sides = [each for each in entities if error.tag in each.tpv_tags.strengths()]
-        said = "; ".join(str(each.whence(f"tags.{error.tag}")) for each in sides)
+        text = "; ".join(str(each.whence(f"tags.{error.tag}")) for each in sides)
         raise StopMapping(
             MappingOutcome.INCOMPATIBLE,
-            f"{error.message}: {said}",
+            f"{error.message}: {text}",
             sides[-1].whence(f"tags.{error.tag}") if sides else None,
             "IncompatibleTagsException",
         ) from error

@@ -207,8 +207,8 @@ def sealed_origin(entity: Entity) -> Origin | None:
     for holder in (entity, *entity.rules.values()):  # a trusted rule may inherit from a sealed one
         if holder.origin.sealed:
             return holder.origin
-        for said in holder.said.values():
-            for each in said:
+        for entry in holder.said.values():
+            for each in entry:
                 if each.origin.sealed:
                     return each.origin
     return None

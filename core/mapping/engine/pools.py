@@ -38,8 +38,8 @@ def budget_of(pool: Pool, entity: Entity) -> Amounts:
 
 
 def _budget(pool: Pool, entity: Entity, field: str) -> Any:
-    said = getattr(entity, field)
-    return getattr(pool, field) if said is None else said
+    found = getattr(entity, field)
+    return getattr(pool, field) if found is None else found
 
 
 def refuse_over_budget(

@@ -212,7 +212,7 @@ def _said(entity: Entity, field: str, value: Any) -> Contribution:
 def _chain(entity: Entity, field: str) -> list[Replaced]:
     """Return the origins of a value, nearest first, each once."""
     found: list[Replaced] = []
-    for said in entity.said.get(field, ()):
-        if all(origin != said.origin for _, origin in found):
-            found.append(Replaced(said.value, said.origin))
+    for each in entity.said.get(field, ()):
+        if all(origin != each.origin for _, origin in found):
+            found.append(Replaced(each.value, each.origin))
     return found

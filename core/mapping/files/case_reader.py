@@ -155,15 +155,15 @@ class _Reading:
         )
 
     def outcome(self, table: YamlTable, words: str) -> MappingOutcome | None:
-        said = self.text(table, "outcome", words)
-        if not said:
+        found = self.text(table, "outcome", words)
+        if not found:
             return None
-        if said not in OUTCOMES:
-            hint = did_you_mean(said, OUTCOMES) or f"write {either(OUTCOMES)}"
-            message = f"{words}: there is no outcome {quoted(said)}"
+        if found not in OUTCOMES:
+            hint = did_you_mean(found, OUTCOMES) or f"write {either(OUTCOMES)}"
+            message = f"{words}: there is no outcome {quoted(found)}"
             self.wrong(table.entries["outcome"][1].place, message, hint)
             return None
-        return MappingOutcome(said)
+        return MappingOutcome(found)
 
     def pattern(self, table: YamlTable, words: str) -> str:
         text = self.text(table, "message", words)

@@ -85,8 +85,8 @@ def differences_from(expected: ExpectedDecision, placement: Placement) -> Iterat
             yield error.message
             return
         if not found:
-            said = f"`{visible(placement.message)}`" if placement.message else "there is none"
-            yield f"the message does not match `{visible(expected.message)}`: {said}"
+            text = f"`{visible(placement.message)}`" if placement.message else "there is none"
+            yield f"the message does not match `{visible(expected.message)}`: {text}"
     if not placement.chosen:
         return
     for what in AMOUNTS:

@@ -59,17 +59,17 @@ class _Merging:
         self.unusable = one_line(errors[0]) if errors else ""
 
     def _dialect(self) -> Dialect:
-        said = [file for file in self.files if file.dialect in DIALECTS]
-        names = {file.dialect for file in said}
+        parts = [file for file in self.files if file.dialect in DIALECTS]
+        names = {file.dialect for file in parts}
         if len(names) > 1:
-            last = said[-1]
-            other = next(file for file in said if file.dialect != last.dialect)
+            last = parts[-1]
+            other = next(file for file in parts if file.dialect != last.dialect)
             self.complain(
                 last.dialect_place,
                 f"dialect {last.dialect} is set here and {other.dialect} in {other.name}",
                 "all files of a project share one dialect; the dialect of the last file applies",
             )
-        return DIALECTS[said[-1].dialect or ""] if said else SEED
+        return DIALECTS[parts[-1].dialect or ""] if parts else SEED
 
     def complain(self, place: FilePosition, message: str, hint: str = "") -> Problem:
         problem = Problem(place.file, place.line, place.column, message, hint)

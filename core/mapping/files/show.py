@@ -141,9 +141,9 @@ def _values(entity: Entity) -> Iterator[Value]:
 
 def _value(entity: Entity, field: str, value: Any) -> Value:
     chain: list[Said] = []
-    for said in entity.said.get(field, ()):
-        if all(origin != said.origin for _, origin in chain):
-            chain.append(said)
+    for entry in entity.said.get(field, ()):
+        if all(origin != entry.origin for _, origin in chain):
+            chain.append(entry)
     if not chain:
         return Value(field, value, entity.origin)
     if field.startswith("tags."):  # tags are combined by strength: the strongest claim comes first
@@ -156,11 +156,11 @@ def _settled(value: Value, entities: Sequence[Entity]) -> Value:
     field = value.field
     if field not in {*AMOUNTS, *BOUNDS}:
         return value
-    said = [each for each in reversed(entities) if getattr(each, field) is not None]
-    if len(said) < 2:
+    parts = [each for each in reversed(entities) if getattr(each, field) is not None]
+    if len(parts) < 2:
         return value
     higher = field.startswith("min_")
-    numbers = [number(getattr(each, field)) for each in said]
+    numbers = [number(getattr(each, field)) for each in parts]
     word = "higher" if higher else "lower"
     at = 0
     note = f"the {word} of these once they are worked out"
@@ -168,9 +168,9 @@ def _settled(value: Value, entities: Sequence[Entity]) -> Value:
         choose = max if higher else min
         at = numbers.index(choose(each for each in numbers if each is not None))
         note = f"the {word} one counts"
-    chosen = _value(said[at], field, getattr(said[at], field))
+    chosen = _value(parts[at], field, getattr(parts[at], field))
     others = tuple(
-        Said(getattr(each, field), each.whence(field)) for each in said if each is not said[at]
+        Said(getattr(each, field), each.whence(field)) for each in parts if each is not parts[at]
     )
     return chosen._replace(replaced=others + chosen.replaced, note=note)
 

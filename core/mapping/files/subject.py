@@ -74,8 +74,8 @@ class Subject:
         """Do the same as `Entity.say` without `_replace`, which would take most of the time."""
         entity = self.entity
         kind, name, _, rule, sealed = entity.origin
-        said = Said(value, Origin(kind, name, place, rule, sealed))
-        entity.said[field] = (said, *entity.said.get(field, ()))
+        found = Said(value, Origin(kind, name, place, rule, sealed))
+        entity.said[field] = (found, *entity.said.get(field, ()))
 
     def wrong(self, place: FilePosition, message: str, hint: str = "") -> None:
         """Record an error."""

@@ -187,11 +187,11 @@ def _overridden(configuration: Configuration, entity: Entity) -> Iterator[LintFi
 
 
 def _overridden_globals(configuration: Configuration) -> Iterator[LintFinding]:
-    said: dict[str, list[Said]] = {}
+    parts: dict[str, list[Said]] = {}
     for file in configuration.files:
         for name, each in file.context.items():
-            said.setdefault(name, []).insert(0, each)
-    for name, chain in said.items():
+            parts.setdefault(name, []).insert(0, each)
+    for name, chain in parts.items():
         yield from _chain(name, chain)
 
 

@@ -112,7 +112,7 @@ def _unchanged(rules: Mapping[str, Rule], default: Entity | None) -> Iterator[Li
             under.setdefault(field, chain[0])
         own.pop("id", None)
         if own and all(f in under and under[f].value == value for f, value in own.items()):
-            place = min(said.origin.place for said in under.values())
+            place = min(entry.origin.place for entry in under.values())
             yield LintFinding(
                 "M304",
                 rule.place,

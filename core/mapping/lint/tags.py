@@ -119,8 +119,8 @@ def _mention(
 ) -> None:
     """Record a mention once for each place in a file, without inherited mentions."""
     for tag, strength in strengths.items():
-        said = holder.said.get(f"tags.{tag}", ())
-        origin = said[0].origin if said else holder.origin
+        text = holder.said.get(f"tags.{tag}", ())
+        origin = text[0].origin if text else holder.origin
         if (tag, origin) not in seen:
             seen.add((tag, origin))
             mentions.setdefault(tag, []).append(Mention(strength, origin))
@@ -189,8 +189,8 @@ def _never_had(
         for tag in entity.tpv_dest_tags.require:
             if tag in covered or sides.job_may_have(tag):
                 continue
-            said = entity.said.get(f"tags.{tag}", ())
-            origin = said[0].origin if said else entity.origin
+            text = entity.said.get(f"tags.{tag}", ())
+            origin = text[0].origin if text else entity.origin
             yield LintFinding(
                 "M402",
                 origin.place,

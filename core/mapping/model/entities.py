@@ -85,8 +85,8 @@ class Entity:
 
     def whence(self, field: str) -> Origin:
         """Return the origin of the value of a field, or of the entity if there is none."""
-        said = self.said.get(field)
-        return said[0].origin if said else self.origin
+        found = self.said.get(field)
+        return found[0].origin if found else self.origin
 
     def speak(self, dialect: Dialect) -> None:
         """Set the dialect of the entity and of its tags and rules."""
@@ -301,7 +301,7 @@ def _lay_over(
     new.__dict__.pop("scores", None)
     new.id, new.origin, new.abstract = upper.id, upper.origin, upper.abstract
     new.dialect = dialect
-    new.said = said = dict(under.said)
+    new.said = found = dict(under.said)
     # Fields that an entity does not set are None in its class; most entities set two of these
     # fields.
     of_upper, of_under, of_new = upper.__dict__, under.__dict__, new.__dict__
@@ -310,7 +310,7 @@ def _lay_over(
         if value is None or (field in AMOUNTS and not own_amounts):
             value = of_under.get(field)
         else:
-            said[field] = chain(upper.said.get(field, ()), under.said.get(field, ()))
+            found[field] = chain(upper.said.get(field, ()), under.said.get(field, ()))
         if value is not None or field in of_new:
             of_new[field] = value
     for field in _MAPS:
@@ -324,10 +324,10 @@ def _lay_over(
     _carry(new, upper, under, [f"env.{env_key(entry)}" for entry in upper.env])
     new.rules = _merge_rules(upper, under, dialect)
     if isinstance(upper, Rule) and isinstance(under, Rule):
-        _fill(new, upper, under, _OF_RULES, said)
+        _fill(new, upper, under, _OF_RULES, found)
     if isinstance(upper, Destination) and isinstance(under, Destination):
         assert isinstance(new, Destination)
-        _fill(new, upper, under, _OF_DESTINATIONS, said)
+        _fill(new, upper, under, _OF_DESTINATIONS, found)
         if dialect.name_is_inherited:
             new.name_override = upper.name_override or under.name_override
             new.handler_tags = upper.handler_tags or under.handler_tags

@@ -17,7 +17,7 @@ def outcome_sentence(placement: Placement) -> str:
     """Return `goes to slurm/gpu`, `waits: ...`, `nowhere: ...`, with the place of the reason."""
     if placement.outcome is MappingOutcome.CHOSEN:
         return f"goes to {visible(placement.name)}"
-    said = f" ({placement.origin})" if placement.origin is not None else ""
+    text = f" ({placement.origin})" if placement.origin is not None else ""
     words = {
         MappingOutcome.NOWHERE: "nowhere to go",
         MappingOutcome.FAILED: "refused",
@@ -27,7 +27,7 @@ def outcome_sentence(placement: Placement) -> str:
         MappingOutcome.BROKEN: "cannot be mapped",
         MappingOutcome.ERROR: "cannot be mapped",
     }
-    return f"{words[placement.outcome]}: {visible(placement.message)}{said}"
+    return f"{words[placement.outcome]}: {visible(placement.message)}{text}"
 
 
 def what_to_do(placement: Placement) -> str:

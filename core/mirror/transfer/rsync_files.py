@@ -278,9 +278,9 @@ class RsyncFiles:
                 env=client_environment({"LC_ALL": "C", "RSYNC_RSH": None}),
                 start_new_session=True,
             )  # fmt: skip
-            said = bytearray()
+            found = bytearray()
             feeding = asyncio.create_task(_feed(process, names))
-            listening = asyncio.create_task(_listen(process, said))
+            listening = asyncio.create_task(_listen(process, found))
             try:
                 async for done_bytes, left in _progress(process):
                     yield 0 if left is None else max(0, len(copies) - left), done_bytes
@@ -296,8 +296,8 @@ class RsyncFiles:
                         async with asyncio.timeout(_GRACE):
                             await process.wait()
                 await end_process(process)
-                self._note((self._program, *options, *ends), process.returncode, said, began)
-            text = said.decode(errors="surrogateescape")
+                self._note((self._program, *options, *ends), process.returncode, found, began)
+            text = found.decode(errors="surrogateescape")
             fetches = ends[-1] == "./"
             notices += self._conclude(status, text, bridge, what, fetches=fetches)
 

@@ -131,8 +131,8 @@ def _inputs(table: TomlTable, name: str) -> tuple[Input, ...]:
     for index, each in enumerate(source):
         where: KeyPath = ("from", index)
         if not isinstance(each, str) or not each:
-            said = "an empty string" if each == "" else kind_said(each)
-            table.problem(where, f"element {index} of `from` must be a name, not {said}")
+            found = "an empty string" if each == "" else kind_said(each)
+            table.problem(where, f"element {index} of `from` must be a name, not {found}")
         elif each in inputs:
             hint = "for two inputs from one node, name each in [node.inputs]"
             table.problem(where, f"`from` has '{visible(each)}' twice", hint)

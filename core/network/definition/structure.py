@@ -89,16 +89,16 @@ def _a(thing: Source | Node | Sink) -> str:
 def _dangling(network: Network, file: str) -> Iterable[Problem]:
     nodes = {node.name for node in network.nodes}
     known = dict.fromkeys(_names(network))
-    told = 0
+    text = 0
     for node in network.nodes:
         for it in node.inputs:
             for link in it.links:
                 if link.source not in known:
                     message = f"there is no source or node '{visible(link.source)}'"
                     hint = ""
-                    if told < _MOST_GUESSES:
+                    if text < _MOST_GUESSES:
                         hint = _near(link.source, (name for name in known if name != node.name))
-                    told += 1
+                    text += 1
                     yield problem_at(file, link.place, f"{_of(node)}: {message}", hint)
     for sink in network.sinks:
         if sink.source in nodes:

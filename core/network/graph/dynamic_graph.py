@@ -229,9 +229,9 @@ class Growth:
                 of_owner = wait.owners == owner
                 jobs = self._jobs.get(self.flow.names[int(owner)])
                 needs[of_owner] = -1 if jobs is None else jobs[wait.rows[of_owner]]
-            told = needs >= 0  # an absent list of a source is reported when sources are read
-            uses = np.full(int(told.sum()), 2 * wait.number + 1, dtype=np.int64)
-            found.append(_Needs(wait.jobs[told], needs[told], uses))
+            answer = needs >= 0  # an absent list of a source is reported when sources are read
+            uses = np.full(int(answer.sum()), 2 * wait.number + 1, dtype=np.int64)
+            found.append(_Needs(wait.jobs[answer], needs[answer], uses))
         return found
 
     def _block(

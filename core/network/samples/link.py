@@ -194,12 +194,12 @@ def _expanded(source: NodeOutput | SubOutput, name: str) -> _LinkColumns:
         rows, places = rows[moved], places[moved]
     new = np.flatnonzero(cards == UNKNOWN)
     owner = source.owner if isinstance(source, NodeOutput) else _output(source).owner
-    told = [
+    parts = [
         np.concatenate((before, column[new]))
         for before, column in zip(had.codes, table.codes, strict=True)
     ]
     opens = Opens(
-        (*told, np.full(had.number + len(new), UNKNOWN, dtype=np.int32)),
+        (*parts, np.full(had.number + len(new), UNKNOWN, dtype=np.int32)),
         np.concatenate((had.owners, np.full(len(new), owner, dtype=np.int64))),
         np.concatenate((had.rows, new)),
     )

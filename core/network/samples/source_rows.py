@@ -194,9 +194,9 @@ def _more_dimensions(dimensions: Sequence[str], others: Collection[str]) -> str:
     further = [name for name in others if name != MISSING_COLUMN][:1]
     if not further:
         return "leave one of them out"
-    said = ", ".join(compact(name) for name in (*dimensions, *further))
+    text = ", ".join(compact(name) for name in (*dimensions, *further))
     return (
-        f"if further columns distinguish the samples, name them: `dimensions = [{visible(said)}]`"
+        f"if further columns distinguish the samples, name them: `dimensions = [{visible(text)}]`"
     )
 
 

@@ -71,8 +71,8 @@ def unable_to_start(job: JobRecord) -> ReasonExplanation | None:
     """Return why a waiting job does not start until the user acts; None if it may start."""
     if not job.state.waits:
         return None
-    told = _explained(job.state, job.reason)
-    return told if told.needs_person else None
+    found = _explained(job.state, job.reason)
+    return found if found.needs_person else None
 
 
 @lru_cache(maxsize=1024)
@@ -92,5 +92,5 @@ def _kind(job: JobRecord, now: float) -> str:
 
 
 def _hint(kind: str, job: JobRecord) -> str:
-    told = _explained(job.state, job.reason)
-    return f"{told.sentence} {told.hint}".rstrip() if kind is STUCK else told.hint
+    found = _explained(job.state, job.reason)
+    return f"{found.sentence} {found.hint}".rstrip() if kind is STUCK else found.hint

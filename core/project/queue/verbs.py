@@ -44,14 +44,14 @@ async def cancel_jobs(
     # Journalled first: a cancelled job that the scheduler forgets was not lost.
     await asyncio.to_thread(_note_cancelling, project, frozenset(tokens), JobStep.CANCELLING)
     rest, answers = await _taken_out(project, tokens)
-    told = await _tell(project, rest, lambda scheduler, keys: scheduler.cancel(keys))
+    found = await _tell(project, rest, lambda scheduler, keys: scheduler.cancel(keys))
     # A job that its cluster does not have stays cancelled, should it turn up.
-    refused = (it for it in (*answers, *told) if it.error and it.error != _NO_SUCH_JOB)
+    refused = (it for it in (*answers, *found) if it.error and it.error != _NO_SUCH_JOB)
     if failed := {answer.label for answer in refused}:
         await asyncio.to_thread(
             _note_cancelling, project, frozenset(tokens), JobStep.NOT_CANCELLED, failed
         )
-    return (*answers, *told)
+    return (*answers, *found)
 
 
 def _note_cancelling(

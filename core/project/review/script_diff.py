@@ -100,11 +100,11 @@ async def check_scripts(
 
     async def ask(shape: ScriptShape) -> PlanFinding | None:
         async with turns:
-            said = await asyncio.to_thread(complaint_of, shape.script)
-        if not said:
+            found = await asyncio.to_thread(complaint_of, shape.script)
+        if not found:
             return None
         fix = "correct the action's command or its setup in workflow.toml"
-        return PlanFinding(CheckState.FAILED, f"bash cannot read it: {said}", fix, shape.jobs)
+        return PlanFinding(CheckState.FAILED, f"bash cannot read it: {found}", fix, shape.jobs)
 
     tasks = [asyncio.ensure_future(ask(shape)) for shape in asked]
     try:

@@ -131,9 +131,9 @@ def without(plan: Plan, tokens: Collection[str]) -> Plan:
     for job in jobs:
         cost = cost.plus(job.cost)
     followed = len(gone) - len(chosen)
-    said = f"left out by hand: {plural(len(chosen), 'job')}"
+    text = f"left out by hand: {plural(len(chosen), 'job')}"
     if followed:
-        said += f", and {followed:,} that depend on them"
+        text += f", and {followed:,} that depend on them"
     changed = {job.destination for job in plan.jobs if job.token in gone and job.bundle is not None}
     actions = {job.action for job in jobs}
     silent = {job.action for job in plan.jobs} - actions
@@ -143,7 +143,7 @@ def without(plan: Plan, tokens: Collection[str]) -> Plan:
         jobs=jobs,
         cost=cost,
         warnings=tuple(it for it in plan.warnings if not _is_about(it, silent)),
-        skipped=(*plan.skipped, said),
+        skipped=(*plan.skipped, text),
         # the packing's savings were computed for all jobs of the destination
         packed=tuple(one for one in plan.packed if one.destination not in changed),
     )

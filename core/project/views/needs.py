@@ -84,12 +84,12 @@ def _causes(row: ActionStatus, records: Mapping[int, LastEnd]) -> tuple[FailureC
         directories[cause] = directories.get(cause, 0) + 1
         jobs.setdefault(cause, set()).add(failure.token)
     order = sorted(directories, key=lambda cause: (-directories[cause], cause))
-    told = [(cause, directories[cause], len(jobs[cause])) for cause in order[:MOST_CAUSES]]
+    parts = [(cause, directories[cause], len(jobs[cause])) for cause in order[:MOST_CAUSES]]
     rest = order[MOST_CAUSES:]
     if rest:
         at_jobs = set().union(*(jobs[cause] for cause in rest))
-        told.append((OTHER_CAUSES, sum(directories[cause] for cause in rest), len(at_jobs)))
-    return tuple(FailureCause(row.action.index, *each) for each in told)
+        parts.append((OTHER_CAUSES, sum(directories[cause] for cause in rest), len(at_jobs)))
+    return tuple(FailureCause(row.action.index, *each) for each in parts)
 
 
 def _identity(path: object) -> tuple[object, ...]:

@@ -146,8 +146,8 @@ class Autopilot(Driver):
         """Plan and submit what may be submitted, and repeat while more can be planned at once."""
         for _ in range(_ROUNDS):
             self._sent_now = self._again = False
-            async for told in self._send_round():
-                yield told
+            async for message in self._send_round():
+                yield message
             if not (self._again and self._sent_now) or self.stopping:
                 return
 
@@ -168,12 +168,12 @@ class Autopilot(Driver):
         plan = found.plan
         self._waits, self._again = found.waits, found.again
         said = found.blocked if plan is None else (*plan.skipped, *found.blocked)
-        for told in self._problems(said, keep=bool(resting)):
-            yield told
+        for each in self._problems(said, keep=bool(resting)):
+            yield each
         if plan is None or not plan.jobs:
             return
-        async for told in self._send_permitted(work, plan, self.execution):
-            yield told
+        async for each in self._send_permitted(work, plan, self.execution):
+            yield each
 
     async def _send_permitted(
         self, work: RoundWork, plan: Plan, execution: ExecutionPlugin, whys: Sequence[str] = ()
@@ -188,8 +188,8 @@ class Autopilot(Driver):
             reasons: dict[int, str] = {}
             if whys:
                 reasons = await work.in_turn(lambda: self.retries.reopen(part, "; ".join(whys)))
-            async for told in self._carry_out(work, part, execution):
-                yield told
+            async for message in self._carry_out(work, part, execution):
+                yield message
             self.retries.close_unsent(reasons)
 
     def note(self, *events: Event) -> None:
@@ -204,11 +204,11 @@ class Autopilot(Driver):
         work = RoundWork(self.running, self.turn)
         for each in await work.in_turn(lambda: self.retries.plans(happened.failed)):
             skipped = (each.problem,) if each.plan is None else each.plan.skipped
-            for told in self._problems(skipped, keep=True):
-                yield told
+            for entry in self._problems(skipped, keep=True):
+                yield entry
             if each.plan is not None and each.plan.jobs:
-                async for told in self._send_permitted(work, each.plan, SeparateJobs(), each.whys):
-                    yield told
+                async for entry in self._send_permitted(work, each.plan, SeparateJobs(), each.whys):
+                    yield entry
 
     async def spent(self) -> Spent:
         """See `Driver`."""
@@ -233,8 +233,8 @@ class Autopilot(Driver):
         if sent:
             self._sent = self._sent_now = True
             yield AutopilotMessage(MessageKind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
-        for told in self._problems(sending.errors, keep=True):
-            yield told
+        for each in self._problems(sending.errors, keep=True):
+            yield each
         if sending.stopped:
             yield self.paused(sending.stopped)
 

@@ -340,10 +340,10 @@ def _elsewhere(limit: _Limit, units: Sequence[Charge], limits: RunLimits, jobs: 
         return Breach(kind, f"{whose}, which was not confirmed", f"the destination {shown}", jobs)
     money = units[0].money
     if money is None:
-        said = "whose node types have no price"
+        text = "whose node types have no price"
     else:
-        said = f"which is paid in {visible(money.currency)}, not {visible(limits.currency)}"
-    return Breach(kind, f"{whose}, {said}", f"jobs on {shown} regardless of cost", jobs)
+        text = f"which is paid in {visible(money.currency)}, not {visible(limits.currency)}"
+    return Breach(kind, f"{whose}, {text}", f"jobs on {shown} regardless of cost", jobs)
 
 
 def _beyond_budget(

@@ -225,9 +225,9 @@ def run_times(
     known = measured_times(project) if measured is None else measured
     found = {}
     for node in network.nodes:
-        said = given.get(node.name, given.get(node.action))
-        if said is not None:
-            found[node.name] = RunTime(said, RunTimeSource.GIVEN)
+        answer = given.get(node.name, given.get(node.action))
+        if answer is not None:
+            found[node.name] = RunTime(answer, RunTimeSource.GIVEN)
         elif node.action in known:
             found[node.name] = known[node.action]
         else:

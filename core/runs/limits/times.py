@@ -39,10 +39,10 @@ def parse_until(text: str, now: float) -> float:
     `18:00` is the next such time; a date alone means the end of that day. `now`: epoch seconds.
     Raises: RowtuiError if the text is not a time, or the time has passed.
     """
-    said = text.strip().replace("T", " ")
+    sentence = text.strip().replace("T", " ")
     here = datetime.fromtimestamp(now)  # noqa: DTZ006 (what people say is local)
     try:
-        at = _moment(said, here, now)
+        at = _moment(sentence, here, now)
     except (ValueError, OverflowError, OSError):
         at = None
     if at is None:

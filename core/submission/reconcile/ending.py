@@ -219,14 +219,14 @@ def _after_begin(it: Evidence) -> JobResult:
         return ended_by(JobOutcome.NOT_REACHED, NEEDS_MISSING)
     if it.ended_well:
         return _ended_well(it)
-    said = known.state if known is not None and not it.alone_ended else None
-    if said in SCHEDULER_ENDS:
-        return ended_by(*SCHEDULER_ENDS[said])
+    found = known.state if known is not None and not it.alone_ended else None
+    if found in SCHEDULER_ENDS:
+        return ended_by(*SCHEDULER_ENDS[found])
     cause = marker.cause if marker is not None else ""
     for word in (cause, it.log_word):
         if word in _OF_WORDS:
             return ended_by(_OF_WORDS[word], word)
-    by_user = it.cancel_asked or CANCELLED in (cause, it.log_word) or said is JobState.CANCELLED
+    by_user = it.cancel_asked or CANCELLED in (cause, it.log_word) or found is JobState.CANCELLED
     if by_user and (marker is None or marker.died or cause != "exit"):
         return ended_by(JobOutcome.CANCELLED, CANCELLED)
     if marker is not None:

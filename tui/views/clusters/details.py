@@ -218,36 +218,36 @@ def _asked_nodes(
 
 def limits(partition: Partition) -> list[str]:
     """Return the limits of a partition for a job, in words."""
-    told = []
+    parts = []
     if partition.maximum_cpus_per_job is not None:
-        told.append(f"at most {plural(partition.maximum_cpus_per_job, 'core')}")
+        parts.append(f"at most {plural(partition.maximum_cpus_per_job, 'core')}")
     if partition.require_cpus_multiple_of:
-        told.append(f"cores in {partition.require_cpus_multiple_of}s")
+        parts.append(f"cores in {partition.require_cpus_multiple_of}s")
     if partition.minimum_gpus_per_job:
-        told.append(f"at least {plural(partition.minimum_gpus_per_job, 'GPU')}")
+        parts.append(f"at least {plural(partition.minimum_gpus_per_job, 'GPU')}")
     if partition.maximum_gpus_per_job == 0:
-        told.append("no GPUs")
+        parts.append("no GPUs")
     elif partition.maximum_gpus_per_job is not None:
-        told.append(f"at most {plural(partition.maximum_gpus_per_job, 'GPU')}")
+        parts.append(f"at most {plural(partition.maximum_gpus_per_job, 'GPU')}")
     if partition.require_gpus_multiple_of:
-        told.append(f"GPUs in {partition.require_gpus_multiple_of}s")
+        parts.append(f"GPUs in {partition.require_gpus_multiple_of}s")
     for amount, written, of in (
         (partition.memory_per_cpu_mb, partition.memory_per_cpu, "core"),
         (partition.memory_per_gpu_mb, partition.memory_per_gpu, "GPU"),
     ):
         if amount is not None or written:
-            told.append(f"{written or f'{amount:,} MB'} a {of}")
+            parts.append(f"{written or f'{amount:,} MB'} a {of}")
     if partition.cpus_per_node:
-        told.append(f"{plural(partition.cpus_per_node, 'core')} a node")
+        parts.append(f"{plural(partition.cpus_per_node, 'core')} a node")
     if partition.gpus_per_node:
-        told.append(f"{plural(partition.gpus_per_node, 'GPU')} a node")
+        parts.append(f"{plural(partition.gpus_per_node, 'GPU')} a node")
     if partition.maximum_walltime_seconds is not None:
-        told.append(f"{duration(partition.maximum_walltime_seconds)} at most")
+        parts.append(f"{duration(partition.maximum_walltime_seconds)} at most")
     if partition.account_suffix:
-        told.append(f"account ends with {partition.account_suffix}")
+        parts.append(f"account ends with {partition.account_suffix}")
     if partition.prevent_auto_select:
-        told.append("only by name")
-    return told or ["none"]
+        parts.append("only by name")
+    return parts or ["none"]
 
 
 def _table(

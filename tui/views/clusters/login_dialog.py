@@ -71,14 +71,14 @@ class ConnectingScreen(LoginDialog):
 
     def compose(self) -> ComposeResult:
         """Compose the state of the login, and the key that leads back to the view."""
-        told: list[Line] = [
+        parts: list[Line] = [
             line("The login is under way. Questions of the cluster appear here."),
             (),
             line(("Esc", "key"), " hides this, ", ("L", "key"), " shows it again"),
         ]
         with VerticalScroll(id="dialog", classes="login") as dialog:
             set_titles(dialog, f"Log in to {self.cluster}")
-            yield Static(as_content(told), markup=False)
+            yield Static(as_content(parts), markup=False)
 
 
 class PromptScreen(LoginDialog):
@@ -118,9 +118,9 @@ class PromptScreen(LoginDialog):
     def _say_keys(self, warning: str = "") -> None:
         last = not self._lines or self.focused is self._lines[-1] or len(self._lines) == 1
         what = "sends it" if len(self._lines) == 1 else "sends them" if last else "next"
-        told: list[Line] = [line((warning, "warning"))] if warning else []
-        told.append(line(("Enter", "key"), f" {what}   ", ("Esc", "key"), " gives up"))
-        self.query_one("#login-keys", Static).update(as_content(told))
+        parts: list[Line] = [line((warning, "warning"))] if warning else []
+        parts.append(line(("Enter", "key"), f" {what}   ", ("Esc", "key"), " gives up"))
+        self.query_one("#login-keys", Static).update(as_content(parts))
 
     def on_descendant_focus(self) -> None:
         """Update the keys: Enter has another meaning in the last field."""
@@ -182,7 +182,7 @@ class HostKeyScreen(LoginDialog):
     def compose(self) -> ComposeResult:
         """Compose the key, a hint for its comparison, and the two answers."""
         key = self._key
-        told = [
+        parts = [
             line((visible(key.host), "title"), " is unknown. Its host key is:"),
             (),
             line((f"{'kind':<13}", "dim"), key.kind),
@@ -197,7 +197,7 @@ class HostKeyScreen(LoginDialog):
         ]
         with VerticalScroll(id="dialog", classes="login", can_focus=False) as dialog:
             set_titles(dialog, f"Is this {self._cluster}?")
-            yield Static(as_content(told), markup=False)
+            yield Static(as_content(parts), markup=False)
             with Horizontal(id="login-buttons"):
                 yield Button("Reject", id="reject", compact=True)
                 yield Button("Accept", id="accept", compact=True)
@@ -230,13 +230,13 @@ class FailureScreen(LoginDialog):
 
     def compose(self) -> ComposeResult:
         """Compose the error, and a hint."""
-        told = [line(part) for part in self._failure.message.splitlines()]
+        parts = [line(part) for part in self._failure.message.splitlines()]
         if self._failure.hint:
-            told += [(), *(line((part, "key")) for part in self._failure.hint.splitlines())]
-        told += [(), line(("Esc", "key"), " closes")]
+            parts += [(), *(line((part, "key")) for part in self._failure.hint.splitlines())]
+        parts += [(), line(("Esc", "key"), " closes")]
         with VerticalScroll(id="dialog", classes="failure") as dialog:
             set_titles(dialog, self._failure.title)
-            yield Static(as_content(told), markup=False)
+            yield Static(as_content(parts), markup=False)
 
 
 class ChooseScreen(Dialog[str | None]):

@@ -95,8 +95,8 @@ def cluster_lines(
     if len(clusters) > len(shown):
         rest = [one for one in clusters if one not in shown]
         fine = all(marks[one.name] in WELL for one in rest)
-        told = f"+{len(rest)} more" + (", all well" if fine else "")
-        lines.append(line((told, "dim")))
+        text = f"+{len(rest)} more" + (", all well" if fine else "")
+        lines.append(line((text, "dim")))
     return [cut(one, width) for one in lines]
 
 
@@ -127,19 +127,19 @@ def _in_brief(cluster: ClusterView, now: float, connecting: Collection[str]) -> 
     mark = cluster_mark(cluster, connecting)
     well = mark in WELL
     counts = counted(cluster.counts)
-    told: list[str | tuple[str, str]] = [(cluster.name, "title"), (f" {mark.glyph} ", mark.style)]
+    parts: list[str | tuple[str, str]] = [(cluster.name, "title"), (f" {mark.glyph} ", mark.style)]
     if mark not in (HERE, CONNECTED):
-        told.append((mark.word, mark.style))
+        parts.append((mark.word, mark.style))
     if mark in (NEEDS_LOGIN, APART):
-        told += [" ", ("L", "key")]
+        parts += [" ", ("L", "key")]
     elif cluster.as_of is None:
-        told.append((" not asked yet" if well else "", "dim"))
+        parts.append((" not asked yet" if well else "", "dim"))
     else:
-        told.append(" " * (mark not in (HERE, CONNECTED)))
-        told.append((f"{counts.running:,}R", "submitted" if counts.running else "dim"))
-        told.append((f" {counts.waiting:,}PD", "" if counts.waiting else "dim"))
-        told.append((f" {age(max(0.0, now - cluster.as_of))}", "dim"))
-    return well, line(*told)
+        parts.append(" " * (mark not in (HERE, CONNECTED)))
+        parts.append((f"{counts.running:,}R", "submitted" if counts.running else "dim"))
+        parts.append((f" {counts.waiting:,}PD", "" if counts.waiting else "dim"))
+        parts.append((f" {age(max(0.0, now - cluster.as_of))}", "dim"))
+    return well, line(*parts)
 
 
 def _numbers(cluster: ClusterView, counts: Mapping[str, Counts]) -> Line:
@@ -185,11 +185,11 @@ def _rest(cluster: ClusterView, mark: Mark, numbers: Line, now: float, room: int
 def _freshness(cluster: ClusterView, now: float) -> str:
     """Return `15 s ago, next in 45 s`."""
     assert cluster.as_of is not None
-    told = ago(cluster.as_of, now)
+    found = ago(cluster.as_of, now)
     if not cluster.next_at:
-        return told
+        return found
     left = cluster.next_at - now
-    return f"{told}, next in {_long(left)}" if left >= 1 else f"{told}, next now"
+    return f"{found}, next in {_long(left)}" if left >= 1 else f"{found}, next now"
 
 
 def _long(seconds: float) -> str:

@@ -101,10 +101,10 @@ class ClustersScreen(ScreenView):
     def _show_rows(self) -> None:
         look, now = self.session.clusters, self.session.clock()
         clusters = look.view.clusters if look.view else ()
-        told = ("Asking…", "dim")
+        parts = ("Asking…", "dim")
         if look.error is not None:
-            told = (f"The clusters cannot be listed: {look.error[0]}", "failed")
-        self.table.empty = line(told)
+            parts = (f"The clusters cannot be listed: {look.error[0]}", "failed")
+        self.table.empty = line(parts)
         connecting = self.session.connecting
 
         def cells(_: int, cluster: ClusterDetail) -> object:

@@ -70,8 +70,8 @@ def lines_to_add(asked: WhatIfRequest, action: str, decision: Decision | None) -
         where = _where_its_tool_is(decision, action)
         lines += [f"In {where}:", "", "tools:", f"  {_quoted(action)}:", *under, ""]
     for tag in asked.change.drop_tags:
-        said = decision.tags if decision is not None else ()
-        origin = next((it for _, name, it in said if name == tag), None)
+        found = decision.tags if decision is not None else ()
+        origin = next((it for _, name, it in found if name == tag), None)
         place = f": {visible(str(origin.place))}" if origin and origin.place.file else ""
         lines.append(f"Take the tag {visible(tag)} away where it is written{place}")
     if asked.user is not None or asked.roles is not None:

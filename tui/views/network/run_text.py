@@ -47,8 +47,8 @@ def run_lines(
     if busy:
         lines.append(line(("◐ ", "submitted"), f"{busy}…"))
     if not frozen:
-        told = line(("network.toml as it is now", "title"), ("  a shows the run", "dim"))
-        lines += [told, *_left(view)]
+        row = line(("network.toml as it is now", "title"), ("  a shows the run", "dim"))
+        lines += [row, *_left(view)]
     elif view.run is None:
         lines += [
             line(("○ no run yet", "eligible"), "  ", ("s", "key"), " starts one"),

@@ -37,8 +37,8 @@ def node_lines(view: NetworkView, node: NodeView, width: int) -> list[Line]:
         own = "its own" if node.home == node.name else f"those of {node.home}"
         lines.append(_field("in", f"directories: {own}"))
     if node.critical is not None:
-        told = f"on the critical path, {duration(round(node.critical))} of it"
-        lines.append(line(("◆ ", "warning"), (told, "warning")))
+        text = f"on the critical path, {duration(round(node.critical))} of it"
+        lines.append(line(("◆ ", "warning"), (text, "warning")))
     for link in view.links:
         if link.target == node.name and node.kind == "node":
             mark = link_mark(link)

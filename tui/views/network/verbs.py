@@ -55,8 +55,8 @@ class NetworkVerbs(ScreenView):
             if limits is None:
                 self.dashboard.notify("Nothing was started.")
                 return
-            told = "; ".join(describe_limits(limits)) or "no limits"
-            session.note("you", f"let the network run: {told}")
+            text = "; ".join(describe_limits(limits)) or "no limits"
+            session.note("you", f"let the network run: {text}")
             work = partial(session.engine.network.start, limits, anew=anew)
             self._do("starting the run", work, "The autopilot drives the network.")
 
@@ -91,8 +91,8 @@ class NetworkVerbs(ScreenView):
     def command_stop(self) -> None:
         """Stop the autopilot; submitted jobs continue."""
         self.session.note("you", "stopped the autopilot")
-        said = "The autopilot has stopped; submitted jobs continue."
-        self._do("stopping the autopilot", self.session.engine.network.stop, said)
+        text = "The autopilot has stopped; submitted jobs continue."
+        self._do("stopping the autopilot", self.session.engine.network.stop, text)
 
     def command_step(self) -> None:
         """Plan what the run would submit next, and show the plan for confirmation."""
@@ -144,8 +144,8 @@ class NetworkVerbs(ScreenView):
         def retry() -> None:
             self.session.note("you", f"retry {plural(len(jobs), 'sample')}")
             work = partial(self.session.engine.network.retry, jobs)
-            said = f"{plural(len(jobs), 'sample')} will be tried again."
-            self._do("retrying", work, said, marks=True)
+            text = f"{plural(len(jobs), 'sample')} will be tried again."
+            self._do("retrying", work, text, marks=True)
 
         lines = [
             f"{what}: {plural(len(jobs), 'sample')}, and all that waits for them",
@@ -222,8 +222,8 @@ class NetworkVerbs(ScreenView):
 
         def redo() -> None:
             self.session.note("you", f"make {plural(view.jobs, 'result')} again")
-            said = f"{plural(view.jobs, 'sample')} will run again; s continues the run."
-            self._do("making results again", work, said, marks=True)
+            sentence = f"{plural(view.jobs, 'sample')} will run again; s continues the run."
+            self._do("making results again", work, sentence, marks=True)
 
         question = f"Make {plural(view.jobs, 'result')} again?"
         lines = redo_lines(view, bool(jobs))

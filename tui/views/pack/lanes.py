@@ -51,10 +51,10 @@ def node_lines(row: BundleRow, jobs: Sequence[PlannedJob], axis: str, width: int
     text = (lambda n: f"{n:,}") if axis == "cores" else memory_text
     ends = f"0{text(whole):>{max(1, room - 1)}}"
     lines = [line(("  " + ends, "dim")), (Span("  "), *spans), ()]
-    told = f"a column is {plural(each, 'core') if axis == 'cores' else memory_text(each)}"
+    sentence = f"a column is {plural(each, 'core') if axis == 'cores' else memory_text(each)}"
     if free:
-        told += f" · {text(free)} free"
-    lines += wrapped(line((f"{axis} of {row.node_type.name}: {told}", "dim")), width, 2)
+        sentence += f" · {text(free)} free"
+    lines += wrapped(line((f"{axis} of {row.node_type.name}: {sentence}", "dim")), width, 2)
     for number, lane in enumerate(lanes):
         names = dict.fromkeys(visible(jobs[one].action) for one in lane.jobs)
         what = f"{plural(len(lane.jobs), 'job')} of {', '.join(names)}"

@@ -38,13 +38,13 @@ def change_line(change: str, before: Picture, now: Picture) -> Line:
     """Return `packer seed: nodes 12 → 9, cost 41.0 → 38.2`, or that nothing has changed."""
     old, new = figures_of(before), figures_of(now)
     parts: list[str | tuple[str, str]] = [(f"  {visible(change)}: ", "key")]
-    told = []
+    pieces = []
     if old.jobs != new.jobs:
-        told.append(f"jobs packed {old.jobs:,} → {new.jobs:,}")
-    told.append(f"nodes {old.nodes:,} → {new.nodes:,}" if old.nodes != new.nodes else "")
+        pieces.append(f"jobs packed {old.jobs:,} → {new.jobs:,}")
+    pieces.append(f"nodes {old.nodes:,} → {new.nodes:,}" if old.nodes != new.nodes else "")
     if price(old.cost) != price(new.cost):
-        told.append(f"cost {price(old.cost)} → {price(new.cost)}")
-    words = ", ".join(text for text in told if text)
+        pieces.append(f"cost {price(old.cost)} → {price(new.cost)}")
+    words = ", ".join(text for text in pieces if text)
     if not words:
         return line(*parts, ("= the same nodes and cost", "dim"))
     parts.append(words)

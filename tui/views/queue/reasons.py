@@ -75,7 +75,7 @@ def explained(row: QueueRow, now: float, width: int) -> list[Line]:
 
     mark = JOB_MARKS[row.state]
     exit_code = row.record.exit_code if row.record is not None else None
-    told = explain(
+    found = explain(
         Job(
             row.key.id, row.state, reason=row.reason, elapsed=row.elapsed, limit=row.limit,
             nodes=row.nodes, start_estimate=row.start_estimate, exit_code=exit_code,
@@ -86,16 +86,16 @@ def explained(row: QueueRow, now: float, width: int) -> list[Line]:
     since = row.record.submitted_at if row.record is not None else 0.0
     if row.state in WAITS and since and now - since >= 60:
         about.append((f" for {age(now - since)}", mark.style))
-    about.append((f"  {told.sentence}", "warning" if told.needs_person else ""))
+    about.append((f"  {found.sentence}", "warning" if found.needs_person else ""))
     if row.elapsed is not None and row.state not in WAITS:
         about.append((f"  {'for' if row.state.active else 'after'} {duration(row.elapsed)}", "dim"))
-    if row.reason and row.reason.lower() not in told.sentence.lower():
+    if row.reason and row.reason.lower() not in found.sentence.lower():
         with_word = line(*about, (f"  {row.reason}", "dim"))
         if width_of(with_word) <= width:  # The reason is also in the list.
             about.append((f"  {row.reason}", "dim"))
     lines = wrapped(line(*about), width, 2)
-    if told.hint:
-        lines += wrapped(line(f"  {told.hint}"), width, 2)
+    if found.hint:
+        lines += wrapped(line(f"  {found.hint}"), width, 2)
     return lines
 
 
@@ -104,13 +104,13 @@ def used_lines(used: UsageNow, now: float, width: int) -> list[Line]:
     if used.problem or not used.words:
         return []
     name = "uses" if used.running else "used"
-    told: list[str | tuple[str, str]] = [(f"{name:<{NAME}}", "dim")]
+    parts: list[str | tuple[str, str]] = [(f"{name:<{NAME}}", "dim")]
     if used.warning:
-        told.append((f"▲ {used.warning}: ", "warning"))
-    told.append(used.words)
+        parts.append((f"▲ {used.warning}: ", "warning"))
+    parts.append(used.words)
     if used.running and now - used.at >= OLD:
-        told.append((f" · {ago(used.at, now)}", "dim"))
-    return wrapped(line(*told), width, NAME)
+        parts.append((f" · {ago(used.at, now)}", "dim"))
+    return wrapped(line(*parts), width, NAME)
 
 
 def detail_lines(detail: JobDetail, now: float, width: int) -> list[Line]:
@@ -126,8 +126,8 @@ def detail_lines(detail: JobDetail, now: float, width: int) -> list[Line]:
         )
     if detail.ahead is not None and detail.waiting:
         before = "none" if not detail.ahead else f"{detail.ahead:,} of {detail.waiting:,}"
-        told = f"{before} of the jobs that wait there (an array counts once)"
-        lines.append(_field("goes first", told))
+        text = f"{before} of the jobs that wait there (an array counts once)"
+        lines.append(_field("goes first", text))
     if detail.estimated and not detail.problem:
         start = start_text(detail.start, now)
         when = start.removeprefix("~") if start else "the scheduler gives no estimate"
@@ -147,9 +147,9 @@ def why_page(row: QueueRow, detail: JobDetail | None, now: float, width: int) ->
     lines.append(())
     if detail is None:
         return [*lines, line(("Asking the scheduler…", "dim"))]
-    told = detail_lines(detail, now, width)
-    if told:
-        lines += [*told, ()]
+    found = detail_lines(detail, now, width)
+    if found:
+        lines += [*found, ()]
     asked_at = f"   {clock_time(detail.at)}, {ago(detail.at, now)}"
     for part in detail.parts:
         lines.append(line((part.asked, "heading"), (asked_at, "dim")))
@@ -163,8 +163,8 @@ def why_page(row: QueueRow, detail: JobDetail | None, now: float, width: int) ->
 
 
 def _counts(row: QueueRow) -> Line:
-    told = "  ".join(f"{number:,} {state.value}" for state, number in row.counts)
-    return _field(f"{row.jobs:,} jobs", told)
+    text = "  ".join(f"{number:,} {state.value}" for state, number in row.counts)
+    return _field(f"{row.jobs:,} jobs", text)
 
 
 def _field(name: str, text: str) -> Line:

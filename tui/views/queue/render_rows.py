@@ -164,11 +164,11 @@ def _reason(row: QueueRow, now: float) -> tuple[Line, ...]:
     if row.key.folded:
         return _of_several(row)
     if (left := row.left) is not None:
-        told = f"▲ {minutes_left(left)} left"
+        text = f"▲ {minutes_left(left)} left"
         if row.open > 0:
             dirs = "dir" if row.open == 1 else "dirs"
-            return line((f"{told}, {row.open:,} {dirs} open", "warning")), line((told, "warning"))
-        return (line((told, "warning")),)
+            return line((f"{text}, {row.open:,} {dirs} open", "warning")), line((text, "warning"))
+        return (line((text, "warning")),)
     style = "failed" if row.state.bad else "dim"
     start = start_text(row.start_estimate, now) if row.state is JobState.PENDING else ""
     if not start:

@@ -162,11 +162,11 @@ def _among_eligible(action: ActionSummary) -> tuple[str, ...]:
 
 def _failures(snapshot: ProjectSnapshot) -> Iterable[NeedItem]:
     """Yield failed directories by action and cause; without causes, by action."""
-    told = {one.action_index for one in snapshot.failures}
+    found = {one.action_index for one in snapshot.failures}
     for action in snapshot.actions:
         if not action.failed:
             continue
-        if action.index not in told:
+        if action.index not in found:
             yield _failed(action, action.failed, "", ())
         for one in snapshot.failures:
             if one.action_index == action.index:

@@ -87,13 +87,13 @@ class StatusView(NeedSteps):
             by_index = {action.index: _key(action) for action in actions}
             table.flash((by_index[index], count) for index, count in session.changed)
             session.changed = frozenset()
-        said = [plural(len(actions), "action")] if snapshot else []
+        found = [plural(len(actions), "action")] if snapshot else []
         if (network := session.network.view) is not None and network.waiting:
-            said.append(
+            found.append(
                 plural(network.waiting, "job of the network waits", "jobs of the network wait")
                 + " for inputs"
             )
-        set_titles(table, "Workflow", ", ".join(said))
+        set_titles(table, "Workflow", ", ".join(found))
         self._show_detail()
         self._show_needs()
         self._ask_used()

@@ -208,8 +208,8 @@ def word_for(jobs: int, *, objection: bool) -> str:
 
 def says_yes(word: str, typed: str) -> bool:
     """Whether the typed text is this confirmation."""
-    said = " ".join(typed.strip().lower().replace(",", "").split())
+    text = " ".join(typed.strip().lower().replace(",", "").split())
     wanted = [word]
     if word.startswith("yes"):
         wanted.append("y" + word.removeprefix("yes"))
-    return said in wanted
+    return text in wanted

@@ -176,8 +176,8 @@ def _outcome_words(job: PlannedJob, sending: Sending) -> str:
     if outcome is None:
         words = plain(outcome_cell(job, sending))
         return "" if sending.phase == "review" else words[2:]
-    said = outcome.error or outcome.message
-    return f"{outcome.became.value} {said}"
+    found = outcome.error or outcome.message
+    return f"{outcome.became.value} {found}"
 
 
 def shown_words(sending: Sending, tally: str) -> str:

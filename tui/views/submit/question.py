@@ -107,15 +107,15 @@ class SubmitQuestion(Vertical):
 
     def _how_far(self, sending: Sending) -> Line:
         width = self.query_one("#question", OneLine).size.width - 1
-        said: Line = ()
+        parts: Line = ()
         after, *forms = _AFTER.get(sending.phase, ("", ""))
         for words in forms:
             tail = line((after, "key"), words)
             room = width - width_of(tail)
-            said = (*sending_line(sending, self._session.clock(), room), *tail)
-            if width_of(said) <= width:
+            parts = (*sending_line(sending, self._session.clock(), room), *tail)
+            if width_of(parts) <= width:
                 break
-        return said
+        return parts
 
     def _question(self, sending: Sending) -> Line:
         if sending.phase != "review":

@@ -151,10 +151,12 @@ class SubmitView(SubmitSteps):
         hints = []
         if sending.phase == "review" and sending.wanted and may_gain(sending.plan):
             hints.append(line(("4 ", "key"), ("packs them on as few nodes as it takes", "dim")))
-        said = cost_and_checks(sending, self.job, sending.copying, hints)
+        found = cost_and_checks(sending, self.job, sending.copying, hints)
         checks.show_made(
             lambda width: tuple(
-                line(" ") + part for one in said for part in wrapped(one, width - 2, indent_of(one))
+                line(" ") + part
+                for one in found
+                for part in wrapped(one, width - 2, indent_of(one))
             )
         )
 
@@ -295,19 +297,19 @@ class SubmitView(SubmitSteps):
             return
         chosen, before = sending.chosen, sending.chosen.requests
         along = chosen.switch((job.token for job in jobs), on=on)
-        told = []
+        parts = []
         if len(jobs) > 1 and self.row is not None and jobs != self.row.jobs:
             changed = chosen.requests - before
             word = "off" if changed < 0 else "on"
             what = plural(abs(changed) - along, "job")
-            told.append(f"{what} switched {word}" if changed else "nothing to switch here")
+            parts.append(f"{what} switched {word}" if changed else "nothing to switch here")
             if self.table.filtered:
-                told.append("what the filter hides is as it was")
+                parts.append("what the filter hides is as it was")
         if along:
             word = "needed by it: on" if chosen.is_on(jobs[0].token) else "depending on it: off"
-            told.append(f"{plural(along, 'job')} {word} as well")
-        if told:
-            self.dashboard.notify("; ".join(told))
+            parts.append(f"{plural(along, 'job')} {word} as well")
+        if parts:
+            self.dashboard.notify("; ".join(parts))
         self.show()
 
     def command_stop(self) -> None:

@@ -120,8 +120,8 @@ rowtui_warned() {{ :; }}
         fields = tuple(
             field for field in read_lines(text) if field[0] != "env_list"
         )  # may be secret
-        said = " ".join(result.stderr.decode(errors="replace").split())[:300]
-        problem = "" if fields and result.exit_status == 0 else said or result.complaint
+        sentence = " ".join(result.stderr.decode(errors="replace").split())[:300]
+        problem = "" if fields and result.exit_status == 0 else sentence or result.complaint
         asked = (CommandOutput(f"qstat -j {job.id}", fields, problem),)
         without = "Grid Engine gives no estimate of the start" if estimate else ""
         return SchedulerDetail(asked, estimated=estimate, problem=without)

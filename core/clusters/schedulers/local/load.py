@@ -39,8 +39,8 @@ def local_load(
         capacity = machine_capacity()
         numbers = [number for number in queue.ids() if not queue.has_ended(number)]
     except OSError as error:
-        said = f"the queue in {queue.folder} cannot be read: {error.strerror or error}"
-        return ClusterLoad(cluster, clock(), error=visible(said))
+        text = f"the queue in {queue.folder} cannot be read: {error.strerror or error}"
+        return ClusterLoad(cluster, clock(), error=visible(text))
     except RowtuiError as error:
         return ClusterLoad(cluster, clock(), error=error.message)
     unread = 0

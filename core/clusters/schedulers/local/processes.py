@@ -134,7 +134,7 @@ def end_job_processes(
     Return when no process is left, or ten seconds after `patience` (a process may hang in the
     kernel).
     """
-    told: set[ProcessIdentity] = set()
+    parts: set[ProcessIdentity] = set()
     start = time.monotonic()
     pause = 0.002
     while left := processes_of_job(token, leader, queue):
@@ -144,8 +144,8 @@ def end_job_processes(
         for process in left:
             if waited >= patience:
                 signal_process(process, signal.SIGKILL)
-            elif process not in told:
-                told.add(process)
+            elif process not in parts:
+                parts.add(process)
                 signal_process(process, signal.SIGTERM)
                 signal_process(process, signal.SIGCONT)  # a stopped process ends only then
         time.sleep(pause)

@@ -178,29 +178,29 @@ def read_submission(result: CommandResult) -> SubmitResult:
         return Rejected(result.complaint)
     if result.trouble is Trouble.UNREACHABLE:
         return Unreachable(result.complaint)
-    said = _said(result.stderr)
+    found = _said(result.stderr)
     if result.exit_status == 0:
         for line in reversed(result.stdout.decode(errors="replace").split("\n")):
             if (match := _ID.fullmatch(line.strip())) and int(match.group(1)) > 0:
                 return Accepted(int(match.group(1)))
-        return OutcomeUnknown(f"sbatch printed no job id. {said}".rstrip())
+        return OutcomeUnknown(f"sbatch printed no job id. {found}".rstrip())
     lines = result.stderr.decode(errors="replace").splitlines()
     if result.exit_status == 1:
         verdicts = [line.partition(_FAILED)[2].strip() for line in lines if _FAILED in line]
         if verdicts and all(verdict in _REFUSALS for verdict in verdicts):
-            return Rejected(said)
+            return Rejected(found)
         if not verdicts and any(_NEVER_SENT.search(line) for line in lines):
-            return Rejected(said)
+            return Rejected(found)
     # ssh also ends with 255 when it fails: only sbatch's own messages about its options count.
     if (
         result.exit_status == 255
         and any(line.startswith("sbatch: ") for line in lines)
         and not any(_FAILED in line for line in lines)
     ):
-        return Rejected(said)
+        return Rejected(found)
     if result.trouble is not None:
-        return OutcomeUnknown(f"{result.complaint}. {said}")
-    return OutcomeUnknown(said or result.complaint, ended=not speaks_of_connection(said))
+        return OutcomeUnknown(f"{result.complaint}. {found}")
+    return OutcomeUnknown(found or result.complaint, ended=not speaks_of_connection(found))
 
 
 _TEST_FAILED = "allocation failure: "
@@ -225,8 +225,8 @@ def read_dry_run(result: CommandResult) -> DryAnswer:
         else any(_NEVER_SENT.search(line) for line in lines)
         or (result.exit_status == 255 and own_words)
     )
-    said = _said(result.stderr) or result.complaint
-    return DryAnswer(DryVerdict.REFUSES if refused else DryVerdict.NOT_TOLD, said)
+    found = _said(result.stderr) or result.complaint
+    return DryAnswer(DryVerdict.REFUSES if refused else DryVerdict.NOT_TOLD, found)
 
 
 def _said(stderr: bytes) -> str:
@@ -258,7 +258,7 @@ def read_answers(result: CommandResult, jobs: Iterable[JobKey], done: str) -> di
 
     Cancelling or releasing a job that has ended is no error.
     """
-    said: dict[JobKey, str] = {}
+    parts: dict[JobKey, str] = {}
     of_array: dict[int, list[str]] = {}
     for line in result.stderr.decode(errors="replace").splitlines():
         match = next((match for form in _ABOUT_ONE if (match := form.search(line))), None)
@@ -267,21 +267,21 @@ def read_answers(result: CommandResult, jobs: Iterable[JobKey], done: str) -> di
         number, why = int(match["id"]), match["why"].strip()[:REASON_LIMIT]
         tasks = read_tasks(match["tasks"], MOST_JOBS) if match["tasks"] else None
         if tasks is None:
-            said[JobKey(number)] = why
+            parts[JobKey(number)] = why
         else:
-            said |= {JobKey(number, task): why for task in tasks}
+            parts |= {JobKey(number, task): why for task in tasks}
             of_array.setdefault(number, []).append(why)
     # An error message without a job id applies to all jobs.
-    rest = "" if said and result.trouble is None else result.complaint[:REASON_LIMIT]
+    rest = "" if parts and result.trouble is None else result.complaint[:REASON_LIMIT]
     errors = {}
     for job in jobs:
-        why = said.get(job)
+        why = parts.get(job)
         if why is None and job.task is None and job.id in of_array:
             # The request was for the whole array: ended tasks do not matter if others are active.
             words = of_array[job.id]
             why = next((it for it in words if not _OVER.search(it)), words[0])
         if why is None and job.task is not None:
-            why = said.get(JobKey(job.id))
+            why = parts.get(JobKey(job.id))
         errors[job] = _weighed(rest if why is None else why, done)
     return errors
 

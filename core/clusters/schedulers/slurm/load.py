@@ -106,8 +106,8 @@ def _no_answer(result: CommandResult) -> str:
         return visible(result.complaint) or f"{name} failed"
     if result.truncated:
         return f"{name} printed more than can be read"
-    if not result.stdout.strip() and (said := result.stderr.strip()):
-        return visible(said.decode(errors="replace").splitlines()[-1])
+    if not result.stdout.strip() and (text := result.stderr.strip()):
+        return visible(text.decode(errors="replace").splitlines()[-1])
     return ""
 
 

@@ -95,8 +95,8 @@ def start(
         raise SharedError(f"the background process could not be started: {error}") from error
     answer = _last_json(done.stdout)
     if answer.get("ready") is not True:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        message = answer.get("message") or (visible(said[-1]) if said else "it ended at once")
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        message = answer.get("message") or (visible(lines[-1]) if lines else "it ended at once")
         raise SharedError(f"no connection can be shared: {message}", str(answer.get("hint", "")))
 
 

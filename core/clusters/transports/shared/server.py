@@ -78,11 +78,11 @@ async def serve(
     """
     server = _Server(transport, socket_path, idle_seconds, shared, questions)
     server.was_in = logged_in
-    told = asyncio.create_task(_when(end, server.end))
+    found = asyncio.create_task(_when(end, server.end))
     try:
         await server.run(ready or asyncio.Event())
     finally:
-        told.cancel()
+        found.cancel()
 
 
 async def _when(event: asyncio.Event | None, told: Callable[[], None]) -> None:

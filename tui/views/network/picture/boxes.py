@@ -111,12 +111,12 @@ def counts_line(counts: Sequence[int], width: int, more: bool = False) -> Line:
         parts: list[tuple[str, str]] = []
         for state in there:
             mark = GRAPH_MARKS[state]
-            told = (
+            text = (
                 f"{mark.glyph} {number(counts[state])} {mark.word}"
                 if words
                 else (f"{mark.glyph}{number(counts[state])}")
             )
-            parts += [(gap, ""), (told, mark.style)] if parts else [(told, mark.style)]
+            parts += [(gap, ""), (text, mark.style)] if parts else [(text, mark.style)]
         forms.append([*parts, *([(gap, "")] if parts and tail else []), *tail])
     for form in forms:
         if width_of(line(*form)) <= width:
