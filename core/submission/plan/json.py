@@ -126,13 +126,13 @@ def _canonical(plan: Plan, identity: str | None = None) -> str:
     return f"{{{','.join(f'{_quoted(key)}:{written[key]}' for key in sorted(written))}}}"
 
 
-def _written(value: object) -> str:
-    options: dict[str, Any] = {"sort_keys": True, "separators": (",", ":"), "allow_nan": False}
-    return json.dumps(value, default=_as_object, **options)
-
-
 def _as_object(value: Any) -> dict[str, Any]:
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+_written = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), allow_nan=False, default=_as_object
+).encode
 
 
 def _jobs_written(jobs: Iterable[PlannedJob]) -> Iterator[str]:
