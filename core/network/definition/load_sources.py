@@ -23,8 +23,9 @@ from rowtui.core.network.definition.load_tables import (
 )
 from rowtui.core.network.definition.numeric_ranges import NotSpacedError, range_length
 from rowtui.core.network.definition.spec import Existing, FileSource, Source, TableSource, Values
+from rowtui.core.network.samples.domain import value_key
 from rowtui.core.network.samples.model import MOST_SAMPLES
-from rowtui.core.network.samples.sources import MOST_VALUES, value_key
+from rowtui.core.network.samples.sources import MOST_VALUES
 from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import TomlTable, did_you_mean
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 
 SampleIndex = tuple[int, ...]  # a position for each dimension
 SampleId = tuple[str, ...]  # a label for each dimension
@@ -60,3 +61,11 @@ class Sample:
 def dimensions_text(dimensions: tuple[Dimension, ...]) -> str:
     """Return a text such as `temperature (11) x replica (5)`; `one sample` without dimensions."""
     return " x ".join(map(str, dimensions)) or "one sample"
+
+
+class SourceError(RowtuiError):
+    """A source whose samples cannot be determined. `source` is its name."""
+
+    def __init__(self, source: str, message: str, hint: str = "") -> None:
+        super().__init__(f"source '{visible(source)}': {message}", hint)
+        self.source = source

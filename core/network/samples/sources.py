@@ -1,21 +1,17 @@
 """The samples of a source that is written in network.toml: its values, crossed or zipped.
 
 Takes `Values`; gives `SourceRows`: the distinct values of each dimension, and their positions for
-each sample. This module also defines when two values of a dimension are the same in a network.
-Samples of tables, files and directories are in `source_rows.py`.
+each sample. Samples of tables, files and directories are read in `core/runs/directories`.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, plural, visible
-from rowtui.core.base.values import compact
-from rowtui.core.network.definition.load_tables import is_text
 from rowtui.core.network.definition.numeric_ranges import (
     NotSpacedError,
     in_range,
@@ -24,47 +20,11 @@ from rowtui.core.network.definition.numeric_ranges import (
     range_length,
 )
 from rowtui.core.network.definition.spec import JSON, SourceRows, Values
-from rowtui.core.network.samples.model import MOST_SAMPLES
-from rowtui.core.network.samples.names import GREATEST_INTEGER, LEAST_INTEGER
+from rowtui.core.network.samples.domain import coded, first_repeat, said_value
+from rowtui.core.network.samples.model import MOST_SAMPLES, SourceError
 from rowtui.core.workflow.toml_file import did_you_mean
 
 MOST_VALUES: Final = 10_000_000  # of one dimension: each is an object
-
-
-class SourceError(RowtuiError):
-    """A source whose samples cannot be determined. `source` is its name."""
-
-    def __init__(self, source: str, message: str, hint: str = "") -> None:
-        super().__init__(f"source '{visible(source)}': {message}", hint)
-        self.source = source
-
-
-def value_key(value: JSON) -> Hashable:
-    """Return a key that is equal for exactly those values of a dimension that are the same.
-
-    Numbers are the same if they are equal: 1 and 1.0, 0.0 and -0.0. A bool is not a number, nor is
-    a text that looks like one. Raises: RowtuiError for a value that a dimension cannot have.
-    """
-    if isinstance(value, str):
-        if value.isascii() or is_text(value):
-            return value
-    elif isinstance(value, float):
-        if math.isfinite(value):
-            return value
-    elif isinstance(value, bool):
-        return ("bool", value)
-    elif isinstance(value, int):
-        if LEAST_INTEGER <= value <= GREATEST_INTEGER:
-            return value
-    elif value is None:
-        return None
-    raise RowtuiError(
-        f"{said_value(value)} cannot be the value of a dimension",
-        "use finite numbers (integers of at most 64 bits), texts, true, false or null",
-    )
-
-
-# Values
 
 
 def expand_values(values: Values, source: str) -> SourceRows:
@@ -190,65 +150,3 @@ def _repeated(codes: array[int], times: int) -> array[int]:
     for code in codes:
         repeated += array("i", (code,)) * times
     return repeated
-
-
-# Values as positions
-
-
-def coded(
-    values: Sequence[JSON], dimension: str, source: str, place: Callable[[int], str] | None = None
-) -> tuple[tuple[JSON, ...], array[int]]:
-    """Return the distinct values in order of appearance, and the position of each value in them.
-
-    `place` returns the place of a row's value for messages. Raises: SourceError.
-    """
-    known: dict[Hashable, int] = {}
-    try:
-        codes = array("i", [known.setdefault(key, len(known)) for key in map(value_key, values)])
-    except RowtuiError:
-        at, error = next(_refused(values))
-        where = f"{place(at)}: " if place is not None else ""
-        raise SourceError(
-            source, f"{where}{visible(dimension)}: {error.message}", error.hint
-        ) from None
-    distinct: list[JSON] = [None] * len(known)
-    for value, code in zip(reversed(values), reversed(codes), strict=True):
-        distinct[code] = value
-    return tuple(distinct), codes
-
-
-def _refused(values: Iterable[JSON]) -> Iterator[tuple[int, RowtuiError]]:
-    for at, value in enumerate(values):
-        try:
-            value_key(value)
-        except RowtuiError as error:
-            yield at, error
-
-
-def first_repeat(codes: Sequence[Sequence[int]]) -> tuple[int, int] | None:
-    """Return the first row that equals an earlier one in all columns, as (earlier row, row)."""
-    if not codes:
-        return None
-    rows: Sequence[int] = codes[0]
-    for column in codes[1:]:
-        size = max(column, default=0) + 1
-        rows = [row * size + code for row, code in zip(rows, column, strict=True)]
-    if len(set(rows)) == len(rows):
-        return None
-    first: dict[int, int] = {}
-    return next(
-        (at_first, at)
-        for at, row in enumerate(rows)
-        if (at_first := first.setdefault(row, at)) != at
-    )
-
-
-def said_value(value: object) -> str:
-    """Return a value as text for a message: short, and texts in quotes."""
-    if isinstance(value, str):
-        value = value if len(value) <= 60 else value[:57] + "..."
-        return f"'{visible(value)}'"
-    if isinstance(value, int) and value.bit_length() > 200:
-        return f"an integer of {value.bit_length()} bits"
-    text = visible(str(value)) if isinstance(value, float) else visible(compact(value))
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -19,8 +19,8 @@ from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import file_size, plural, visible
 from rowtui.core.network.definition.spec import JSON, NODE_KEY, Network
 from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.network.samples.domain import value_key
 from rowtui.core.network.samples.sample_flow import ListKey
-from rowtui.core.network.samples.sources import value_key
 from rowtui.core.runs.model import Event, Grew, MadeEntry
 from rowtui.core.runs.snapshot import refuse_collisions
 

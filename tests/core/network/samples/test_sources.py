@@ -18,7 +18,9 @@ from rowtui.core.network.definition.numeric_ranges import (
     logspace,
 )
 from rowtui.core.network.definition.spec import SourceRows, Values
-from rowtui.core.network.samples.sources import SourceError, expand_values, value_key
+from rowtui.core.network.samples.domain import value_key
+from rowtui.core.network.samples.model import SourceError
+from rowtui.core.network.samples.sources import expand_values
 
 
 def samples(rows: SourceRows) -> list[tuple[Any, ...]]:

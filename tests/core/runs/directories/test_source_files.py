@@ -20,17 +20,17 @@ from rowtui.core.network.definition.spec import (
     TableSource,
     Values,
 )
-from rowtui.core.network.samples.sources import SourceError
+from rowtui.core.network.samples.model import SourceError
 from rowtui.core.project.open_project import OpenProject
-from rowtui.core.runs.directories import source_files
+from rowtui.core.runs.directories import source_files, source_tables
 from rowtui.core.runs.directories.source_files import (
     Read,
     TooManyFilesError,
     find_files,
     read_files,
     read_source,
-    read_table,
 )
+from rowtui.core.runs.directories.source_tables import read_table
 
 
 def table(folder: Path, content: bytes | str, *dimensions: str) -> SourceRows:
@@ -148,7 +148,7 @@ def test_what_is_no_file_of_reasonable_size_is_refused(
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "large.csv").write_text("a\n" * 100)
-    monkeypatch.setattr(source_files, "LARGEST_TABLE", 100)
+    monkeypatch.setattr(source_tables, "LARGEST_TABLE", 100)
 
     for name, reason in (
         ("pipe.csv", "not a regular file"),

@@ -1,31 +1,151 @@
-"""The samples of sources outside network.toml: rows of tables, files, directories.
+"""Read tables: the rows of a CSV or JSON file as samples.
 
-Takes the content read by `core/runs/directories/source_files.py`; gives `SourceRows`. Two samples
-that are equal in all dimensions are an error that names both.
+Takes the path of a file; gives `SourceRows`. Two samples that are equal in all dimensions are an
+error that names both. A row that cannot be used is an error with its file and line, because a
+missing sample would change the result.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
-from typing import Any, Final, overload
+from collections.abc import Callable, Collection, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NamedTuple, overload
 
+import orjson
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import count, visible
-from rowtui.core.base.values import MISSING, compact, resolve
-from rowtui.core.network.definition.load_tables import dimension_fault
-from rowtui.core.network.definition.spec import JSON, NODE_KEY, Existing, SourceRows, TableSource
-from rowtui.core.network.samples.names import CUT, GREATEST_INTEGER, LEAST_INTEGER, escaped
-from rowtui.core.network.samples.sources import (
-    SourceError,
-    coded,
-    first_repeat,
-    said_value,
-    value_key,
-)
+from rowtui.core.base.files import read_bounded
+from rowtui.core.base.text import plural, visible
+from rowtui.core.base.values import MISSING, compact
+from rowtui.core.network.definition.load_tables import dimension_fault, path_fault
+from rowtui.core.network.definition.spec import JSON, SourceRows, TableSource
+from rowtui.core.network.samples.domain import coded, first_repeat, said_value
+from rowtui.core.network.samples.model import SourceError
+from rowtui.core.network.samples.names import GREATEST_INTEGER, LEAST_INTEGER
 from rowtui.core.workflow.toml_file import did_you_mean
+
+LARGEST_TABLE: Final = 100_000_000  # bytes; a million rows of a hundred characters
+_BOM: Final = b"\xef\xbb\xbf"  # the start of UTF-8 files that Excel writes
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+MISSING_COLUMN: Final = "missing"
+
+
+class Cells(NamedTuple):
+    """A parsed table: each row has as many cells as the header has names."""
+
+    header: list[str]
+    rows: list[list[Any]]
+    lines: list[int]
+
+
+def read_table(root: Path, source: str, data: TableSource) -> SourceRows:
+    """Return the samples of a CSV or JSON file.
+
+    Raises: SourceError.
+    """
+    refuse_path(source, data.path)
+    try:
+        content = read_bounded(root / data.path, LARGEST_TABLE)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SourceError(source, f"cannot read {visible(data.path)}: {reason}") from None
+    except RowtuiError as error:
+        raise SourceError(source, visible(error.message)) from None
+    text = _decoded(source, data.path, content)
+    cells = (
+        _csv_cells(source, data.path, text)
+        if data.kind == "csv"
+        else _objects(source, data.path, text)
+    )
+    digest = sha256(content).hexdigest()
+    return rows_from_table(source, data, cells.header, cells.rows, cells.lines, digest=digest)
+
+
+def refuse_path(source: str, path: str) -> None:
+    """Refuse a path outside of the project. Raises: SourceError."""
+    fault = path_fault(path, "the project")
+    if fault:
+        raise SourceError(source, f"the path '{visible(path)}' {fault}")
+
+
+def _decoded(source: str, path: str, content: bytes) -> str:
+    if content.startswith(_UTF_16):
+        raise SourceError(
+            source, f"{visible(path)} is UTF-16, but should be UTF-8", "save it as UTF-8"
+        )
+    try:
+        return content.removeprefix(_BOM).decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = f"0x{error.object[error.start]:02x}"
+        raise SourceError(
+            source, f"{visible(path)}:{line}: byte {byte} is not UTF-8", "save it as UTF-8"
+        ) from None
+
+
+def _csv_cells(source: str, path: str, text: str) -> Cells:
+    cells = Cells([], [], [])
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=_delimiter(text),
+        skipinitialspace=True,
+        strict=True,
+    )
+    before = 0
+    try:
+        for row in reader:
+            line, before = before + 1, reader.line_num
+            if not row or (len(row) == 1 and not row[0].strip()):
+                continue
+            if not cells.header:
+                cells.header.extend(cell.strip() for cell in row)
+            elif len(row) == len(cells.header):
+                cells.rows.append(row)
+                cells.lines.append(line)
+            else:
+                raise SourceError(
+                    source,
+                    f"{visible(path)}:{line}: {plural(len(row), 'cell')},"
+                    f" but {plural(len(cells.header), 'column')}",
+                    "cells that hold the delimiter need double quotes",
+                )
+    except csv.Error as error:
+        raise SourceError(source, f"{visible(path)}:{before + 1}: {error}") from None
+    if not cells.header:
+        raise SourceError(
+            source, f"{visible(path)} is empty", "its first line should name the columns"
+        )
+    return cells
+
+
+def _delimiter(text: str) -> str:
+    """Return the most frequent delimiter, outside quotes, of the first line that is not blank."""
+    first = next((line for line in io.StringIO(text) if line.strip()), "")
+    bare = "".join(first.split('"')[::2])
+    return max(",\t;", key=bare.count)
+
+
+def _objects(source: str, path: str, text: str) -> Cells:
+    try:
+        entries = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise SourceError(
+            source, f"{visible(path)}:{error.lineno}:{error.colno}: {error.msg}"
+        ) from None
+    if not isinstance(entries, list):
+        raise SourceError(source, f"{visible(path)} should be a list of objects")
+    header: dict[str, None] = {}
+    for at, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict):
+            raise SourceError(source, f"{visible(path)}: entry {at} is no object")
+        header.update(dict.fromkeys(entry))
+    rows = [[entry.get(name, MISSING) for name in header] for entry in entries]
+    return Cells(list(header), rows, list(range(1, len(rows) + 1)))
+
 
 # The type of the cells of a CSV column: numbers, true and false, or texts; one type per column.
 #
@@ -68,12 +188,6 @@ def _numbers(cells: Sequence[str]) -> list[JSON] | None:
 
 def _fits(integer: int) -> bool:
     return LEAST_INTEGER <= integer <= GREATEST_INTEGER
-
-
-MOST_NOTICES: Final = 20
-MISSING_COLUMN: Final = "missing"
-
-# Tables
 
 
 class MoreOfRows(Sequence[Mapping[str, JSON]]):
@@ -210,102 +324,3 @@ def _absent(source: str, cells: Sequence[Any], place: Callable[[int], str]) -> f
                 "a dimension of that name has to be listed in `dimensions`",
             )
     return frozenset(row for row, cell in enumerate(cells) if cell is True)
-
-
-# Files and directories
-
-
-def rows_from_files(
-    source: str, paths: Sequence[str], dimension: str, *, digest: str = ""
-) -> SourceRows:
-    """Return a sample for each path; the paths are distinct."""
-    return SourceRows(source, (dimension,), (tuple(paths),), digest=digest)
-
-
-def rows_from_directories(
-    source: str,
-    data: Existing,
-    names: Iterable[str],
-    values: Iterable[JSON],
-) -> tuple[SourceRows, tuple[str, ...]]:
-    """Return a sample for each included directory that no network made, and notices.
-
-    `values` are those of the value files, None without one. Directories that lack a dimension are
-    left out with a notice. Raises: SourceError: two directories with the same values in all
-    dimensions.
-    """
-    pointers = ["/" + name for name in data.dimensions]
-    aside = LeftOutNotices()
-    dimensions = data.dimensions or (source,)
-    taken: list[str] = []
-    columns: list[list[JSON]] = [[] for _ in dimensions]
-    for name, value in zip(names, values, strict=True):
-        if not is_included(name, data.include) or made_by_network(name, value):
-            continue
-        try:
-            name.encode()
-            row = [name] if not pointers else [_dimension(value, it) for it in pointers]
-        except UnicodeEncodeError:
-            aside.add(f"directory {visible(name)} has a name that is not UTF-8")
-        except RowtuiError as error:
-            aside.add(f"directory {visible(name)} is set aside: {error.message}")
-        else:
-            taken.append(name)
-            for column, found in zip(columns, row, strict=True):
-                column.append(found)
-    both = [coded(c, d, source) for c, d in zip(columns, dimensions, strict=True)]
-    codes = tuple(codes for _, codes in both)
-    repeat = first_repeat(codes)
-    if repeat is not None:
-        raise SourceError(
-            source,
-            f"directories {visible(taken[repeat[0]])} and {visible(taken[repeat[1]])} have the same"
-            f" {visible(' and '.join(dimensions))}",
-            "name more of their keys in `dimensions`, or leave some directories out by `include`",
-        )
-    distinct = tuple(values for values, _ in both)
-    return SourceRows(source, dimensions, distinct, codes, names=tuple(taken)), aside.notices()
-
-
-def is_included(name: str, include: Sequence[str]) -> bool:
-    """Whether one of the patterns matches the name; without patterns, all names match."""
-    return not include or any(fnmatchcase(name, pattern) for pattern in include)
-
-
-def made_by_network(name: str, value: JSON) -> bool:
-    """Whether a network made a directory, by its value and its name."""
-    home = value.get(NODE_KEY) if isinstance(value, dict) else None
-    if not isinstance(home, str):
-        return False
-    start = escaped(home)
-    kept, cut, _ = name.partition(CUT)
-    return kept.startswith(start + ",") or (start.startswith(kept) if cut else name == start)
-
-
-class LeftOutNotices:
-    """Notices about entries that were left out: the first few as texts, the others counted."""
-
-    def __init__(self) -> None:
-        """Start with no notices."""
-        self._said: dict[str, None] = {}
-        self._more = 0
-
-    def add(self, notice: str) -> None:
-        """Add a notice."""
-        if len(self._said) < MOST_NOTICES:
-            self._said[notice] = None
-        elif notice not in self._said:
-            self._more += 1
-
-    def notices(self) -> tuple[str, ...]:
-        """Return the notices, with the number of further ones."""
-        rest = (f"{count(self._more)} more are set aside",) if self._more else ()
-        return (*self._said, *rest)
-
-
-def _dimension(value: JSON, pointer: str) -> JSON:
-    found = resolve(value, pointer)
-    if found is MISSING:
-        raise RowtuiError(f"its value has no {visible(pointer)}")
-    value_key(found)
-    return found

@@ -9,15 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.values import MISSING
 from rowtui.core.network.definition.spec import Existing, SourceRows, TableSource
-from rowtui.core.network.samples.source_rows import (
-    MoreOfRows,
+from rowtui.core.network.samples.model import SourceError
+from rowtui.core.runs.directories.source_files import (
     made_by_network,
     rows_from_directories,
     rows_from_files,
-    rows_from_table,
-    typed_column,
 )
-from rowtui.core.network.samples.sources import SourceError
+from rowtui.core.runs.directories.source_tables import MoreOfRows, rows_from_table, typed_column
 
 from tests.core.network.sample_names import sample_name
 
