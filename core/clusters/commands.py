@@ -15,8 +15,7 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from rowtui.core.base.lazy import asyncio, subprocess
 from rowtui.core.secrets.model import is_secret
@@ -41,8 +40,7 @@ class Trouble(enum.Enum):
     LOST = "lost"  # the connection to the command broke; it may still be running
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResult:
+class CommandResult(NamedTuple):
     """The result of one run. `exit_status` is None if unknown, -N for death by signal N.
 
     Each stream holds at most the limit; `truncated` means that output was discarded, or that a

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import enum
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -338,7 +337,7 @@ def tied(
             continue
         waits.setdefault(mine, set()).update(others)
         tokens = tuple(kept[it].token for it in needs)
-        kept[number] = replace(job, depends_on=tokens) if tokens else job
+        kept[number] = job._replace(depends_on=tokens) if tokens else job
     lanes: dict[object, list[PlannedJob]] = {}
     for unit in units:
         for number in unit:

@@ -8,12 +8,12 @@ is written once.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,9 @@ def plan_id(plan: Plan) -> str:
 
 def named_plan(plan: Plan) -> Plan:
     """Return the plan for directories that the user named."""
-    jobs = (dataclasses.replace(job, named=True) for job in plan.jobs)
-    plan = dataclasses.replace(plan, jobs=tuple(jobs))
-    return dataclasses.replace(plan, id=plan_id(plan))
+    jobs = (job._replace(named=True) for job in plan.jobs)
+    plan = replace(plan, jobs=tuple(jobs))
+    return replace(plan, id=plan_id(plan))
 
 
 def plan_to_json(plan: Plan) -> str:
@@ -152,9 +152,7 @@ def _jobs_written(jobs: Iterable[PlannedJob]) -> Iterator[str]:
 
 
 _OWN = ("directories", "name", "script", "task", "token")  # in the order of their names
-_USUALLY_SAME = operator.attrgetter(
-    *(it.name for it in dataclasses.fields(PlannedJob) if it.name not in _OWN)
-)
+_USUALLY_SAME = operator.attrgetter(*(name for name in PlannedJob._fields if name not in _OWN))
 
 
 def _around_own(job: PlannedJob) -> list[str]:
@@ -225,11 +223,11 @@ def _job_fields(job: PlannedJob) -> dict[str, Any]:
 
 
 def _bundle_fields(bundle: InBundle) -> dict[str, Any]:
-    return {field.name: getattr(bundle, field.name) for field in dataclasses.fields(bundle)}
+    return bundle._asdict()
 
 
 def _packed_fields(packed: Packed) -> dict[str, Any]:
-    return dataclasses.asdict(packed)
+    return {**packed._asdict(), "destination": packed.destination._asdict()}
 
 
 def _plan(fields: Mapping[str, Any], *, scripts: bool = True) -> Plan:
