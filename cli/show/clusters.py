@@ -17,7 +17,7 @@ from rowtui.core.clusters.config.load_launchers import load_launchers
 from rowtui.core.clusters.config.show import cluster_toml, clusters_toml, launchers_toml
 from rowtui.core.clusters.identify import identify_cluster
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
+from rowtui.core.clusters.polling.description_cache import described_cluster
 
 
 class ShownClusters(NamedTuple):
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         identified = identify_cluster(configured.clusters, os.environ, name)
         out.info(f"Identified cluster '{identified.cluster.name}': {identified.because}.")
         clusters = [identified.cluster]
-    clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
+    clusters = [(described_cluster(it) or it) if it.needs_description else it for it in clusters]
     if args.json:
         out.json(ShownClusters(clusters))
     elif args.short:

@@ -15,7 +15,6 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.model import Cluster, LauncherError, Launchers, launcher_prefix
 from rowtui.core.clusters.partition import choose_partition
-from rowtui.core.clusters.polling.description_cache import needs_description
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
 
@@ -41,7 +40,7 @@ def check_workflow(
     found = []
     for action in workflow.actions:
         found += _check_launchers(action, cluster, launchers, places)
-        if not needs_description(cluster):  # otherwise its partitions are not known yet
+        if not cluster.needs_description:  # otherwise its partitions are not known yet
             found += _check_partition(action, cluster, places)
         for name in action.submit_options:
             if name not in known:

@@ -32,9 +32,9 @@ def identify_cluster(
     cluster = identified.cluster
     asked = cluster.remote is not None or cluster.asked_partitions
     if asked and runs_here(cluster, environ):
-        from rowtui.core.clusters.polling.description_cache import completed, needs_description
+        from rowtui.core.clusters.polling.description_cache import completed
 
-        described = describe_slurm() if needs_description(cluster) else None
+        described = describe_slurm() if cluster.needs_description else None
         if described is not None:
             return identified._replace(cluster=completed(cluster, described))
     return identified

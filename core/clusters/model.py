@@ -188,6 +188,12 @@ class Cluster(NamedTuple):
         return scheduler_kind(self.scheduler)
 
     @property
+    def needs_description(self) -> bool:
+        """Whether it must be queried for its partitions, over SSH or on this machine."""
+        asked = self.remote is not None or self.asked_partitions
+        return asked and not self.partitions and self.kind.describes
+
+    @property
     def is_this_machine(self) -> bool:
         """Whether its jobs run in this machine's own queue, and are no larger than this machine."""
         kind = self.kind

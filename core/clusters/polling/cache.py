@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import math
 import os
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, write_all
-from rowtui.core.base.lazy import orjson, platformdirs
+from rowtui.core.base.lazy import hashlib, orjson, platformdirs
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling.policy import PollHistory
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot

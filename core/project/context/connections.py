@@ -25,7 +25,6 @@ from rowtui.core.clusters.identify import runs_here
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling.description_cache import (
     described_cluster,
-    needs_description,
     remember_description,
 )
 from rowtui.core.clusters.schedulers.base import Scheduler
@@ -137,7 +136,7 @@ class Connections:
         """
         if not self.is_remote(cluster):
             return cluster
-        if not needs_description(cluster):
+        if not cluster.needs_description:
             # a cached description may hold the maximum array size
             return described_cluster(cluster) or cluster
         if cluster.name not in self._described:
@@ -161,7 +160,7 @@ class Connections:
         Without an argument, the default cluster of jobs is asked. Raises: RowtuiError.
         """
         cluster = cluster or self.around.recognised.cluster
-        if not (self.is_remote(cluster) and needs_description(cluster)):
+        if not (self.is_remote(cluster) and cluster.needs_description):
             return
         if cluster.name in self._described or described_cluster(cluster) is not None:
             return

@@ -8,7 +8,6 @@ is written once.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import operator
 import re
@@ -20,6 +19,7 @@ from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
+from rowtui.core.base.lazy import hashlib
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.submission.plan.model import InBundle, Packed, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.scripts.fixed_part import PRELUDE

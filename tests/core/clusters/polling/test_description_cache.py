@@ -14,7 +14,6 @@ from rowtui.core.clusters.model import Cluster, Identify, Partition, Remote
 from rowtui.core.clusters.polling.description_cache import (
     KEPT_SECONDS,
     described_cluster,
-    needs_description,
     remember_description,
 )
 
@@ -50,10 +49,10 @@ def test_partitions_that_are_configured_stay(tmp_path: Path) -> None:
 
 
 def test_only_slurm_clusters_without_partitions_are_asked() -> None:
-    assert needs_description(ALPHA)
-    assert not needs_description(ALPHA._replace(partitions=(Partition("p"),)))
-    assert not needs_description(ALPHA._replace(remote=None))
-    assert not needs_description(ALPHA._replace(scheduler="grid_engine"))
+    assert ALPHA.needs_description
+    assert not ALPHA._replace(partitions=(Partition("p"),)).needs_description
+    assert not ALPHA._replace(remote=None).needs_description
+    assert not ALPHA._replace(scheduler="grid_engine").needs_description
 
 
 def test_another_host_or_user_is_another_cluster(tmp_path: Path) -> None:
