@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
@@ -80,5 +79,5 @@ def a_record(
 def sent_to(record: JobRecord, cluster: str, partition: str, key: JobKey) -> JobRecord:
     """The record of a job that another cluster has."""
     assert record.planned is not None
-    planned = replace(record.planned, destination=PlannedDestination(cluster, partition))
+    planned = record.planned._replace(destination=PlannedDestination(cluster, partition))
     return record._replace(cluster=cluster, key=key, planned=planned)

@@ -11,7 +11,6 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from rowtui.cli.clusters.parser import in_words
 from rowtui.cli.jobs.job_text import clock, state_cell
@@ -156,7 +155,7 @@ def _notes(rows: Sequence[ClusterRow], now: float, width: int | None) -> Iterato
         if job.state in (JobState.RUNNING, JobState.COMPLETING, JobState.COMPLETED):
             continue
         ran = 1 if job.state is JobState.CANCELLED and job.elapsed else None
-        told = explain(replace(job, start_estimate=None, elapsed=ran), now)
+        told = explain(job._replace(start_estimate=None, elapsed=ran), now)
         label = visible(job.reason) or job.state.value
         note = f"{told.sentence} {told.hint}".rstrip()
         if label.lower() not in note.lower():

@@ -17,7 +17,8 @@ from rowtui.core.clusters.config.load_launchers import load_launchers
 from rowtui.core.clusters.config.show import cluster_toml, clusters_toml, launchers_toml
 from rowtui.core.clusters.identify import identify_cluster
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
+from rowtui.core.clusters.polling.description_cache import described_cluster
+from rowtui.core.clusters.schedulers.kind import needs_description
 
 
 class ShownClusters(NamedTuple):

@@ -41,6 +41,8 @@ def _loaded(name: str) -> Any:
 
 if TYPE_CHECKING:
     import asyncio
+    import hashlib
+    import hmac
     import subprocess
 
     import numpy as np
@@ -48,9 +50,11 @@ if TYPE_CHECKING:
     import platformdirs
 else:
     asyncio = _LazyModule("asyncio")
+    hashlib = _LazyModule("hashlib")
+    hmac = _LazyModule("hmac")
     np = _LazyModule("numpy")
     orjson = _LazyModule("orjson")
     platformdirs = _LazyModule("platformdirs")
     subprocess = _LazyModule("subprocess")
 
-__all__ = ["asyncio", "np", "orjson", "platformdirs", "subprocess"]
+__all__ = ["asyncio", "hashlib", "hmac", "np", "orjson", "platformdirs", "subprocess"]

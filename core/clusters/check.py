@@ -15,7 +15,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.model import Cluster, LauncherError, Launchers, launcher_prefix
 from rowtui.core.clusters.partition import choose_partition
-from rowtui.core.clusters.polling.description_cache import needs_description
+from rowtui.core.clusters.schedulers.kind import needs_description
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
 

@@ -15,7 +15,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from rowtui.core.base.lazy import asyncio
@@ -163,8 +162,7 @@ class Trouble(enum.Enum):
     LOST = "lost"  # the connection to the command broke; it may still be running
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResult:
+class CommandResult(NamedTuple):
     """The result of one run. `exit_status` is None if unknown, -N for death by signal N.
 
     Each stream holds at most the limit; `truncated` means that output was discarded, or that a

@@ -13,6 +13,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import similar, visible
 from rowtui.core.clusters.config.builtin import LOCAL, NONE
 from rowtui.core.clusters.model import Cluster, Identified
+from rowtui.core.clusters.schedulers.kind import needs_description
 
 
 def identify_cluster(
@@ -32,7 +33,7 @@ def identify_cluster(
     cluster = identified.cluster
     asked = cluster.remote is not None or cluster.asked_partitions
     if asked and runs_here(cluster, environ):
-        from rowtui.core.clusters.polling.description_cache import completed, needs_description
+        from rowtui.core.clusters.polling.description_cache import completed
 
         described = describe_slurm() if needs_description(cluster) else None
         if described is not None:

@@ -10,10 +10,10 @@ Fastr, SecretProvider and its four errors.
 
 from __future__ import annotations
 
-import hmac
 from typing import Any, NamedTuple, NoReturn, Protocol, SupportsIndex, final, runtime_checkable
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import hmac
 from rowtui.core.base.text import visible
 
 # Environment variables that hold secrets. They are passed to no other program.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -171,7 +170,7 @@ def test_every_list_has_each_job_once_in_the_same_state() -> None:
 def test_a_pilot_is_one_row_with_its_requests() -> None:
     pilot = view(JobStep.ACCEPTED, token="p-pilot", seen=JobState.RUNNING)
     assert pilot.planned is not None
-    planned = replace(pilot.planned, action="pilot", directories=())
+    planned = pilot.planned._replace(action="pilot", directories=())
     pilot = pilot._replace(planned=planned, size=0)
     requests = [
         view(JobStep.ACCEPTED, token=f"p-pilot~{at}", seen=JobState.RUNNING) for at in (0, 1)

@@ -5,8 +5,6 @@ And what trying them again looks like: the sample's jobs had 96 GB.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.next_attempt import AmountChange, memory_text
@@ -60,8 +58,7 @@ def tried_again(job: PlannedJob, before: JobRecord, change: AmountChange) -> Pla
         f"--time={job.walltime_seconds // 60}\n",
         f"--time={seconds // 60}\n#SBATCH --mem={memory}M\n",
     )
-    return replace(
-        job,
+    return job._replace(
         token=f"{before.token}-{number}",
         attempt=number,
         memory_mb=memory,

@@ -104,7 +104,7 @@ def packed(plan: Plan, choice: PackChoice) -> PackedPlan:
         raise RowtuiError(f"there is no packer '{choice.packer}'", "choose one of best, fill, seed")
     memories = [MEMORY.get(job.action, 2 * GB) for job in plan.jobs]
     jobs = tuple(
-        replace(job, memory_mb=memory) for job, memory in zip(plan.jobs, memories, strict=True)
+        job._replace(memory_mb=memory) for job, memory in zip(plan.jobs, memories, strict=True)
     )
     there: dict[PlannedDestination, list[int]] = {}
     for position, job in enumerate(jobs):
@@ -265,7 +265,7 @@ class SpreadEngine(SampleEngine):
     def _planned(self, index: int, names: tuple[str, ...]) -> PlannedJob:
         job = super()._planned(index, names)
         where = {1: "local", 2: "pilot"}.get(index, "old")
-        return replace(job, destination=PlannedDestination(where))
+        return job._replace(destination=PlannedDestination(where))
 
 
 class PatchedEngine(SampleEngine):
@@ -284,8 +284,8 @@ def with_awkward_jobs() -> SampleEngine:
 
     def change(job: PlannedJob) -> PlannedJob:
         if job.directories[0].endswith("s2"):
-            return replace(job, cpus=512, processes=512)
-        return replace(job, depends_on=("x",)) if job.directories[0].endswith("s3") else job
+            return job._replace(cpus=512, processes=512)
+        return job._replace(depends_on=("x",)) if job.directories[0].endswith("s3") else job
 
     return PatchedEngine(change)
 

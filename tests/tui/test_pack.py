@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.planning.pack_views import PackChoice
@@ -410,7 +409,7 @@ NASTY = "evil\x1b]0;owned\x07 [b]bold[/b] ‮name"
 
 
 async def test_hostile_names_steer_nothing_and_are_no_markup() -> None:
-    engine = PatchedEngine(lambda job: replace(job, name=NASTY, action=NASTY))
+    engine = PatchedEngine(lambda job: job._replace(name=NASTY, action=NASTY))
     async with opened(engine, size=(160, 50)) as hand:
         await hand.sees("78 eligible")
         await hand.press("4")

@@ -184,7 +184,7 @@ async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_m
         plan = await really(*asked)  # type: ignore[arg-type]
         jobs = list(plan.jobs)
         for at in (1, 2):
-            jobs[at] = replace(jobs[at], depends_on=(jobs[at - 1].token,))
+            jobs[at] = jobs[at]._replace(depends_on=(jobs[at - 1].token,))
         return replace(plan, jobs=tuple(jobs))
 
     engine.plans_make = chained  # type: ignore[method-assign, assignment]

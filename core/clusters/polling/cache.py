@@ -9,14 +9,11 @@ queried again. The files are not fsynced, because losing them does no harm.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
-import hashlib
 import json
 import math
 import os
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
@@ -24,7 +21,7 @@ from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, write_all
-from rowtui.core.base.lazy import orjson, platformdirs
+from rowtui.core.base.lazy import hashlib, orjson, platformdirs
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling.policy import PollHistory
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
@@ -250,13 +247,13 @@ _MAGIC = b"rowtui-queue %d" % VERSION
 _STORED = ("began", "ended", "seconds", "errors", "hurried", "chance")
 # Field of a job -> the types that its column may have in JSON.
 _TYPES: Mapping[str, frozenset[type]] = {
-    field.name: {
+    name: {
         "int": frozenset({int}),
         "int | None": frozenset({int, type(None)}),
         "str": frozenset({str}),
         "JobState": frozenset({str}),
-    }[str(field.type)]
-    for field in dataclasses.fields(Job)
+    }[kind.__forward_arg__]
+    for name, kind in Job.__annotations__.items()
 }
 _STATES = {state.value: state for state in JobState}
 
@@ -290,12 +287,7 @@ def _jobs(columns: Iterable[Any], length: int) -> tuple[Job, ...]:
         if not types.issuperset(map(type, column)):
             raise TypeError(name)
         checked.append([_STATES[word] for word in column] if name == "state" else column)
-    jobs = [object.__new__(Job) for _ in range(length)]
-    for name, column in zip(_TYPES, checked, strict=True):
-        # Set the fields as a frozen dataclass's __init__ does, but by columns: in a third of the
-        # time.
-        deque(map(getattr(Job, name).__set__, jobs, column), maxlen=0)
-    return tuple(jobs)
+    return tuple(map(Job._make, zip(*checked, strict=True)))
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int]:

@@ -12,27 +12,19 @@ import contextlib
 import json
 import re
 import time
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from rowtui.core.base.codec import record
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
-from rowtui.core.base.lazy import platformdirs
+from rowtui.core.base.lazy import hashlib, platformdirs
 from rowtui.core.clusters.model import Cluster, Partition
-from rowtui.core.clusters.schedulers.kind import kind_of
 
 VERSION = 1
 KEPT_SECONDS = 86400.0  # partitions change when a site is maintained
 _LARGEST_FILE = 4 << 20  # bytes; a partition takes 300
 _LONGEST_NAME = 40  # of the cluster's name in the file name; the digest distinguishes longer names
-
-
-def needs_description(cluster: Cluster) -> bool:
-    """Whether the cluster must be queried for its partitions, over SSH or on this machine."""
-    asked = cluster.remote is not None or cluster.asked_partitions
-    return asked and not cluster.partitions and kind_of(cluster).describes
 
 
 def described_cluster(
@@ -97,7 +89,7 @@ def _file(cluster: Cluster, folder: Path | None) -> Path:
         folder = platformdirs.user_cache_path("rowtui") / "clusters"
     remote = cluster.remote
     way = () if remote is None else (remote.host, remote.user, remote.port, remote.config)
-    digest = sha256(json.dumps((cluster.name, *way)).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(json.dumps((cluster.name, *way)).encode()).hexdigest()[:16]
     name = re.sub(r"[^A-Za-z0-9_-]", "_", cluster.name)[:_LONGEST_NAME]
     return folder / f"{name}-{digest}.json"
 

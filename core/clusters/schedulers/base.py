@@ -9,7 +9,6 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -151,8 +150,7 @@ LOG_NOT_OPENED_SIGNAL = 53
 OUT_OF_MEMORY_SIGNAL = 125
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """A scheduler's record of one job. Times: epoch seconds; durations: seconds.
 
     A task of an array has the array's id and its own token (`task_token`).
@@ -185,8 +183,7 @@ class Job:
         return JobKey(self.id, self.task)
 
 
-@dataclass(frozen=True, slots=True)
-class QueueSnapshot:
+class QueueSnapshot(NamedTuple):
     """The jobs of one cluster at one time. If `error` is set, `jobs` is meaningless.
 
     A failed poll must never be read as an empty queue.
@@ -198,8 +195,7 @@ class QueueSnapshot:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JobSpec:
+class JobSpec(NamedTuple):
     """One job to submit. The script is complete, with its header; `token` is unique to the job.
 
     `cpus`, `memory_mb`, `gpus`, `walltime_seconds` are the totals that the script asks for (the
@@ -231,22 +227,19 @@ def slurm_output(script: str) -> str:
     return named[-1].strip(" \"'") if named else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(NamedTuple):
     """The scheduler has the job, under this id."""
 
     job_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """The scheduler certainly does not have the job; `reason` is the scheduler's text."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeUnknown:
+class OutcomeUnknown(NamedTuple):
     """The job may or may not exist: look the token up before any other step.
 
     `ended`: the command ended by itself with an error, whose words are not known as a refusal and
@@ -257,8 +250,7 @@ class OutcomeUnknown:
     ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unreachable:
+class Unreachable(NamedTuple):
     """Nothing was submitted, because the cluster was unreachable: the submission may be retried."""
 
     reason: str
@@ -283,8 +275,7 @@ class DryVerdict(enum.Enum):
     NOT_TOLD = "not reported"  # no dry check is possible, or its answer is unclear
 
 
-@dataclass(frozen=True, slots=True)
-class DryAnswer:
+class DryAnswer(NamedTuple):
     """The result of a dry check. `reason`: why the job is refused, or why there is no answer.
 
     `start`: when the job might start, epoch seconds, None if unknown; `detail`: where.
@@ -296,8 +287,7 @@ class DryAnswer:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JobAnswer:
+class JobAnswer(NamedTuple):
     """The result of a request about one job; `error` is empty if the request was accepted.
 
     `member`: the number, in its bundle, of a job that shares `job` with others; else None.

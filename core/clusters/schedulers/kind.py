@@ -306,6 +306,12 @@ def is_this_machine(cluster: Cluster) -> bool:
     return kind.runs_here and not kind.immediate and cluster.remote is None
 
 
+def needs_description(cluster: Cluster) -> bool:
+    """Whether the cluster must be queried for its partitions, over SSH or on this machine."""
+    asked = cluster.remote is not None or cluster.asked_partitions
+    return asked and not cluster.partitions and kind_of(cluster).describes
+
+
 def make_scheduler(
     name: str, cluster: str, transport: Transport | None, seconds: float
 ) -> Scheduler:

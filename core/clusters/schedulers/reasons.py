@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -60,7 +59,7 @@ def explain(job: Job, now: float) -> ReasonExplanation:
         case JobState.UNKNOWN if job.reason.strip():
             return ReasonExplanation(f"The state of this job is unknown: {_as_it_is(job)}.")
     if (cause := _CAUSES.get(job.reason)) is not None and job.state is JobState.FAILED:
-        job = replace(job, state=cause)
+        job = job._replace(state=cause)
     if job.state.bad:
         if (told := found(job.reason, (ENDINGS,))) is not None:
             return told
@@ -128,7 +127,7 @@ def _failed(job: Job) -> ReasonExplanation:
     """Explain a failed job: signals and exit codes are more precise than Slurm's reasons."""
     raised = _RAISED.match(job.reason)
     if raised and job.exit_signal is None:
-        job = replace(job, exit_signal=int(raised[1]))
+        job = job._replace(exit_signal=int(raised[1]))
     number, code = job.exit_signal, job.exit_code
     said = foreign(job.reason) if _OURS.match(job.reason) else ""  # with the directory
     killed = _KILLED.match(job.reason)

@@ -18,7 +18,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +155,7 @@ class OpensshTransport:
             self._ready = self._ready and (result.trouble is None or _REFUSED in log)
             if result.trouble is Trouble.NOT_STARTED and not await self._is_open():
                 # The status may arrive before the output, and then the connection breaks.
-                result = replace(result, trouble=Trouble.LOST, detail="")
+                result = result._replace(trouble=Trouble.LOST, detail="")
             pause = _OPEN_PAUSE * 2**number
             if not _not_sent(log) or result.trouble is None or loop.time() + pause > deadline:
                 break

@@ -25,11 +25,10 @@ from rowtui.core.clusters.identify import runs_here
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling.description_cache import (
     described_cluster,
-    needs_description,
     remember_description,
 )
 from rowtui.core.clusters.schedulers.base import Scheduler
-from rowtui.core.clusters.schedulers.kind import kind_of, make_scheduler
+from rowtui.core.clusters.schedulers.kind import kind_of, make_scheduler, needs_description
 from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble, NoUser
 from rowtui.core.mirror.model import CopyFailure, MirrorError
 from rowtui.core.project.context.credentials import LoginCredentials

@@ -5,7 +5,6 @@ All are immutable; memory in MB, times in s.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -94,8 +93,7 @@ class NodeUse(NamedTuple):
     gpus: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class PackedDestination:
+class PackedDestination(NamedTuple):
     """The packing of the jobs that go to one destination.
 
     `packers`: (name, summary) of each packer.

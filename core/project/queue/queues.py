@@ -104,7 +104,7 @@ class QueuePolls:
             more = await others(polled)
             if more:
                 jobs = (*polled.snapshot.jobs, *more)
-                polled = replace(polled, snapshot=replace(polled.snapshot, jobs=jobs))
+                polled = replace(polled, snapshot=polled.snapshot._replace(jobs=jobs))
         self.latest[name] = polled
         return polled
 
@@ -357,7 +357,7 @@ class Queues:
             if snapshot is None or polled.error:
                 snapshot = QueueSnapshot(name, 0.0, error=polled.error or "not asked yet")
             elif polled.as_of is not None:
-                snapshot = replace(snapshot, at=polled.as_of)
+                snapshot = snapshot._replace(at=polled.as_of)
         # a plan may have jobs on several clusters, but it has one journal
         async with self._settling:
             settled = await settle(

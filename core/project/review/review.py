@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -119,8 +118,7 @@ def spec_of(unit: SubmissionCall, scheduler: str, root: Path) -> JobSpec:
     )
     if bundle is None:
         return spec
-    return replace(
-        spec,
+    return spec._replace(
         script=bundle_script(unit.jobs, scheduler),
         cpus=bundle.cpus,
         gpus=bundle.gpus,

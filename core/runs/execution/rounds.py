@@ -7,7 +7,6 @@ where the scheduler, or the slot that they share, keeps the order.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.project.failed_jobs import with_attempts
@@ -114,7 +113,7 @@ def tied(
             continue
         waits.setdefault(mine, set()).update(others)
         tokens = tuple(kept[it].token for it in needs)
-        kept[number] = replace(job, depends_on=tokens) if tokens else job
+        kept[number] = job._replace(depends_on=tokens) if tokens else job
     lanes: dict[object, list[PlannedJob]] = {}
     for unit in units:
         for number in unit:

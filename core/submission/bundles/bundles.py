@@ -8,7 +8,7 @@ except its token and its log. A bundle with a single job is submitted as an ordi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rowtui.core.clusters.schedulers.base import member_token
 from rowtui.core.submission.plan.dependencies import with_new_tokens
@@ -107,8 +107,7 @@ def as_member(job: PlannedJob, place: InBundle, number: int) -> PlannedJob:
     log = job.log_path.replace("%j", f"%j.{number}")
     if log == job.log_path and log:
         log = f"{log}.{number}"
-    return replace(
-        job,
+    return job._replace(
         token=token,
         script=job.script.replace(old, f"\nrowtui_token={token}\n", 1),
         log_path=log,

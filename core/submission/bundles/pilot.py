@@ -239,7 +239,7 @@ def start_pilot(
         )
     if allocation.cpus < 1:
         raise RowtuiError("a pilot needs a core")
-    allocation = replace(allocation, seconds=kind_of(cluster).limit(allocation.seconds))
+    allocation = allocation._replace(seconds=kind_of(cluster).limit(allocation.seconds))
     token = pilot_token(nonce)
     hours = allocation.seconds / 3600
     cost = Cost(0.0 if allocation.gpus else hours * allocation.cpus, hours * allocation.gpus)
@@ -328,4 +328,4 @@ class IntoPilot:
             lane=number,
             own_seconds=max(1, job.walltime_seconds),
         )
-        return replace(as_member(job, place, number), destination=pilot.destination)
+        return as_member(job, place, number)._replace(destination=pilot.destination)

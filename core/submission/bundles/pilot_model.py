@@ -6,15 +6,14 @@ runs. For plans, journals and `settle`, a pilot is a bundle whose requests are n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import is_in_bundle, token_in_queue
 
 _MARK = "-pilot"
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(NamedTuple):
     """What a pilot holds on one node. `memory_mb` None: memory is not stated and not counted.
 
     The memory is that of its requests; the pilot's own memory is added.

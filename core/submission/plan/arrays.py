@@ -10,7 +10,6 @@ and the fixed part: token, directories and values. The script holds these parts 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from rowtui.core.base.text import header_value, visible
@@ -133,8 +132,7 @@ def _as_array(jobs: Sequence[PlannedJob], least: int) -> list[PlannedJob]:
 def _as_task(job: PlannedJob, array: str, task: int) -> PlannedJob:
     token = task_token(array, task)
     old = f"\nrowtui_token={job.token}\n"
-    return replace(
-        job,
+    return job._replace(
         token=token,
         script=job.script.replace(old, f"\nrowtui_token={token}\n", 1),
         log_path=job.log_path.replace("%j", "%A_%a"),

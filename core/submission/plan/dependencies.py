@@ -12,7 +12,6 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from rowtui.core.base.text import visible
@@ -193,4 +192,4 @@ def depending(job: PlannedJob, renamed: Mapping[str, str]) -> PlannedJob:
     """Return one job with its dependencies by their new tokens."""
     if not any(token in renamed for token in job.depends_on):
         return job
-    return replace(job, depends_on=tuple(renamed.get(it, it) for it in job.depends_on))
+    return job._replace(depends_on=tuple(renamed.get(it, it) for it in job.depends_on))

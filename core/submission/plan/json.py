@@ -8,12 +8,11 @@ is written once.
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 import json
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,9 @@ from typing import Any
 from rowtui.core.base.codec import record
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
+from rowtui.core.base.lazy import hashlib
 from rowtui.core.base.text import Cost, visible
-from rowtui.core.submission.plan.model import Plan, PlannedJob
+from rowtui.core.submission.plan.model import Packed, Plan, PlannedJob
 from rowtui.core.submission.scripts.fixed_part import PRELUDE
 from rowtui.core.submission.scripts.parts import cut_at
 
@@ -38,9 +38,9 @@ def plan_id(plan: Plan) -> str:
 
 def named_plan(plan: Plan) -> Plan:
     """Return the plan for directories that the user named."""
-    jobs = (dataclasses.replace(job, named=True) for job in plan.jobs)
-    plan = dataclasses.replace(plan, jobs=tuple(jobs))
-    return dataclasses.replace(plan, id=plan_id(plan))
+    jobs = (job._replace(named=True) for job in plan.jobs)
+    plan = replace(plan, jobs=tuple(jobs))
+    return replace(plan, id=plan_id(plan))
 
 
 def plan_to_json(plan: Plan) -> str:
@@ -126,13 +126,7 @@ def _canonical(plan: Plan, identity: str | None = None) -> str:
     return f"{{{','.join(f'{_quoted(key)}:{written[key]}' for key in sorted(written))}}}"
 
 
-def _as_object(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
-
-
-_written = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), allow_nan=False, default=_as_object
-).encode
+_written = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def _jobs_written(jobs: Iterable[PlannedJob]) -> Iterator[str]:
@@ -158,7 +152,7 @@ def _jobs_written(jobs: Iterable[PlannedJob]) -> Iterator[str]:
 
 
 _OWN = ("directories", "name", "script", "task", "token")  # in the order of their names
-_SHARED = [it.name for it in dataclasses.fields(PlannedJob) if it.name not in _OWN]
+_SHARED = [name for name in PlannedJob._fields if name not in _OWN]
 _USUALLY_SAME = operator.attrgetter(*_SHARED)
 # Fields that plans of the first versions do not have: their ids must not change.
 _MAY_BE_LEFT_OUT = (
@@ -201,8 +195,12 @@ def _fields(plan: Plan) -> dict[str, Any]:
         "cost": _cost_fields(plan.cost),
         "warnings": plan.warnings,
         "skipped": plan.skipped,
-        **({"packed": plan.packed} if plan.packed else {}),
+        **({"packed": [*map(_packed_fields, plan.packed)]} if plan.packed else {}),
     }
+
+
+def _packed_fields(packed: Packed) -> dict[str, Any]:
+    return {**packed._asdict(), "destination": packed.destination._asdict()}
 
 
 def _cost_fields(cost: Cost) -> dict[str, float]:
@@ -212,6 +210,9 @@ def _cost_fields(cost: Cost) -> dict[str, float]:
 def _job_fields(job: PlannedJob) -> dict[str, Any]:
     """Return all fields of the job except its own ones."""
     fields = dict(zip(_SHARED, _USUALLY_SAME(job), strict=True))
+    fields["destination"] = job.destination._asdict()
+    if job.bundle:
+        fields["bundle"] = job.bundle._asdict()
     for name in _MAY_BE_LEFT_OUT:
         if not fields[name]:
             del fields[name]

@@ -84,7 +84,7 @@ def _planned(planner: Planner, draft: JobDraft) -> PlannedJob:
 def _limited(job: PlannedJob, kind: SchedulerKind) -> PlannedJob:
     """Return the job, or its bundle, with the time limit that the scheduler applies."""
     if (bundle := job.bundle) is not None:
-        return replace(job, bundle=replace(bundle, seconds=kind.limit(bundle.seconds)))
+        return job._replace(bundle=bundle._replace(seconds=kind.limit(bundle.seconds)))
     seconds, cost = applied_limit(kind, job.walltime_seconds, job.cost)
     same = seconds == job.walltime_seconds
-    return job if same else replace(job, walltime_seconds=seconds, cost=cost)
+    return job if same else job._replace(walltime_seconds=seconds, cost=cost)

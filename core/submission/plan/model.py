@@ -24,8 +24,7 @@ CPU_HOURS, GPU_HOURS = "CPU-hours", "GPU-hours"
 """Units of amounts; the first is also the unit of a packing whose nodes have no prices."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedDestination:
+class PlannedDestination(NamedTuple):
     """A cluster, and a partition of it; none for a scheduler without partitions."""
 
     cluster: str
@@ -36,8 +35,7 @@ class PlannedDestination:
         return f"{self.cluster}/{self.partition}" if self.partition else self.cluster
 
 
-@dataclass(frozen=True, slots=True)
-class InBundle:
+class InBundle(NamedTuple):
     """The bundle that a job is sent in, and its place there. The last two fields are the job's.
 
     A bundle is one scheduler job on one node: parallel lanes, and in each lane one job after
@@ -57,8 +55,7 @@ class InBundle:
     own_seconds: int
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedJob:
+class PlannedJob(NamedTuple):
     """One scheduler job: everything that would be sent, and the reasons for its destination.
 
     `token` is unique to this job for ever; `depends_on` holds tokens of the same plan.
@@ -142,8 +139,7 @@ class PlanRefusal(NamedTuple):
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedWork:
+class RefusedWork(NamedTuple):
     """Jobs of one action that a plan leaves out for one reason.
 
     `jobs`: the directories (os.fsdecode form) of each. `hint`: what the user can do, or "". `text`:
@@ -168,8 +164,7 @@ class RefusedWork:
         return f"{visible(self.action)}: {jobs} left out, from {first} on: {why}"
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     """The result of packing for the jobs that go to one destination.
 
     Costs are in `unit` (a currency, or `CPU_HOURS`): `alone` is the cost of the jobs sent one by

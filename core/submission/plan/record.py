@@ -7,7 +7,6 @@ what the schedulers reported at the last poll. Jobs of other projects and users 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import (
@@ -236,7 +235,7 @@ class JobRecord(NamedTuple):
         if self.planned is None:
             return self
         names = self.planned.directories[:most]
-        brief = replace(self.planned, directories=names, reasons=(), basis="", requires=())
+        brief = self.planned._replace(directories=names, reasons=(), basis="", requires=())
         return self._replace(planned=brief)
 
 
@@ -246,6 +245,6 @@ def shown_job(record: JobRecord) -> Job:
     state, end = record.state, record.end
     if end is None and state is reported.state:
         return reported
-    return replace(
-        reported, state=state, reason=record.why, exit_code=record.exit_code, exit_signal=None
+    return reported._replace(
+        state=state, reason=record.why, exit_code=record.exit_code, exit_signal=None
     )

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rowtui.core.base.files import read_bounded, sync_folder
 from rowtui.core.base.text import visible
@@ -24,8 +24,7 @@ _LIMIT = 1 << 16
 _DEATHS = frozenset({128 + 15, 128 + 9})  # SIGTERM and SIGKILL, as exit codes of a shell
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """How a script ended, by its own report.
 
     `cause`: `exit`, `time limit`, `cancelled`, `unfinished` (before its last line), `signal NAME`;
@@ -39,7 +38,7 @@ class Ended:
     runner: str
     at: float
     command_code: int | None = None
-    index: int | None = None
+    index: int | None = None  # type: ignore[assignment]  # hides the unused method of tuple
     measured: Measured | None = None
 
     @property

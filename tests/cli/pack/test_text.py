@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 import time
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -167,7 +166,7 @@ def test_without_the_solver_the_extra_is_named_unless_the_packing_is_proven(
     monkeypatch.setitem(sys.modules, "highspy", None)
 
     assert "rowtui[exact]" in shown(there, capsys)[3]
-    assert "rowtui[exact]" not in "\n".join(shown(replace(there, proven=True), capsys))
+    assert "rowtui[exact]" not in "\n".join(shown(there._replace(proven=True), capsys))
 
 
 def test_hostile_names_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def ended(cause: str, attempt: int = 1) -> JobRecord:
 def acting(record: JobRecord, **fields: Any) -> JobRecord:
     """The record with other planned fields."""
     assert record.planned is not None
-    return record._replace(planned=replace(record.planned, **fields))
+    return record._replace(planned=record.planned._replace(**fields))
 
 
 def retries(policy: RetryPolicy, action: str, cause: str, attempt: int) -> bool:

@@ -51,8 +51,7 @@ class Bundled:
         )
         planned = {job.directories[0]: job for job in real.plan("n").jobs}
         jobs = [
-            replace(
-                planned[member.name],
+            planned[member.name]._replace(
                 cpus=member.cpus,
                 memory_mb=member.memory_mb,
                 gpus=member.gpus,
@@ -75,7 +74,7 @@ class Bundled:
         self.jobs = with_bundles(jobs, [layout])
         if seconds is not None:
             self.jobs = tuple(
-                replace(job, bundle=replace(job.bundle, seconds=seconds))
+                job._replace(bundle=job.bundle._replace(seconds=seconds))
                 for job in self.jobs
                 if job.bundle
             )

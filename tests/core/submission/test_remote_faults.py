@@ -9,7 +9,6 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -466,7 +465,7 @@ async def test_a_job_that_arrives_after_all_is_over_is_taken_away(
     job = plan.jobs[0]
     spec = JobSpec(job.token, job.name, job.script, remote.real.root, "", held=True)
     await remote.real.scheduler.submit(spec)
-    await remote.real.scheduler.submit(replace(spec, token="of-another"))
+    await remote.real.scheduler.submit(spec._replace(token="of-another"))
 
     snapshot = await remote.real.scheduler.queue()
     await remote.settle(snapshot=snapshot)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
@@ -251,7 +250,7 @@ def _jobs_of(fields: Mapping[str, str], element: Element, now: float) -> list[Jo
 def job_of_task(job: Job, task: int) -> Job:
     """Return one task of the array that this job represents."""
     token = task_token(job.token, task) if job.token else ""
-    return replace(job, token=token, task=task)
+    return job._replace(token=token, task=task)
 
 
 def _tasks(text: str) -> Iterator[int]:

@@ -13,7 +13,6 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.commands import LocalTransport, Transport
@@ -277,7 +276,7 @@ class GridEngineScheduler:
             if key not in known and now - at < ACCOUNT_SECONDS
         }
         left = [
-            replace(job, state=JobState.UNKNOWN, reason="it has left the queue; no account yet")
+            job._replace(state=JobState.UNKNOWN, reason="it has left the queue; no account yet")
             for _, job in self._seen.values()
             if job.id in wanted
         ]
@@ -293,7 +292,7 @@ class GridEngineScheduler:
             # qstat shows a job that waits for others as held, whether or not it is also held.
             held = {job.key for job in (await self._listed("-s", "hu")).jobs}
             jobs = [
-                replace(job, state=JobState.PENDING)
+                job._replace(state=JobState.PENDING)
                 if job.key in listed.waiting and job.key not in held
                 else job
                 for job in jobs
@@ -305,7 +304,7 @@ class GridEngineScheduler:
             reasons = read_error_reasons(result.stdout)
             self._errors = {key: reasons.get(key, "") for key in failed}
         return [
-            replace(job, reason=f"error: {self._errors.get(job.key) or 'it could not be started'}")
+            job._replace(reason=f"error: {self._errors.get(job.key) or 'it could not be started'}")
             if job.key in failed
             else job
             for job in jobs

@@ -12,8 +12,8 @@ import pwd
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
@@ -21,8 +21,7 @@ from rowtui.core.base.text import plural
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(NamedTuple):
     """The resources that all jobs may use together. `gpus`: names for CUDA_VISIBLE_DEVICES."""
 
     cores: int

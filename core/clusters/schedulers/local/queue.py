@@ -16,7 +16,6 @@ than the highest folder, which is therefore never removed.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -33,6 +32,7 @@ from rowtui.core.base.files import (
     sync_folder,
     write_synced,
 )
+from rowtui.core.base.lazy import hashlib
 from rowtui.core.clusters.schedulers.base import JobSpec, JobState
 from rowtui.core.clusters.schedulers.local.records import (
     FORMAT_VERSION,

@@ -11,7 +11,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -349,11 +348,11 @@ def _give_reasons(jobs: dict[int, Job], active: dict[int, QueuedJob], trouble: s
         if jobs[number].state is not JobState.PENDING:
             continue
         if trouble:
-            jobs[number] = replace(jobs[number], reason=trouble)
+            jobs[number] = jobs[number]._replace(reason=trouble)
         elif all(i in jobs and jobs[i].state is JobState.COMPLETED for i in job.after):
             ready.append(job)
         else:
-            jobs[number] = replace(jobs[number], reason=DEPENDENCY)
+            jobs[number] = jobs[number]._replace(reason=DEPENDENCY)
     if not ready:
         return
     running = [
@@ -366,4 +365,4 @@ def _give_reasons(jobs: dict[int, Job], active: dict[int, QueuedJob], trouble: s
     except RowtuiError:
         return  # a wrong ROWTUI_LOCAL_... here does not affect these jobs
     for number, reason in plan.reasons.items():
-        jobs[number] = replace(jobs[number], reason=reason)
+        jobs[number] = jobs[number]._replace(reason=reason)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.command_log import CommandResult
@@ -101,7 +101,7 @@ class AccountForm:
             if task is None:
                 yield job
             else:
-                yield replace(job, task=task, token=task_token(token, task) if token else "")
+                yield job._replace(task=task, token=task_token(token, task) if token else "")
 
 
 # A job, a part of a heterogeneous job (`12+1`, whose own id is 13), tasks of an array.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from rowtui.core.clusters.command_log import CommandResult
 from rowtui.core.clusters.commands import Transport
@@ -155,7 +154,7 @@ async def slurm_everybody(transport: Transport, most: int) -> Everybody:
 
 def _with_users(jobs: Sequence[Job]) -> tuple[tuple[str, Job], ...]:
     split = ((job, *job.name.partition(" ")) for job in jobs)
-    return tuple((user, replace(job, name=name, token="")) for job, user, _, name in split)
+    return tuple((user, job._replace(name=name, token="")) for job, user, _, name in split)
 
 
 async def _run(

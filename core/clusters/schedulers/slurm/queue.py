@@ -12,7 +12,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rowtui.core.base.text import visible
@@ -126,7 +126,7 @@ class SqueueReading(NamedTuple):
         for job in self.jobs:
             if job.task is not None and job.key not in there:
                 like = apart.unsplit.get(job.id, job)
-                jobs.append(replace(job, state=like.state, reason=like.reason))
+                jobs.append(job._replace(state=like.state, reason=like.reason))
         return jobs
 
 
@@ -221,7 +221,7 @@ def with_exits(jobs: Iterable[Job], exits: ExitOf) -> list[Job]:
     for job in jobs:
         breathe(len(filled))
         if _lacks_exit(job) and (ended := exits.get((job.key, job.token))):
-            job = replace(job, exit_code=ended[0], exit_signal=ended[1])  # noqa: PLW2901
+            job = job._replace(exit_code=ended[0], exit_signal=ended[1])  # noqa: PLW2901
         filled.append(job)
     return filled
 

@@ -56,7 +56,7 @@ everything = st.builds(
     KnownQueue,
     history=histories,
     snapshot=st.none()
-    | st.builds(QueueSnapshot, texts, times, st.lists(jobs, max_size=5).map(tuple)),
+    | st.builds(QueueSnapshot, texts, times, st.lists(jobs, max_size=5).map(tuple), st.just("")),
     as_of=times,
     error=texts,
 )

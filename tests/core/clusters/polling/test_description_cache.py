@@ -14,9 +14,9 @@ from rowtui.core.clusters.model import Cluster, Identify, Partition, Remote
 from rowtui.core.clusters.polling.description_cache import (
     KEPT_SECONDS,
     described_cluster,
-    needs_description,
     remember_description,
 )
+from rowtui.core.clusters.schedulers.kind import needs_description
 
 ALPHA = Cluster("alpha", Identify(), "slurm", remote=Remote("login"), poll_seconds=5)
 SAID = Cluster(

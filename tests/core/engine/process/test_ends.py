@@ -165,6 +165,7 @@ def test_the_screen_loads_nothing_that_only_the_engine_needs(home: Path) -> None
         "rowtui.core.engine.process.errors",
         "rowtui.core.engine.process.start",
         "rowtui.core.base.errors",
+        "rowtui.core.base.lazy",
     }
     packages = {name.split(".")[0] for name in found["all"]}
     assert not packages & {"numpy", "asyncssh", "watchfiles", "yaml", "orjson"}

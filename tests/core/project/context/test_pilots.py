@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,7 +104,7 @@ async def test_a_pilot_takes_what_becomes_ready_while_it_runs(project: OpenProje
 
 
 async def test_to_cancel_requests_does_not_cancel_their_pilot(project: OpenProject) -> None:
-    await submit(project, start_pilot(project, replace(SMALL, idle_seconds=3)))
+    await submit(project, start_pilot(project, SMALL._replace(idle_seconds=3)))
     (view,) = await open_pilots(project)
     plan = for_pilot(project, view, "one")
     assert await submit(project, plan) == []
@@ -120,7 +119,7 @@ async def test_to_cancel_requests_does_not_cancel_their_pilot(project: OpenProje
 async def test_to_cancel_a_pilot_with_some_of_its_requests_gives_all_of_them_back(
     project: OpenProject,
 ) -> None:
-    await submit(project, start_pilot(project, replace(SMALL, cpus=1, idle_seconds=60)))
+    await submit(project, start_pilot(project, SMALL._replace(cpus=1, idle_seconds=60)))
     (view,) = await open_pilots(project)
     plan = for_pilot(project, view, "two")  # nothing is ready for it
     assert plan.jobs == ()

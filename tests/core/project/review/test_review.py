@@ -103,7 +103,7 @@ async def test_every_check_is_pending_at_once_and_then_told(make: Make) -> None:
 
 async def test_bash_is_asked_once_for_each_shape_whatever_the_number_of_jobs(make: Make) -> None:
     plan = planned(make())
-    many = replace(plan, jobs=tuple(replace(plan.jobs[0], token=f"t{n}") for n in range(5000)))
+    many = replace(plan, jobs=tuple(plan.jobs[0]._replace(token=f"t{n}") for n in range(5000)))
     asked: list[str] = []
 
     def complain(script: str) -> str:
@@ -119,7 +119,7 @@ async def test_bash_is_asked_once_for_each_shape_whatever_the_number_of_jobs(mak
 
 async def test_a_script_that_bash_cannot_read_names_its_jobs(make: Make) -> None:
     plan = planned(make())
-    broken = replace(plan.jobs[5], script=plan.jobs[5].script + "\nif then\n")
+    broken = plan.jobs[5]._replace(script=plan.jobs[5].script + "\nif then\n")
     found = await check_scripts(replace(plan, jobs=(*plan.jobs[:5], broken)), {})
     assert [it.jobs for it in found.findings] == [((5, 6),)]
     assert "syntax error" in found.findings[0].text
@@ -131,7 +131,7 @@ async def test_the_dry_check_asks_about_one_job_of_each_kind_and_not_about_too_m
     project = make()
     plan = planned(project)
     wide = tuple(
-        replace(plan.jobs[0], token=f"t{n}", cpus=1 if n < 3 else 1000 + n) for n in range(16)
+        plan.jobs[0]._replace(token=f"t{n}", cpus=1 if n < 3 else 1000 + n) for n in range(16)
     )
     asked: list[JobSpec] = []
     scheduler = project.connections.scheduler("local")
@@ -187,7 +187,7 @@ async def test_once_it_is_sent_its_hours_are_spent_and_its_scripts_are_those_bef
     balance = Balance(left.cost.cpu_hours, None, charged["local"])
     check = check_budget(plan, {"local": balance})
     assert check.budgets[0].left == 0
-    again = replace(plan.jobs[1], destination=plan.jobs[1].destination)
+    again = plan.jobs[1]._replace(destination=plan.jobs[1].destination)
     before = await engine.plans.script_before(asked_for((again,), "local", "another"))
     assert before is not None
     assert before.script == left.jobs[0].script
@@ -237,11 +237,11 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     project.synchronise()
     plan = plan_submission(project, project.workflow.actions[:1])
     jobs = list(plan.jobs)
-    jobs[1] = replace(jobs[1], depends_on=(jobs[0].token,))
-    jobs[2] = replace(jobs[2], depends_on=(jobs[1].token,))
+    jobs[1] = jobs[1]._replace(depends_on=(jobs[0].token,))
+    jobs[2] = jobs[2]._replace(depends_on=(jobs[1].token,))
     for at in (3, 4, 5):
         place = InBundle("b", "half", 2, None, 0, 60, False, at % 2, 30)
-        jobs[at] = replace(jobs[at], token=f"b~{at - 3}", bundle=place)
+        jobs[at] = jobs[at]._replace(token=f"b~{at - 3}", bundle=place)
     made = replace(plan, jobs=tuple(jobs))
     return replace(made, id=plan_id(made))
 
@@ -281,7 +281,7 @@ def test_shapes_of_bundles_and_arrays_are_asked_about_as_they_go_out(chain: Plan
 
 
 def test_a_warning_names_all_jobs_that_have_it(chain: Plan) -> None:
-    jobs: list[PlannedJob] = [replace(job, warnings=("odd",)) for job in chain.jobs[:2]]
+    jobs: list[PlannedJob] = [job._replace(warnings=("odd",)) for job in chain.jobs[:2]]
     found = check_warnings(replace(chain, jobs=(*jobs, *chain.jobs[2:])))
     assert [(it.text, it.jobs) for it in found.findings] == [("odd", ((0, 2),))]
 

@@ -56,7 +56,7 @@ def test_without_limits_everything_may_go() -> None:
 
 def test_what_goes_into_a_pilot_was_paid_for_with_it() -> None:
     place = InBundle("x-pilot", "", 8, None, 0, 3600, False, 0, 600)
-    requests = [replace(job(n, bundle=place), token=f"x-pilot~{n}") for n in range(3)]
+    requests = [job(n, bundle=place)._replace(token=f"x-pilot~{n}") for n in range(3)]
     limits = RunLimits(cpu_hours=1.0, jobs_in_queue=1, price=1.0, currency="EUR")
     spent = Spent(cpu_hours=1.0, jobs_in_queue=1)
 
@@ -70,7 +70,7 @@ def test_what_goes_into_a_pilot_was_paid_for_with_it() -> None:
 
 def test_a_job_behind_those_that_a_budget_holds_back_still_goes_into_its_pilot() -> None:
     place = InBundle("x-pilot", "", 8, None, 0, 3600, False, 0, 600)
-    request = replace(job(1, bundle=place), token="x-pilot~1")
+    request = job(1, bundle=place)._replace(token="x-pilot~1")
 
     found = fits(RunLimits(cpu_hours=0.5), Spent(), plan(job(0), request), 0.0)
 

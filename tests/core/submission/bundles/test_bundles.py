@@ -129,7 +129,7 @@ def test_options_for_a_size_of_its_own_keep_a_job_alone(
 
 
 def test_jobs_that_wait_for_others_do_not_share(real: RealProject) -> None:
-    job = replace(real.plan("n").jobs[0], depends_on=("other",))
+    job = real.plan("n").jobs[0]._replace(depends_on=("other",))
     assert cannot_share(job) == "it waits for other jobs"
 
 

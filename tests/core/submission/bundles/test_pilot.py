@@ -64,7 +64,7 @@ def test_a_request_that_has_ended_frees_its_place_where_bash_missed_it() -> None
 
 
 async def test_what_comes_while_it_runs_is_run_without_queueing(real: Piloted) -> None:
-    await real.start(replace(SMALL, idle_seconds=2))
+    await real.start(SMALL._replace(idle_seconds=2))
     first = await real.hand("a", "b c")
     await real.until(lambda: real.ran("a", "b c"), "the first")
     second = await real.hand("$(touch pwned)", "d", "e")
@@ -120,7 +120,7 @@ async def test_requests_have_gpus_of_their_own(
     show = "echo gpus $CUDA_VISIBLE_DEVICES; touch here.{directory}; "
     meet = "until [ -e here.a ] && [ -e here.d ]; do sleep 0.1; done; "
     real.with_command(show + meet + real.action.command)
-    await real.start(replace(SMALL, gpus=2))
+    await real.start(SMALL._replace(gpus=2))
     plan = real.for_pilot("a", "d", gpus=1)
     progress = await real.submit(plan)
     assert [step.error for step in progress if step.error] == []
@@ -134,7 +134,7 @@ async def test_requests_have_gpus_of_their_own(
 
 async def test_what_a_cancelled_pilot_had_not_begun_has_not_failed(real: Piloted) -> None:
     real.wait_for_go()
-    await real.start(replace(SMALL, cpus=1))
+    await real.start(SMALL._replace(cpus=1))
     plan = await real.hand("a", "d", "e")
     await real.until(lambda: real.ran("a"), "the first")
     await real.scheduler.cancel([await real.pilot_key()])
@@ -147,7 +147,7 @@ async def test_what_a_cancelled_pilot_had_not_begun_has_not_failed(real: Piloted
 
 
 async def test_a_pilot_that_is_cancelled_with_nothing_to_run_ended_well(here: Piloted) -> None:
-    await here.start(replace(SMALL, idle_seconds=600))
+    await here.start(SMALL._replace(idle_seconds=600))
     plan = await here.hand("a")
     await here.until(lambda: not here.state.submitted, "the request's end")
 
@@ -167,7 +167,7 @@ async def test_a_driver_that_was_killed_leaves_nothing_behind(real: Piloted) -> 
     real.with_command(
         "echo x >> workspace/{directory}/runs; cat /proc/self/stat >/dev/null; sleep 1000"
     )
-    await real.start(replace(SMALL, cpus=1))
+    await real.start(SMALL._replace(cpus=1))
     plan = await real.hand("a", "d")
     await real.until(lambda: real.ran("a"), "the first")
     os.kill(driver_of(real), signal.SIGKILL)
@@ -200,7 +200,7 @@ def driver_of(real: Piloted) -> int:
 
 
 async def test_what_does_not_fit_into_it_goes_alone(here: Piloted) -> None:
-    await here.start(replace(SMALL, idle_seconds=0))
+    await here.start(SMALL._replace(idle_seconds=0))
     for rest, why in (
         ({"cpus": 3}, "the pilot has 2 cores"),
         ({"seconds": 1000}, "the pilot has 555 s left"),
@@ -212,11 +212,11 @@ async def test_what_does_not_fit_into_it_goes_alone(here: Piloted) -> None:
 
 
 async def test_what_does_not_fit_into_the_time_left_is_given_back_at_once(here: Piloted) -> None:
-    await here.start(replace(SMALL, seconds=120, idle_seconds=4))
+    await here.start(SMALL._replace(seconds=120, idle_seconds=4))
     plan = here.for_pilot("a", "d", seconds=60)
     assert plan.jobs[0].bundle is not None
-    late = replace(plan.jobs[1].bundle, own_seconds=500)
-    jobs = (plan.jobs[0], replace(plan.jobs[1], bundle=late))
+    late = plan.jobs[1].bundle._replace(own_seconds=500)
+    jobs = (plan.jobs[0], plan.jobs[1]._replace(bundle=late))
     from rowtui.core.submission.plan.json import plan_id
 
     plan = replace(plan, jobs=jobs)
@@ -239,6 +239,6 @@ def test_numbers_are_given_once(tmp_path: Path) -> None:
 def test_a_pilot_that_could_run_nothing_is_refused() -> None:
     place = {"created": "", "user": "", "nonce": "n"}
     with pytest.raises(RowtuiError, match="no time"):
-        start_pilot(replace(SMALL, seconds=40), ALPHA, **place)
+        start_pilot(SMALL._replace(seconds=40), ALPHA, **place)
     with pytest.raises(RowtuiError, match="no queue"):
         start_pilot(SMALL, Cluster("none", Identify(always=True), "bash"), **place)

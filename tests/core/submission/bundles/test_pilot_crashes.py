@@ -41,7 +41,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Piloted:
 
 
 async def test_what_comes_when_it_has_ended_is_free_again(here: Piloted) -> None:
-    await here.start(replace(SMALL, idle_seconds=0))
+    await here.start(SMALL._replace(idle_seconds=0))
     await here.over()
     plan = here.for_pilot("a")
     progress = await here.submit(plan)
@@ -50,7 +50,7 @@ async def test_what_comes_when_it_has_ended_is_free_again(here: Piloted) -> None
 
 
 async def test_what_comes_while_it_closes_is_taken_back(here: Piloted) -> None:
-    await here.start(replace(SMALL, idle_seconds=60))
+    await here.start(SMALL._replace(idle_seconds=60))
     await here.until(lambda: here.logs() is not None and real_folder(here).exists(), "its begin")
     (real_folder(here) / "closed").touch()
     plan = here.for_pilot("a", "d")
@@ -66,7 +66,7 @@ async def test_killed_after_it_was_put_there_or_before_it_runs_at_most_once(
     here: Piloted,
 ) -> None:
     here.wait_for_go()
-    await here.start(replace(SMALL, idle_seconds=5))
+    await here.start(SMALL._replace(idle_seconds=5))
     await here.hand("b c")  # it waits, so that the pilot has work however long the others take
     plans = {}
     for name, steps in (("a", "before"), ("d", "after"), ("e", "before")):
@@ -134,7 +134,7 @@ async def test_killed_after_each_step_of_handing_over_every_directory_runs_once(
     names = [f"p{at}" for at in range(len(STEPS) + 1)]
     real = Piloted(tmp_path / "project", names, SlurmScheduler("alpha"), ALPHA)
     real.wait_for_go()
-    await real.start(replace(SMALL, idle_seconds=3))
+    await real.start(SMALL._replace(idle_seconds=3))
     # undisturbed: these are the steps, and the pilot has work however long the others take
     steps = Steps()
     await stepping(real, real.for_pilot(names[-1]), steps)

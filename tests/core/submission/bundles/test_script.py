@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,7 +100,7 @@ def test_gpus_are_asked_for_in_the_clusters_words(on_slurm: RealProject) -> None
 
     def in_words(job: PlannedJob) -> PlannedJob:
         line = "\n#SBATCH --gres=gpu:a100:1\n#SBATCH --time="
-        return replace(job, script=as_written(job.script, "\n#SBATCH --time=", line))
+        return job._replace(script=as_written(job.script, "\n#SBATCH --time=", line))
 
     jobs = [in_words(job) if job.gpus else job for job in bundled.jobs]
     lines = header(bundle_script(jobs, "slurm"))
@@ -111,7 +110,7 @@ def test_gpus_are_asked_for_in_the_clusters_words(on_slurm: RealProject) -> None
 def test_a_whole_node_is_for_the_bundle_alone_and_has_its_memory(on_slurm: RealProject) -> None:
     def of_whole_node(*lanes: list[Member]) -> list[str]:
         jobs = [
-            replace(job, bundle=replace(job.bundle, whole_node=True))
+            job._replace(bundle=job.bundle._replace(whole_node=True))
             for job in Bundled(on_slurm, lanes).jobs
             if job.bundle
         ]

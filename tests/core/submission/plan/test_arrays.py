@@ -90,7 +90,7 @@ def test_what_all_tasks_say_stands_once_but_for_plans_of_older_versions(real: Re
     other = plan.jobs[1].script.replace("_IN_MINUTES=", "_IN_MINUTES=1")
 
     assert array_script(plan.jobs, "slurm").count("export ACTION_NAME=") == 1
-    older = (plan.jobs[0], replace(plan.jobs[1], script=other))
+    older = (plan.jobs[0], plan.jobs[1]._replace(script=other))
     assert array_script(older, "slurm").count("export ACTION_NAME=") == 2
     assert array_script(older, "slurm").count("_IN_MINUTES=1") >= 1
 

@@ -159,9 +159,9 @@ def test_slurm_is_told_of_jobs_of_tasks_and_of_the_same_task() -> None:
     spec = JobSpec("t", "n", "", Path(), "")
     tasks = (JobKey(5, 0), JobKey(5, 3))
     assert dependency(spec) == ""
-    assert dependency(replace(spec, after=(3, 4))) == "afterok:3:4"
-    assert dependency(replace(spec, after=(3,), after_tasks=tasks)) == "afterok:3:5_0:5_3"
-    assert dependency(replace(spec, after_each=8)) == "aftercorr:8"
+    assert dependency(spec._replace(after=(3, 4))) == "afterok:3:4"
+    assert dependency(spec._replace(after=(3,), after_tasks=tasks)) == "afterok:3:5_0:5_3"
+    assert dependency(spec._replace(after_each=8)) == "aftercorr:8"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_it_is_known_where_a_chain_may_be_queued(kind: str, can: bool) -> None:
 
 def test_arrays_follow_arrays_task_by_task(here: Chain) -> None:
     plan = here.chain()
-    jobs = with_arrays([replace(job, log_path="x-%j.out") for job in plan.jobs], {"local": 1000})
+    jobs = with_arrays([job._replace(log_path="x-%j.out") for job in plan.jobs], {"local": 1000})
     first, second = jobs[:3], jobs[3:]
     assert len({job.array for job in first}) == len({job.array for job in second}) == 1
     assert [job.depends_on for job in second] == [(job.token,) for job in first]
@@ -183,8 +183,8 @@ def test_arrays_follow_arrays_task_by_task(here: Chain) -> None:
     keys.pop(first[1].token)
     assert after_of(second, keys, array=True).tasks == (JobKey(9, 0), JobKey(9, 2))
     # What waits for another task than its own is no task.
-    crossed = [*jobs[:3], *(replace(job, depends_on=()) for job in plan.jobs[3:])]
-    crossed[3] = replace(crossed[3], depends_on=(first[1].token,))
+    crossed = [*jobs[:3], *(job._replace(depends_on=()) for job in plan.jobs[3:])]
+    crossed[3] = crossed[3]._replace(depends_on=(first[1].token,))
     assert with_arrays(crossed, {"local": 1000})[3].array == ""
 
 
@@ -267,7 +267,7 @@ class TestSlurm:
     async def test_a_job_whose_first_was_not_sent_is_not_sent(self, chain: Chain) -> None:
         plan = chain.chain()
         taken = replace(plan, jobs=plan.jobs[:1])
-        other = replace(taken.jobs[0], token="other")
+        other = taken.jobs[0]._replace(token="other")
         chain.tools().reservations.reserve([other])
         progress = await chain.submit(plan)
         skipped = [step.message for step in progress if step.message.startswith("skipped")]
@@ -291,7 +291,7 @@ class Forgetting(SlurmScheduler):
 
     async def queue(self, job_ids=None):  # type: ignore[no-untyped-def]
         snapshot = await super().queue(job_ids)
-        return replace(snapshot, jobs=tuple(job for job in snapshot.jobs if job.id > self.old))
+        return snapshot._replace(jobs=tuple(job for job in snapshot.jobs if job.id > self.old))
 
 
 # -- on this machine -------------------------------------------------------------------------------

@@ -288,7 +288,7 @@ def test_a_plan_of_another_version_is_read_and_can_be_sent_again() -> None:
     # Given the plan of a version whose scripts have another fixed part,
     older = PRELUDE.replace("rowtui_sample() {", "rowtui_other() {")
     made = plan(requests(action(), *[1] * 3))
-    jobs = tuple(replace(job, script=job.script.replace(PRELUDE, older)) for job in made.jobs)
+    jobs = tuple(job._replace(script=job.script.replace(PRELUDE, older)) for job in made.jobs)
     fields = json.loads(plan_to_json(made))
     fields["shared"] = older
     del fields["id"]
@@ -355,8 +355,7 @@ def neighbours(draw: st.DrawFn) -> list[PlannedJob]:
     """Jobs that differ as the tasks of one array do, or as jobs that go alone."""
     job, array = draw(JOB), draw(NAME)
     return [
-        replace(
-            job,
+        job._replace(
             token=token,
             script=job.script + token,
             array=array,

@@ -35,7 +35,7 @@ def chain(slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def sized(jobs: tuple[PlannedJob, ...]) -> list[PlannedJob]:
     return [
-        replace(job, cpus=at % 3 + 1, memory_mb=100 * at, gpus=at % 2, walltime_seconds=60 * at)
+        job._replace(cpus=at % 3 + 1, memory_mb=100 * at, gpus=at % 2, walltime_seconds=60 * at)
         for at, job in enumerate(jobs)
     ]
 
@@ -83,7 +83,7 @@ def test_lists_that_would_wait_for_each_other_are_taken_apart(here: Chain) -> No
 
 def test_what_goes_elsewhere_goes_alone(here: Chain) -> None:
     jobs = list(here.chain().jobs)
-    jobs[2] = replace(jobs[2], destination=PlannedDestination("elsewhere"))
+    jobs[2] = jobs[2]._replace(destination=PlannedDestination("elsewhere"))
     made = one_after_another(jobs, [jobs[:3]])
     assert [job.bundle is not None for job in made.jobs] == [True, True, False, False, False, False]
     (warning,) = made.warnings
@@ -109,8 +109,7 @@ def test_whatever_is_put_together_each_job_is_there_once_after_what_it_needs(
 ) -> None:
     needs, lists = tangle
     jobs = [
-        replace(
-            pattern,
+        pattern._replace(
             token=f"n-{at}",
             script=pattern.script.replace(pattern.token, f"n-{at}"),
             directories=(str(at),),

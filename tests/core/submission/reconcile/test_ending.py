@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -424,8 +423,8 @@ def test_an_error_of_slurm_itself_is_no_signal(number: int) -> None:
 
 def test_a_log_is_named_as_the_script_names_it(now: RealProject) -> None:
     job = now.plan("n").jobs[0]
-    job = replace(job, log_path="one-%j.out", script="#!/bin/sh\n#SBATCH --output=one-%j.out\n")
-    moved = replace(job, script=f"{job.script}#SBATCH -o '/nowhere/%j out'\ntrue\n")
+    job = job._replace(log_path="one-%j.out", script="#!/bin/sh\n#SBATCH --output=one-%j.out\n")
+    moved = job._replace(script=f"{job.script}#SBATCH -o '/nowhere/%j out'\ntrue\n")
 
     assert named_log(job) == "one-%j.out"
     assert named_log(moved) == "/nowhere/%j out"

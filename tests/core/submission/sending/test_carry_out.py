@@ -143,7 +143,7 @@ async def test_a_refused_job_keeps_back_those_like_it_and_no_others(
     real.scheduler = Answers(scheduler, Rejected("too long"), None)
     plan = real.plan()
     first, second, third = plan.jobs
-    plan = replace(plan, jobs=(first, replace(second, walltime_seconds=7), third))
+    plan = replace(plan, jobs=(first, second._replace(walltime_seconds=7), third))
     plan = replace(plan, id=plan_id(plan))
 
     progress = await real.submit(plan)
@@ -162,8 +162,8 @@ async def test_after_three_kinds_were_refused_for_one_reason_none_is_sent_there(
 ) -> None:
     real.scheduler = Answers(scheduler, *[Rejected("no such account")] * 3, None)
     plan = real.plan()
-    jobs = [replace(plan.jobs[n % 3], token=f"t{n}", walltime_seconds=9 + n) for n in range(3)]
-    jobs.append(replace(jobs[0], token="t3", walltime_seconds=99))
+    jobs = [plan.jobs[n % 3]._replace(token=f"t{n}", walltime_seconds=9 + n) for n in range(3)]
+    jobs.append(jobs[0]._replace(token="t3", walltime_seconds=99))
     plan = replace(plan, jobs=tuple(jobs))
     plan = replace(plan, id=plan_id(plan))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,7 +43,7 @@ def test_a_job_gets_all_its_directories_or_none(real: RealProject) -> None:
 def test_complete_and_vanished_directories_are_refused(real: RealProject) -> None:
     first, second, _ = real.plan("n").jobs
     state = real.state._replace(completed={"one": 0b001})
-    gone = replace(second, directories=("gone\n",))
+    gone = second._replace(directories=("gone\n",))
 
     after, refused = reserved(state, [first, gone])
 

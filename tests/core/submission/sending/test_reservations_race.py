@@ -7,7 +7,6 @@ import random
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,7 @@ def many(tmp_path: Path, scheduler: LocalScheduler) -> RealProject:
 
 
 def job_for(real: RealProject, token: str, *names: str) -> PlannedJob:
-    return replace(real.plan("n").jobs[0], token=token, directories=names)
+    return real.plan("n").jobs[0]._replace(token=token, directories=names)
 
 
 def jobs(real: RealProject) -> dict[str, Submitted]:
@@ -124,7 +123,7 @@ def test_directories_are_found_by_name_however_positions_moved(real: RealProject
     assert StoredReservations(stale).reserve([gone]) == {
         "u": "b c was submitted meanwhile (on local)"
     }
-    refused = StoredReservations(stale).reserve([replace(gone, directories=("z", "a"))])
+    refused = StoredReservations(stale).reserve([gone._replace(directories=("z", "a"))])
     assert refused == {"u": "a is no longer in the workspace"}
     assert set(jobs(real)) == {"b c", "d\udcff"}
 
@@ -137,7 +136,7 @@ def test_a_directory_goes_from_reserved_to_recorded_to_free(real: RealProject) -
     assert reservations.reserve([mine, yours]) == {}
     assert real.state.generation == generation  # what a token has, it has
     reservations.record({"n-0": 9})
-    other = replace(mine, token="other")
+    other = mine._replace(token="other")
     assert reservations.reserve([other]) == {"other": "a was submitted meanwhile (local/9)"}
     assert jobs(real) == {
         "a": Submitted("local", 9, "n-0"),
@@ -181,7 +180,7 @@ def test_reservations_race_with_merges_and_kills_and_each_directory_has_one_owne
         def work() -> None:
             for number in range(DIRECTORIES):
                 token = f"w{who}-{number}"
-                job = replace(template, token=token, directories=(named(number),))
+                job = template._replace(token=token, directories=(named(number),))
                 reservations = StoredReservations(Store(root))
                 if reservations.reserve([job]):
                     continue

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from rowtui.core.submission.sending.release_held import staying_held, stays_held
 
@@ -31,16 +29,16 @@ START = "#!/bin/bash\n# a comment of ours: --hold\n"
 )
 def test_only_the_schedulers_own_word_in_the_header_counts(header: str, held: bool) -> None:
     script = f"{START}{header}\n\necho done\n#SBATCH --hold\n#$ -h\n"
-    assert stays_held(replace(job("t-0"), script=script)) is held
+    assert stays_held(job("t-0")._replace(script=script)) is held
 
 
 def test_the_header_of_one_task_speaks_for_its_array() -> None:
     held, free = "#!/bin/bash\n#SBATCH --hold\n", "#!/bin/bash\ntrue\n#SBATCH --hold\n"
     jobs = [
-        *(replace(job(f"a.{n}"), script=held, array="a", task=n) for n in range(2)),
-        *(replace(job(f"b.{n}"), script=free, array="b", task=n) for n in range(2)),
-        replace(job("c"), script=free),
-        replace(job("d"), script=held),
+        *(job(f"a.{n}")._replace(script=held, array="a", task=n) for n in range(2)),
+        *(job(f"b.{n}")._replace(script=free, array="b", task=n) for n in range(2)),
+        job("c")._replace(script=free),
+        job("d")._replace(script=held),
     ]
 
     assert staying_held(jobs) == {"a.0", "a.1", "d"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,7 +161,7 @@ def test_the_head_says_when_nothing_is_packed_and_when_all_is_free() -> None:
     free = PackedDestination(
         HERE, done, (LARGE,), (BundleView("", 0, ResourceAmounts(1), 60, 0.0, lanes),)
     )
-    none = replace(free, packed=replace(done, jobs=0, bundles=0), bundles=(), left_alone=left)
+    none = free._replace(packed=done._replace(jobs=0, bundles=0), bundles=(), left_alone=left)
     one = plan((job(0),))
     for there, text in (
         (free, "the best possible, proven"),

@@ -14,7 +14,7 @@ from tests.tui.sample import SampleEngine
 async def test_the_clusters_named_are_those_to_which_jobs_go_and_not_where_one_is() -> None:
     plan = await SampleEngine().plans_make(1, [0, 1, 2], None)
     jobs = [
-        replace(job, destination=replace(job.destination, cluster=name))
+        job._replace(destination=job.destination._replace(cluster=name))
         for job, name in zip(plan.jobs, ("delta", "delta", "gl\x1b"), strict=True)
     ]
     plan = replace(plan, cluster="anvil", jobs=tuple(jobs))

@@ -25,8 +25,7 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 def plan_of(count: int) -> Plan:
     plan = asyncio.run(SampleEngine().plans_make(1, None, None))
     jobs = [
-        replace(
-            plan.jobs[0],
+        plan.jobs[0]._replace(
             token=f"t{number}",
             directories=(f"d{number % 7}", f"only-{number}"),
             cpus=number % 5,
@@ -80,7 +79,7 @@ def test_a_plan_of_any_length_is_arranged_as_any_list_in_memory(
 def test_requests_stay_below_the_heading_of_their_bundle_whatever_the_order() -> None:
     plan = plan_of(6)
     bundle = InBundle("b", "large", 64, None, 0, 3600, False, 0, 60)
-    jobs = [replace(job, bundle=bundle) if 1 <= at < 4 else job for at, job in enumerate(plan.jobs)]
+    jobs = [job._replace(bundle=bundle) if 1 <= at < 4 else job for at, job in enumerate(plan.jobs)]
     sending = Sending(replace(plan, jobs=tuple(jobs)))
 
     rows = arranged(sending, ListRequest("", "cpus", True))
