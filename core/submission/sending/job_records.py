@@ -66,19 +66,19 @@ class JobTable:
         known = self._known.get(plan_id)
         if known is None or known[0] != stamp:
             entries = self._journal.entries(plan_id)
-            records = job_records(self.plan(plan_id), entries)
-            old = {it.token for it in entries if it.step is JobStep.ENDED and it.end is None}
-            records = [self._timed(it) if it.token in old else it for it in records]
+            records = [self._timed(it) for it in job_records(self.plan(plan_id), entries)]
             known = self._known[plan_id] = (stamp, records)
         return known[1]
 
     def _timed(self, record: JobRecord) -> JobRecord:
-        """Return a job that ended in an older version, with its run time by its marks."""
-        if record.end is None:
+        """Return the record with its run time by the job's marks if its end does not have it.
+
+        Ends of older versions do not have it, nor do those of jobs that ran for less than a second.
+        """
+        end = record.end
+        if end is None or end.seconds is not None or not end.ended_at:
             return record
-        return record._replace(
-            end=record.end._replace(seconds=seconds_of_job(self._root, record.token))
-        )
+        return record._replace(end=end._replace(seconds=seconds_of_job(self._root, record.token)))
 
     def plan(self, plan_id: str) -> Plan:
         """Return a plan that was carried out, without scripts. Raises: RowtuiError."""
