@@ -71,9 +71,12 @@ class JobTable:
         return known[1]
 
     def _timed(self, record: JobRecord) -> JobRecord:
-        """Return the record with its run time by the job's marks if its end does not have it."""
+        """Return the record with its run time by the job's marks if its end does not have it.
+
+        Ends of older versions do not have it, nor do those of jobs that ran for less than a second.
+        """
         end = record.end
-        if end is None or end.seconds is not None or record.step is not JobStep.ENDED:
+        if end is None or end.seconds is not None or not end.ended_at:
             return record
         return record._replace(end=end._replace(seconds=seconds_of_job(self._root, record.token)))
 

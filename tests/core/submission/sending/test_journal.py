@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
+from rowtui.core.submission.plan.json import plan_id, save_plan
 from rowtui.core.submission.plan.model import (
     JobStep,
     JournalEntry,
@@ -22,7 +24,8 @@ from rowtui.core.submission.plan.model import (
     PlannedJob,
 )
 from rowtui.core.submission.plan.outcome import JobOutcome, JobResult
-from rowtui.core.submission.sending.job_records import job_records
+from rowtui.core.submission.sending.fence import ended_path, fence_path
+from rowtui.core.submission.sending.job_records import JobTable, job_records
 from rowtui.core.submission.sending.journal import (
     Journal,
     _lines,
@@ -224,3 +227,24 @@ def test_the_time_of_an_entry_is_stored_exactly(tmp_path: Path) -> None:
     for at in (1.0005, 1795379090.8504126, 1795379090.8506):
         journal.append([JournalEntry("t-0", PLAN, JobStep.SENDING, at)])
         assert journal.latest(PLAN)["t-0"].at == at
+
+
+def test_an_end_without_a_run_time_has_that_of_the_marks_of_the_job(tmp_path: Path) -> None:
+    made = plan("t-0", "t-1")
+    made = replace(made, id=plan_id(made))
+    save_plan(tmp_path, made)
+    journal = Journal(tmp_path)
+    end = JobResult(JobOutcome.EXIT, "exit code 2", "exit code 2", 2, ended_at=5.0, seconds=0.0)
+    lines = [entry("t-0", JobStep.ENDED, 41, "2 exit code 2", at=5.0), entry("t-1", JobStep.ENDED)]
+    journal.append(
+        [lines[0]._replace(plan_id=made.id), lines[1]._replace(plan_id=made.id, end=end)]
+    )
+    for path, at in [(fence_path, 2.0), (ended_path, 5.5)]:
+        for token in ("t-0", "t-1"):
+            path(tmp_path, token).parent.mkdir(exist_ok=True)
+            path(tmp_path, token).touch()
+            os.utime(path(tmp_path, token), (at, at))
+
+    records = JobTable(tmp_path, journal, pytest.fail).records()
+
+    assert [(it.seconds, it.elapsed) for it in records] == [(3.5, 4)] * 2
