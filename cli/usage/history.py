@@ -15,16 +15,8 @@ from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_l
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.document import document
 from rowtui.core.base.text import count, hours, plural, visible
-from rowtui.core.usage.past import (
-    DAY,
-    MOST_INTERVALS,
-    WEEK,
-    PartitionWait,
-    PastInterval,
-    PastRequest,
-    PastView,
-    past_view,
-)
+from rowtui.core.usage.past import PartitionWait, PastRequest, PastView, past_view
+from rowtui.core.usage.past_intervals import DAY, MOST_INTERVALS, WEEK, PastInterval
 from rowtui.core.usage.past_nodes import standing_out
 from rowtui.core.workflow.duration import format_duration
 

@@ -1,18 +1,21 @@
-"""Details of named jobs for `rowtui usage JOB`: what running jobs use, and the steps of a job."""
+"""Details of named jobs for `rowtui usage JOB`: what running and ended jobs used, and steps."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.output.output import Output, Row, TextColumn, table_lines
 from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.base.text import memory, plural, visible
-from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.base import NO_ID, JobState, job_label
+from rowtui.core.clusters.schedulers.measured import MeasuredBy, MeasuredStep
+from rowtui.core.submission.plan.outcome import JobOutcome
+from rowtui.core.usage.model import JobUsage
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.schedulers.measured import MeasuredStep
     from rowtui.core.project.open_project import OpenProject
     from rowtui.core.submission.plan.record import JobRecord
     from rowtui.core.usage.running import UsageNow
@@ -128,3 +131,66 @@ def step_lines(steps: Sequence[MeasuredStep], out: Output) -> Iterator[str]:
 def clock(seconds: float | None) -> str:
     """Return a duration, `–` if it is not known."""
     return "–" if seconds is None else format_duration(seconds)
+
+
+def kib(amount: float | None) -> str:
+    """Return an amount of memory, `–` if it is not known."""
+    return "–" if amount is None else memory(amount / 1024)
+
+
+def job_lines(job: JobUsage, out: Output) -> Iterator[str]:
+    """Yield what an ended job used, in a few lines."""
+    kind, used = job.kind, job.used
+    label = job_label(job.job_id, job.token) or NO_ID
+    where = f"{kind.cluster}/{kind.partition}" if kind.partition else kind.cluster
+    yield out.style(f"job {label}", "bold") + visible(
+        f"  {kind.action} on {plural(job.directories, 'directory', 'directories')}, {where}"
+        + (f", node {used.node}" if used.node else "")
+        + (f", attempt {kind.attempt}" if kind.attempt > 1 else "")
+    )
+    yield f"  ended    {_when(job.ended_at)}, {visible(job.end.cause) or 'completed'}"
+    yield "  " + _line("time", clock(used.wall), _share(used.wall, kind.walltime_seconds),
+                       clock(kind.walltime_seconds), used.wall_by)  # fmt: skip
+    cpus = plural(kind.cpus, "CPU")
+    if used.cpu is None:
+        yield "  " + _line("CPU", "", "", cpus, MeasuredBy.UNKNOWN)
+    else:
+        charged = None if used.wall is None else used.wall * kind.cpus
+        yield "  " + _line("CPU", clock(used.cpu), _share(used.cpu, charged),
+                           f"{cpus} for {clock(used.wall)}", used.cpu_by)  # fmt: skip
+    limit = None if kind.memory_mb is None else kind.memory_mb * 1024
+    if limit and _reached(job, limit):
+        seen = f"; {kib(used.memory)} were seen ({used.memory_by.words})" if used.memory else ""
+        yield f"  memory   reached its limit of {kib(limit)}{seen}"
+    elif used.memory is None:
+        yield "  " + _line("memory", "", "", kib(limit), MeasuredBy.UNKNOWN)
+    else:
+        of = kib(limit) if limit else "no stated amount"
+        memory_share = _share(used.memory, limit)
+        yield "  " + _line("memory", kib(used.memory), memory_share, of, used.memory_by)
+    if kind.gpus:
+        gpus = plural(kind.gpus, "GPU")
+        known = used.gpu is not None or used.gpu_memory is not None
+        work = f"{clock(used.gpu)}, {kib(used.gpu_memory)} of memory ({used.gpu_by.words})"
+        yield f"  GPU      {work if known else MeasuredBy.UNKNOWN.words}, of {gpus}"
+
+
+def _reached(job: JobUsage, limit: int) -> bool:
+    """Whether a job was killed for its memory: some schedulers only report the signal."""
+    if job.end.outcome is JobOutcome.OUT_OF_MEMORY:
+        return True
+    return job.end.signal == "KILL" and (job.used.memory or 0) >= 0.95 * limit
+
+
+def _line(name: str, used: str, share: str, of: str, by: MeasuredBy) -> str:
+    if by is MeasuredBy.UNKNOWN:
+        return f"{name:<8} {by.words}, of {of}"
+    return f"{name:<8} {used} of {of}{share}, measured by the {by.words}"
+
+
+def _share(used: float | None, of: float | None) -> str:
+    return "" if used is None or not of else f" ({used / of:.0%})"
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -7,7 +7,6 @@ import itertools
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.environment import run as run_async
@@ -18,17 +17,17 @@ from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.recommended import print_recommended, sizes_of, write_recommended
 from rowtui.cli.usage.running import (
     clock,
+    job_lines,
+    kib,
     running_jobs,
     running_lines,
     step_lines,
 )
 from rowtui.cli.usage.usage_json import ShownUsage, usage_document, write_csv
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import carbon, count, energy, hours, memory, money, plural, visible
-from rowtui.core.clusters.schedulers.base import NO_ID, job_label
-from rowtui.core.clusters.schedulers.measured import MeasuredBy
+from rowtui.core.base.text import carbon, count, energy, hours, money, plural, visible
+from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.submission.plan.model import OPEN
-from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.usage.costs import UsageMoney
 from rowtui.core.usage.model import JobUsage
 from rowtui.core.usage.store import UsageColumns
@@ -113,7 +112,7 @@ def usage(args: argparse.Namespace, out: Output) -> int:
         out.json(usage_document(by, columns, costs, shown))
     elif asked:
         texts: list[Iterator[str]] = [
-            itertools.chain(_job_lines(job, out), step_lines(steps.get(job.token, ()), out))
+            itertools.chain(job_lines(job, out), step_lines(steps.get(job.token, ()), out))
             for job in jobs
         ]
         texts += [running_lines(*each, out) for each in running]
@@ -188,9 +187,6 @@ def _named(columns: UsageColumns, asked: Sequence[_Asked]) -> list[tuple[int, Jo
     return jobs
 
 
-# Tables
-
-
 def _table(columns: UsageColumns, by: str, out: Output) -> Iterator[str]:
     rows = usage_table(columns, by)
     gpus = has_gpus(rows)
@@ -234,9 +230,9 @@ def row_texts(row: UsageRow, *, gpus: bool) -> list[str]:
         hours(row.charged_cpu_hours),
         _percent(row.cpu_share),
         *(of_gpus if gpus else ()),
-        _kib(row.median_memory_kib),
-        _kib(row.most_memory_kib),
-        _kib(row.requested_memory_kib),
+        kib(row.median_memory_kib),
+        kib(row.most_memory_kib),
+        kib(row.requested_memory_kib),
         clock(row.median_wall_seconds),
         clock(row.longest_wall_seconds),
         clock(row.requested_wall_seconds),
@@ -245,67 +241,3 @@ def row_texts(row: UsageRow, *, gpus: bool) -> list[str]:
 
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
-
-
-def _kib(amount: float | None) -> str:
-    return "–" if amount is None else memory(amount / 1024)
-
-
-# One job
-
-
-def _job_lines(job: JobUsage, out: Output) -> Iterator[str]:
-    kind, used = job.kind, job.used
-    label = job_label(job.job_id, job.token) or NO_ID
-    where = f"{kind.cluster}/{kind.partition}" if kind.partition else kind.cluster
-    yield out.style(f"job {label}", "bold") + visible(
-        f"  {kind.action} on {plural(job.directories, 'directory', 'directories')}, {where}"
-        + (f", node {used.node}" if used.node else "")
-        + (f", attempt {kind.attempt}" if kind.attempt > 1 else "")
-    )
-    yield f"  ended    {_when(job.ended_at)}, {visible(job.end.cause) or 'completed'}"
-    yield "  " + _line("time", clock(used.wall), _share(used.wall, kind.walltime_seconds),
-                       clock(kind.walltime_seconds), used.wall_by)  # fmt: skip
-    cpus = plural(kind.cpus, "CPU")
-    if used.cpu is None:
-        yield "  " + _line("CPU", "", "", cpus, MeasuredBy.UNKNOWN)
-    else:
-        charged = None if used.wall is None else used.wall * kind.cpus
-        yield "  " + _line("CPU", clock(used.cpu), _share(used.cpu, charged),
-                           f"{cpus} for {clock(used.wall)}", used.cpu_by)  # fmt: skip
-    limit = None if kind.memory_mb is None else kind.memory_mb * 1024
-    if limit and _reached(job, limit):
-        seen = f"; {_kib(used.memory)} were seen ({used.memory_by.words})" if used.memory else ""
-        yield f"  memory   reached its limit of {_kib(limit)}{seen}"
-    elif used.memory is None:
-        yield "  " + _line("memory", "", "", _kib(limit), MeasuredBy.UNKNOWN)
-    else:
-        of = _kib(limit) if limit else "no stated amount"
-        memory_share = _share(used.memory, limit)
-        yield "  " + _line("memory", _kib(used.memory), memory_share, of, used.memory_by)
-    if kind.gpus:
-        gpus = plural(kind.gpus, "GPU")
-        known = used.gpu is not None or used.gpu_memory is not None
-        work = f"{clock(used.gpu)}, {_kib(used.gpu_memory)} of memory ({used.gpu_by.words})"
-        yield f"  GPU      {work if known else MeasuredBy.UNKNOWN.words}, of {gpus}"
-
-
-def _reached(job: JobUsage, limit: int) -> bool:
-    """Whether a job was killed for its memory: some schedulers only report the signal."""
-    if job.end.outcome is JobOutcome.OUT_OF_MEMORY:
-        return True
-    return job.end.signal == "KILL" and (job.used.memory or 0) >= 0.95 * limit
-
-
-def _line(name: str, used: str, share: str, of: str, by: MeasuredBy) -> str:
-    if by is MeasuredBy.UNKNOWN:
-        return f"{name:<8} {by.words}, of {of}"
-    return f"{name:<8} {used} of {of}{share}, measured by the {by.words}"
-
-
-def _share(used: float | None, of: float | None) -> str:
-    return "" if used is None or not of else f" ({used / of:.0%})"
-
-
-def _when(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -18,16 +18,8 @@ from hypothesis import strategies as some
 from rowtui.core.clusters.schedulers.measured import Used
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
-from rowtui.core.usage.past import (
-    DAY,
-    LENGTHS,
-    MOST_INTERVALS,
-    WEEK,
-    PastRequest,
-    PastView,
-    interval_edges,
-    past_view,
-)
+from rowtui.core.usage.past import PastRequest, PastView, past_view
+from rowtui.core.usage.past_intervals import DAY, LENGTHS, MOST_INTERVALS, WEEK, interval_edges
 from rowtui.core.usage.past_nodes import chance_text, corrected_chances, standing_out
 from rowtui.core.usage.store import UsageColumns, UsageStore
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rowtui.core.base.text import count, hours, plural
-from rowtui.core.usage.past import HOUR, PastJob, PastView
+from rowtui.core.usage.past import PastJob, PastView
+from rowtui.core.usage.past_intervals import HOUR
 from rowtui.core.usage.past_nodes import NodeFailures, chance_text
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chart import ChartArea, ChartMark, ChartPart

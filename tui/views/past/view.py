@@ -10,7 +10,8 @@ from functools import partialmethod
 from typing import NamedTuple
 
 from rowtui.core.project.views.views import JobsView
-from rowtui.core.usage.past import DAY, HOUR, WEEK, PastRequest, PastView
+from rowtui.core.usage.past import PastRequest, PastView
+from rowtui.core.usage.past_intervals import DAY, HOUR, WEEK
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import NewestAnswer, start
