@@ -17,6 +17,7 @@ from rowtui.core.state.row import export, row_files
 from rowtui.core.state.row.postcard import decode_completed, encode_submitted
 from rowtui.core.state.row.row_files import DamagedFile
 from rowtui.core.state.store.store import Store
+from rowtui.core.state.store.stored import Identity
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workspace.sync import Synced, synchronise
 
@@ -143,7 +144,7 @@ def test_damage_is_kept_where_files_cannot_be_linked(
     assert completed(view) == 0b111111
 
 
-def identity(path: Path) -> export.Identity:
+def identity(path: Path) -> Identity:
     found = export.identity_of(path)
     assert found is not None
     return found
