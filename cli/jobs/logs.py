@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 
 from rowtui.cli.environment import run as run_async
+from rowtui.cli.jobs.choice import given_clusters, refuse_several_clusters
 from rowtui.cli.jobs.job_text import read_job_name
 from rowtui.cli.jobs.json import LogJson, job_document
-from rowtui.cli.jobs.verbs import given_clusters, refuse_several_clusters
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError

@@ -31,7 +31,6 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.scheduling import find_plugin
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
-from rowtui.core.project.review.budgets import balances_on
 from rowtui.core.runs.directories.readiness import unprepared, values_of
 from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
 from rowtui.core.runs.execution.job_order import orderable
@@ -210,7 +209,7 @@ def _say_what(
 
 def _budgets(networks: Networks) -> Iterator[str]:
     """Yield a line for each budget that jobs of the project are charged against."""
-    for name, balance in balances_on(networks.project, networks.clusters).items():
+    for name, balance in networks.project.balances_on(networks.clusters).items():
         for unit, whole, charged in (
             (CPU_HOURS, balance.cpu_hours, balance.charged.cpu_hours),
             (GPU_HOURS, balance.gpu_hours, balance.charged.gpu_hours),

@@ -24,6 +24,8 @@ _CONFLICTS = 10  # that are named
 
 def planned_transfers(project: OpenProject, plan: Plan) -> tuple[TransferView, ...]:
     """Return what would be copied to each cluster that needs a copy. Raises: RowtuiError."""
+    if not any(cluster.remote for cluster in project.configured.clusters):
+        return ()  # connections take long to load
     if not project.connections.copied(plan.jobs):
         return ()
     return run_async(project.copies.preview(plan))

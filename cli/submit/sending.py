@@ -38,7 +38,6 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, count, full_cost, plural, visible
 from rowtui.core.clusters.schedulers.kind import is_this_machine, kind_of
 from rowtui.core.project.open_project import OpenProject
-from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.sizing.measured import expected_cost
 from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
 from rowtui.core.submission.bundles.script import bundle_script
@@ -148,7 +147,7 @@ def _finish(args: argparse.Namespace, project: OpenProject, plan: Plan, out: Out
 
 def beyond_budgets(project: OpenProject, plan: Plan) -> tuple[str, ...]:
     """Return a sentence for each budget of a cluster that this plan would exceed."""
-    balances = balances_of(project, plan)
+    balances = project.balances_of(plan)
     if not balances:
         return ()
     fit = fits(RunLimits(), Spent(), plan, time.time(), {}, balances=balances)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.verbs import known_clusters
+from rowtui.cli.jobs.choice import known_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.document import document

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.verbs import known_clusters
+from rowtui.cli.jobs.choice import known_clusters
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.report_html import GENERATOR, html

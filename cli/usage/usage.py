@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.environment import run as run_async
+from rowtui.cli.jobs.choice import known_clusters
 from rowtui.cli.jobs.job_text import read_job_name
-from rowtui.cli.jobs.verbs import known_clusters
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.recommended import print_recommended, sizes_of, write_recommended

@@ -203,7 +203,7 @@ class DemoProject(OpenProject):
     @cached_property
     def usage(self) -> ProjectUsage:
         """Return the usage of the jobs, by the clock of the demo."""
-        return DemoUsage(self, lambda: self.jobs)
+        return DemoUsage(self, self.job_table, lambda: self.jobs.queues.looks)
 
     @cached_property
     def connections(self) -> Connections:

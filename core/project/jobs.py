@@ -66,9 +66,9 @@ class Jobs:
     """The jobs of one project."""
 
     project: Project
+    table: JobTable
     events: JobEvents
     journal: Journal = field(init=False)
-    table: JobTable = field(init=False)
     queues: Queues = field(init=False)
     unsaved: NotSavedError | None = None  # why the last look could not be saved
     # by token: jobs that must be sent again, and why, as of the last polls
@@ -78,9 +78,8 @@ class Jobs:
     _shown: tuple[object, tuple[JobRecord, ...]] | None = None
 
     def __post_init__(self) -> None:
-        """Open the journal."""
-        self.journal = Journal(self.project.root)
-        self.table = JobTable(self.project.root, self.journal, self.project.notice)
+        """Start without any known queue."""
+        self.journal = self.table.journal
         self.queues = Queues(self.project, self.journal, self.events.polled)
 
     @cached_property

@@ -7,7 +7,7 @@ and `plan_submission`. Each part is made on first use.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from rowtui.core.project.summary import write_summary
 from rowtui.core.workflow.find import has_mapping_files
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.model import BudgetLimit
     from rowtui.core.clusters.polling.poll import Polled
     from rowtui.core.project.context.copies import Copies
     from rowtui.core.project.jobs import Jobs
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from rowtui.core.project.messages import ProjectMessages
     from rowtui.core.project.planning.asked import MappedCosts
     from rowtui.core.project.usage import ProjectUsage
-    from rowtui.core.submission.plan.charges import ChargedHours
+    from rowtui.core.submission.plan.charges import Balance, ChargedHours
+    from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.plan.record import JobRecord
+    from rowtui.core.submission.sending.job_records import JobTable
 
 
 class OpenProject(Project):
@@ -45,7 +48,15 @@ class OpenProject(Project):
         """Return the project's jobs and their schedulers."""
         from rowtui.core.project.jobs import Jobs
 
-        return Jobs(self, self)
+        return Jobs(self, self.job_table, self)
+
+    @cached_property
+    def job_table(self) -> JobTable:
+        """Return the records of the project's jobs, by its plans and journals."""
+        from rowtui.core.submission.sending.job_records import JobTable
+        from rowtui.core.submission.sending.journal import Journal
+
+        return JobTable(self.root, Journal(self.root), self.notice)
 
     @property
     def copies(self) -> Copies:
@@ -57,7 +68,7 @@ class OpenProject(Project):
         """Return what the project's jobs used."""
         from rowtui.core.project.usage import ProjectUsage
 
-        return ProjectUsage(self, lambda: self.jobs)
+        return ProjectUsage(self, self.job_table, lambda: self.jobs.queues.looks)
 
     @property
     def unfinished(self) -> Collection[str]:
@@ -69,7 +80,28 @@ class OpenProject(Project):
         """Return the hours that the project's jobs are charged on clusters."""
         from rowtui.core.submission.plan.charges import ChargedHours
 
-        return ChargedHours(self.jobs.journal, self.jobs.table.plan)
+        return ChargedHours(self.job_table.journal, self.job_table.plan)
+
+    def balances_of(self, plan: Plan) -> dict[str, Balance]:
+        """Return the budgets of the clusters of a plan's jobs, with the amounts charged."""
+        return self.balances_on({job.destination.cluster for job in plan.jobs})
+
+    def balances_on(self, clusters: Iterable[str]) -> dict[str, Balance]:
+        """Return the budgets of these clusters, with the charged amounts. Waits for the disk."""
+        limits: dict[str, BudgetLimit] = {}
+        for name in clusters:
+            cluster = self.connections.known(name) or self.configured.named(name)
+            if cluster is not None and cluster.budget is not None:
+                limits[name] = cluster.budget
+        if not limits:
+            return {}
+        from rowtui.core.submission.plan.charges import Balance
+
+        charged = self.charged_hours.on(limits)
+        return {
+            name: Balance(limit.cpu_hours, limit.gpu_hours, charged[name])
+            for name, limit in limits.items()
+        }
 
     # Events of jobs, see `JobEvents`
 
@@ -101,7 +133,7 @@ class OpenProject(Project):
 
         messages = user_messages(self, terminal, dashboard=dashboard)
         watches = dashboard and not has_network(self.root)
-        self.messages = ProjectMessages(self, self.jobs.table, messages, watches=watches)
+        self.messages = ProjectMessages(self, self.job_table, messages, watches=watches)
         messages.resume()
         return self.messages
 

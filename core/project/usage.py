@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
@@ -30,9 +31,12 @@ from rowtui.core.usage.store import UsageColumns, UsageStore
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster, EnergyFactors
-    from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.project import Project
+    from rowtui.core.project.queue.queues import QueuePolls
+    from rowtui.core.submission.sending.job_records import JobTable
     from rowtui.core.usage.costs import JobCosts
+    from rowtui.core.usage.right_size import MeasuredNeed
+    from rowtui.core.workflow.model import Action, Resources
 
 # Sites keep accounts for months, but a job that they do not know after a week they never will.
 ACCOUNT_SECONDS = 7 * 86_400
@@ -44,10 +48,17 @@ EVIDENCE_AT_MOST = 50_000  # jobs; with more, reading all plans takes longer tha
 class ProjectUsage:
     """The usage of the jobs of one project."""
 
-    def __init__(self, project: Project, jobs: Callable[[], Jobs]) -> None:
+    def __init__(self, project: Project, table: JobTable, polls: Callable[[], QueuePolls]) -> None:
+        """Set up the usage. `polls`: returns the polls of queues, for jobs that run."""
         self.project = project
-        self._jobs = jobs
+        self._table = table
+        self._polls = polls
         self.store = UsageStore(project.root)
+
+    @cached_property
+    def needs(self) -> MeasuredNeeds:
+        """Return what measured jobs of the actions need."""
+        return MeasuredNeeds(self)
 
     def note(self, ended: Iterable[JobRecord]) -> None:
         """Record jobs that ended. A job may be noted again. Waits for the disk."""
@@ -94,7 +105,7 @@ class ProjectUsage:
                 known[token] = known[token]._replace(problem=problem)
             elif token in known:
                 asked.setdefault(job.cluster, {})[token] = job.key
-        looks = self._jobs().queues.looks
+        looks = self._polls()
 
         async def ask(cluster: str, keys: Mapping[str, JobKey]) -> None:
             tokens = {key: array_of(token, key.task) for token, key in keys.items()}
@@ -170,7 +181,7 @@ class ProjectUsage:
 
         if len(columns) > EVIDENCE_AT_MOST or not killed_at_limit(columns).any():
             return columns
-        works = {it.token: (it.action, it.directories) for it in self._jobs().records()}
+        works = {it.token: (it.action, it.directories) for it in self._table.records()}
         return evidence(columns, lambda token: works.get(token, token))
 
     def costs(self, columns: UsageColumns) -> JobCosts:
@@ -186,7 +197,7 @@ class ProjectUsage:
         return {name: it.energy for name, it in clusters if it.energy is not None}
 
     def _clusters(self, columns: UsageColumns) -> dict[str, Cluster]:
-        from rowtui.core.project.planning.pack_terms import cluster_named
+        from rowtui.core.project.context.cluster_context import cluster_named
 
         names = sorted(columns.clusters())
         found = {}
@@ -201,7 +212,7 @@ class ProjectUsage:
         return len(self._unmeasured(columns))
 
     def _unmeasured(self, columns: UsageColumns) -> list[JobUsage]:
-        ended = [it for it in self._jobs().records() if it.step is JobStep.ENDED]
+        ended = [it for it in self._table.records() if it.step is JobStep.ENDED]
         known = columns.tokens() if ended else set()
         if columns.nameless().any():
             return []  # they may be any of these jobs
@@ -274,3 +285,31 @@ def _usage(record: JobRecord) -> JobUsage | None:
     used = combined(record.measured)
     submitted = record.submitted_at
     return JobUsage(record.token, kind, record.job_id, record.size, record.end, submitted, used)
+
+
+class MeasuredNeeds:
+    """The needs of the actions of one project, as long as the records stay as they are."""
+
+    def __init__(self, usage: ProjectUsage) -> None:
+        self._usage = usage
+        self._stamp: object = None
+        self._columns: UsageColumns | None = None
+        self._known: dict[tuple[str, Resources, int], MeasuredNeed] = {}
+
+    def of(self, action: Action, directories: int) -> MeasuredNeed:
+        """Return what a job of the action on so many directories needs. Blocks on the disk."""
+        from rowtui.core.usage.right_size import MeasuredNeed, need_of  # loads the recommendations
+
+        store = self._usage.store
+        stamp = store.stamp()
+        if self._columns is None or stamp != self._stamp:
+            try:
+                self._columns = self._usage.evidence(store.columns())
+            except RowtuiError:  # `rowtui usage` reports the reason
+                return MeasuredNeed()
+            self._stamp = stamp
+            self._known.clear()
+        key = (action.name, action.resources, directories)
+        if key not in self._known:
+            self._known[key] = need_of(self._columns, action, directories)
+        return self._known[key]

@@ -17,25 +17,30 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.lazy import np
+from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.usage.amounts import (
     CPUS,
     DIRECTORIES,
+    LEAST,
     MEMORY,
     WALLTIME,
     JobValues,
     UsedAmounts,
     amounts_of,
     directories_of,
+    of_one_action,
     rounded,
     sizes_of,
 )
 from rowtui.core.usage.recommend import RISK, Recommended, recommend
+from rowtui.core.usage.table import ended_well
 from rowtui.core.workflow.edit_amounts import Key, Settings
 from rowtui.core.workflow.model import Resources, Walltime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rowtui.core.usage.store import UsageColumns
+    from rowtui.core.workflow.model import Action
 
 RESOURCES = (CPUS, MEMORY, WALLTIME)
 """What can be written, in the order of its computation: memory is shared by the CPUs."""
@@ -273,3 +278,30 @@ def words_of(setting: SizedSetting) -> Iterator[str]:
 
 def _killed(killed: int, jobs: int) -> str:
     return f"{killed:,} of {jobs:,} measured jobs {'was' if killed == 1 else 'were'} killed"
+
+
+class MeasuredNeed(NamedTuple):
+    """What a job should request, as a what-if, None if that is what it requests already.
+
+    `jobs`: the number of measured jobs; fewer than 5 are no basis.
+    """
+
+    what_if: WhatIf | None = None
+    jobs: int = 0
+
+
+def need_of(columns: UsageColumns, action: Action, directories: int) -> MeasuredNeed:
+    """Return what a job of the action on so many directories needs."""
+    its = of_one_action(columns, action.name)
+    jobs = int(ended_well(its).sum())
+    if jobs < LEAST:
+        return MeasuredNeed(None, jobs)
+    sized = right_sized(action.name, action.resources, its, keep_forms=True)
+    resources = sized.settings.resources
+    changed = {it.resource for it in sized.changed}
+    cores = resources.total_cpus(directories) if CPUS in changed else None
+    # Rounded up: the edit of workflow.toml rounds each CPU's share down to MB.
+    memory = math.ceil(memory_gb(resources, directories) * 1000) / 1000
+    seconds = resources.walltime.total_seconds(directories) if WALLTIME in changed else None
+    amounts = Amounts(None, cores, memory if MEMORY in changed else None)
+    return MeasuredNeed(WhatIf(amounts, seconds) if changed else None, jobs)

@@ -24,7 +24,6 @@ from rowtui.core.project.review.views import (
     ScriptsBefore,
 )
 from rowtui.core.project.review.without import export_plan, without
-from rowtui.core.project.sizing.measured import MeasuredNeeds
 from rowtui.core.project.views.mapping_trust import MappingReview, review_file, trust
 from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
@@ -74,7 +73,6 @@ class MappingWork:
         self._polls = polls
         self._say = say
         self._synchronise = synchronise
-        self._needs = MeasuredNeeds(project)
 
     async def explain(
         self,
@@ -113,7 +111,7 @@ class MappingWork:
             )
             if found.decision is None:
                 return found
-            need = await asyncio.to_thread(self._needs.of, action, found.directories)
+            need = await asyncio.to_thread(self._project.usage.needs.of, action, found.directories)
             return found._replace(measured=need.what_if, measured_jobs=need.jobs)
 
     async def edit_workflow(self, asked: EditRequest) -> Edit:

@@ -43,3 +43,10 @@ class ClusterContext(ConfiguredClusters):
         connections: Connections | None = self.__dict__.get("connections")
         if connections is not None:
             await connections.close()
+
+
+def cluster_named(around: ClusterContext, name: str) -> Cluster | None:
+    """Return the cluster with this name to which jobs may go from here; None if there is none."""
+    if around.cluster.name == name:
+        return around.cluster
+    return around.connections.known(name) or around.configured.named(name)

@@ -16,6 +16,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.node_types import node_types_for
 from rowtui.core.clusters.model import NodeType
 from rowtui.core.packing.model import HOUR, Demand, InstanceType, PackingProblem, ResourceAmounts
+from rowtui.core.project.context.cluster_context import cluster_named
 from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
@@ -34,7 +35,6 @@ from rowtui.core.submission.plan.charges import Money, bundle_prices, charges_of
 from rowtui.core.submission.plan.model import CPU_HOURS, Packed, PlannedDestination, PlannedJob
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.model import Cluster
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.model import Plan, PlannedDestination
 
@@ -69,13 +69,6 @@ def prices_of(project: Project, plan: Plan) -> dict[str, Money]:
         if price is not None:
             found[token] = Money(price, currency)
     return found
-
-
-def cluster_named(project: Project, name: str) -> Cluster | None:
-    """Return the cluster with this name to which jobs of the project may go."""
-    if project.cluster.name == name:
-        return project.cluster
-    return project.connections.known(name) or project.configured.named(name)
 
 
 def _kinds(project: Project, there: PlannedDestination) -> tuple[tuple[NodeType, ...], str]:

@@ -34,13 +34,13 @@ from rowtui.core.packing.model import (
 from rowtui.core.packing.pack import ROUNDING, installed_packers, pack, packers
 from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.unplaced import find_unplaced
+from rowtui.core.project.context.cluster_context import cluster_named
 from rowtui.core.project.planning.pack_terms import (
     PackedBundle,
     PackedThere,
     alone_cost,
     by_cpus,
     charge,
-    cluster_named,
     core_share_mb,
     cpu_hours,
     demand_of,

@@ -9,44 +9,23 @@ little.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.model import BudgetLimit
 from rowtui.core.project.review.views import Budget, CheckState, PlanCheck, PlanFinding, ranges_of
 from rowtui.core.submission.plan.charges import Balance
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS, Plan, PlannedJob
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.kind import Allocations
-    from rowtui.core.project.open_project import OpenProject
 
 BUDGET, ALLOCATION = "budget", "allocation"
 _ACCOUNT = re.compile(r"^#SBATCH\s+(?:--account[= ]|-A\s*)(\S+)", re.MULTILINE)
 
 
-def balances_of(project: OpenProject, plan: Plan) -> dict[str, Balance]:
-    """Return the budgets of the clusters of a plan's jobs, with the amount charged against each."""
-    return balances_on(project, {job.destination.cluster for job in plan.jobs})
-
-
-def balances_on(project: OpenProject, clusters: Iterable[str]) -> dict[str, Balance]:
-    """Return the budgets of these clusters, with the charged amounts. Waits for the disk."""
-    limits: dict[str, BudgetLimit] = {}
-    for name in clusters:
-        cluster = project.connections.known(name) or project.configured.named(name)
-        if cluster is not None and cluster.budget is not None:
-            limits[name] = cluster.budget
-    charged = project.charged_hours.on(limits) if limits else {}
-    return {
-        name: Balance(limit.cpu_hours, limit.gpu_hours, charged[name])
-        for name, limit in limits.items()
-    }
-
-
 def check_budget(plan: Plan, balances: Mapping[str, Balance]) -> PlanCheck:
-    """Check the budgets of the clusters that the plan's jobs go to: see `balances_of`."""
+    """Check the budgets of the clusters of a plan's jobs: see `OpenProject.balances_of`."""
     if not balances:
         fix = "budget = { cpu_hours = 20000 } in ~/.config/rowtui/clusters.toml sets one"
         return PlanCheck(BUDGET, CheckState.NOT_OFFERED, "no budget is set", fix)

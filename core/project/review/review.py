@@ -20,7 +20,6 @@ from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.project.review.budgets import (
     ALLOCATION,
     BUDGET,
-    balances_of,
     check_allocation,
     check_budget,
 )
@@ -315,7 +314,7 @@ def _bounded(findings: list[PlanFinding]) -> tuple[PlanFinding, ...]:
 
 
 def _budget(project: OpenProject, plan: Plan) -> PlanCheck:
-    return check_budget(plan, balances_of(project, plan))
+    return check_budget(plan, project.balances_of(plan))
 
 
 def _way(project: OpenProject) -> Callable[[str], Scheduler | str]:

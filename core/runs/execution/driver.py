@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.clusters.transports.login import PASSING, LoginError
 from rowtui.core.project.planning.pack_terms import prices_of
-from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
 from rowtui.core.runs.execution.execution import ExecutionError
 from rowtui.core.runs.execution.permission import Ask, Permission, permitted_part
@@ -292,7 +291,7 @@ class Driver(ABC):
         """Return the part of a plan that the limits or the user allow."""
         async with self.turn:  # for the whole plan: a part has the costs of all of its bundles
             money = await asyncio.to_thread(prices_of, self.project, plan)
-            balances = await asyncio.to_thread(balances_of, self.project, plan)
+            balances = await asyncio.to_thread(self.project.balances_of, plan)
 
         async def fit() -> Fit:
             spent = await self.spent()

@@ -22,8 +22,8 @@ from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.definition.load import PILOT_HINT
 from rowtui.core.network.definition.spec import Pilot
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.context.cluster_context import cluster_named
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
-from rowtui.core.project.planning.pack_terms import cluster_named
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.runs.execution.execution import PILOT, Execution, ExecutionError, RoundWork
 from rowtui.core.runs.execution.rounds import Round

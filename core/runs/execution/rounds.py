@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.project.context.cluster_context import cluster_named
 from rowtui.core.project.failed_jobs import with_attempts
-from rowtui.core.project.planning.pack_terms import cluster_named
 from rowtui.core.project.planning.plan_submission import (
     UsableActions,
     draft_formed,

@@ -42,7 +42,7 @@ class JobTable:
 
     def __init__(self, root: Path, journal: Journal, notice: Callable[[str], None]) -> None:
         self._root = root
-        self._journal = journal
+        self.journal = journal
         self._notice = notice
         self._plans: dict[str, Plan] = {}
         # by plan: the state of its journal, and the records
@@ -51,7 +51,7 @@ class JobTable:
     def records(self) -> list[JobRecord]:
         """Return all jobs that are on record, newest first."""
         found: list[JobRecord] = []
-        for plan_id in self._journal.plan_ids():
+        for plan_id in self.journal.plan_ids():
             try:
                 found += self._of_plan(plan_id)
             except RowtuiError as error:
@@ -62,10 +62,10 @@ class JobTable:
         return found
 
     def _of_plan(self, plan_id: str) -> list[JobRecord]:
-        stamp = self._journal.stamp_of(plan_id)
+        stamp = self.journal.stamp_of(plan_id)
         known = self._known.get(plan_id)
         if known is None or known[0] != stamp:
-            entries = self._journal.entries(plan_id)
+            entries = self.journal.entries(plan_id)
             records = [self._timed(it) for it in job_records(self.plan(plan_id), entries)]
             known = self._known[plan_id] = (stamp, records)
         return known[1]

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 import pytest
+from rowtui.cli.jobs.choice import CANCEL, HOLD, RELEASE, Verb, choose_jobs
 from rowtui.cli.jobs.job_text import JobName, read_job_name
-from rowtui.cli.jobs.verbs import CANCEL, HOLD, RELEASE, Verb, choose_jobs
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState

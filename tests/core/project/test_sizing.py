@@ -12,12 +12,7 @@ from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.sizing.measured import (
-    MeasuredNeed,
-    MeasuredNeeds,
-    expected_cost,
-    measured_walltimes,
-)
+from rowtui.core.project.sizing.measured import expected_cost, measured_walltimes
 from rowtui.core.project.sizing.write_sizes import edit_for_sizes
 from rowtui.core.project.views.views import EditRequest
 from rowtui.core.project.workflow_edit import edit_back, last_written
@@ -25,6 +20,7 @@ from rowtui.core.runs.limits.run_times import RunTimeSource, measured_times
 from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.right_size import MeasuredNeed
 
 WORKFLOW = """\
 [[action]]
@@ -141,7 +137,7 @@ def test_what_a_mapping_file_decides_is_not_written_but_named(root: Path) -> Non
 def test_a_what_if_asks_what_measured_jobs_need_until_it_is_requested(root: Path) -> None:
     project = opened(root)
     [action] = project.workflow.named("relax")
-    needs = MeasuredNeeds(project)
+    needs = project.usage.needs
     assert needs.of(action, 2) == MeasuredNeed(None, 0)
     record(project, 4)
     record(project, 30, reason="exit code")  # what fails shows no need
