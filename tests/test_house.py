@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -16,11 +17,12 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("core", "cli", "tui")
 MOST_MODULES = 16  # of a folder
 # A figure falls, or stays. Code that is hard to read does not become simpler when it is squeezed.
-MOST_LINES = 152_000
-MOST_MODULES_IN_ALL = 690
-LONG, MOST_LONG = 400, 7  # lines of a long module, and how many there may be
+MOST_LINES = 150_600
+MOST_MODULES_IN_ALL = 680
+LONG, MOST_LONG = 400, 6  # lines of a long module, and how many there may be
 SMALL, MOST_SMALL = 100, 16  # lines of a small module, and how many may have a single importer
-MOST_INNER_IMPORTS = 315  # imports inside functions
+MOST_INNER_IMPORTS = 245  # imports inside functions
+MOST_BANNERS = 25  # titles of sections: such a module may be several
 NO_CIRCLES_OF_TYPES = (
     "core",
     "cli",
@@ -145,6 +147,12 @@ def test_a_stranger_can_survey_the_modules() -> None:
     assert len(sizes) <= MOST_MODULES_IN_ALL
     long = {name: size for name, size in sizes.items() if size > LONG}
     assert len(long) <= MOST_LONG, long
+
+
+def test_a_module_is_about_one_thing() -> None:
+    title = re.compile(r"^# [A-Z][^.:]{2,60}$\n\n", re.MULTILINE)
+    found = {name: len(title.findall(text)) for name, (_, text, _) in modules().items()}
+    assert sum(found.values()) <= MOST_BANNERS, {it: many for it, many in found.items() if many}
 
 
 def test_a_small_module_that_one_module_imports_belongs_to_it() -> None:
