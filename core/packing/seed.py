@@ -1,8 +1,9 @@
 """CAVATICA's published algorithm: as its text describes it, and for a million jobs in classes.
 
-`schedule` is the loop of the text: unscheduled jobs and instances in, instances out. `seed_packing`
-gives the same packing for classes of identical items that arrive one class after another, from an
-empty start. The text leaves the following points open, and this module decides them:
+`schedule` is the loop of the text: unscheduled jobs and instances in, instances out.
+`seed_patterns` gives the same packing for classes of identical items that arrive one class after
+another, from an empty start. The text leaves the following points open, and this module decides
+them:
 
 - Most expensive first: jobs are ordered by the price of the cheapest node type that each may have,
   the most expensive first (the opposite order costs a tenth to a quarter more), then by arrival. Of
@@ -24,8 +25,8 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.packing.heuristics.bins import Item, Pattern, Patterns, Size, Vectors
-from rowtui.core.packing.model import GoOn, InstanceType, ResourceAmounts, UnplacedRequests
+from rowtui.core.packing.heuristics.bins import Item, Pattern, Size, Vectors
+from rowtui.core.packing.model import InstanceType, ResourceAmounts, UnplacedRequests
 from rowtui.core.packing.node_types import Catalogue, Within, cheapest, why_nowhere
 
 
@@ -162,19 +163,13 @@ def release_empty(instances: Iterable[Instance]) -> tuple[Instance, ...]:
 # -- the same for classes ------------------------------------------------------------------------
 
 
-def seed_packing(vectors: Vectors, _go_on: GoOn) -> Patterns:
-    """Return the packing that `schedule` makes: see `seed_patterns`."""
-    return tuple(seed_patterns(vectors))
-
-
 def seed_patterns(vectors: Vectors) -> Iterator[Pattern]:
     """Yield the packing that `schedule` makes of these items from an empty start.
 
     Items with equal priority keep their order. When an instance is allocated, all older instances
     have refused every remaining job, and their room never grows, so only the new instance can take
     any. One turn of the loop therefore fills one bin, class by class, and while there is enough of
-    each class the next turn fills an identical bin. The algorithm has nothing to stop early or to
-    improve, so `go_on` is not used.
+    each class the next turn fills an identical bin.
     """
     if not vectors.items or not vectors.bins:
         return

@@ -36,7 +36,7 @@ from rowtui.core.packing.online.model import (
     Start,
     TimePasses,
 )
-from rowtui.core.packing.seed import SeedJob, seed_packing
+from rowtui.core.packing.seed import SeedJob, seed_patterns
 
 
 class Arrival(NamedTuple):
@@ -147,7 +147,7 @@ def pilots(
     node_types: Sequence[InstanceType],
     arrivals: Iterable[Arrival],
     machines: int,
-    packer: VectorPacker = seed_packing,
+    packer: VectorPacker = lambda vectors, _: tuple(seed_patterns(vectors)),
 ) -> Policy:
     """Return a policy with about so many instances, which are refilled with waiting jobs.
 

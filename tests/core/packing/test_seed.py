@@ -23,7 +23,7 @@ from rowtui.core.packing.seed import (
     prioritise,
     release_empty,
     schedule,
-    seed_packing,
+    seed_patterns,
     suits,
 )
 
@@ -423,7 +423,7 @@ def test_classes_are_packed_just_as_the_loop_packs_their_jobs() -> None:
     for seed in range(400):
         vectors = random_case(seed)
         packed: Counter[tuple[int, tuple[tuple[int, int], ...]]] = Counter()
-        for pattern in seed_packing(vectors, lambda: False):
+        for pattern in tuple(seed_patterns(vectors)):
             packed[pattern.bin, tuple(sorted(pattern.content))] += pattern.times
         assert packed == scheduled(vectors), seed
         several += len(packed) > 1
@@ -439,23 +439,23 @@ def test_sets_that_hold_a_few_too_many_change_nothing(monkeypatch: pytest.Monkey
     vectors = Vectors(
         (*bins, Bin((64, 10**6), 64)), tuple(Item(size, number) for size, number in items.items())
     )
-    exact = seed_packing(vectors, lambda: False)
+    exact = tuple(seed_patterns(vectors))
 
     monkeypatch.setattr("rowtui.core.packing.node_types._MOST_BYTES", 0)
 
-    assert seed_packing(vectors, lambda: False) == exact
+    assert tuple(seed_patterns(vectors)) == exact
     assert not Catalogue(vectors.bins)._turned.exact
 
 
 def test_a_million_items_of_one_kind_are_a_pattern_or_two() -> None:
     vectors = Vectors((Bin((7, 2**62), 0.0),), (Item((2, 0), 10**6), Item((0, 0), 5)))
 
-    patterns = seed_packing(vectors, lambda: False)
+    patterns = tuple(seed_patterns(vectors))
 
     assert sum(each.times for each in patterns) == 333_334
     assert len(patterns) <= 3
 
 
 def test_nothing_is_packed_into_nothing() -> None:
-    assert seed_packing(Vectors((), ()), lambda: False) == ()
-    assert seed_packing(Vectors((Bin((1,), 1.0),), (Item((1,), 0),)), lambda: True) == ()
+    assert tuple(seed_patterns(Vectors((), ()))) == ()
+    assert tuple(seed_patterns(Vectors((Bin((1,), 1.0),), (Item((1,), 0),)))) == ()
