@@ -2,7 +2,7 @@
 
 Takes the text; gives terms, and checks whether values and rows match. All terms must hold. A
 pattern that could take forever is refused before it is used. Lists in memory use `row_matches`;
-wide columns call `holds` once for each distinct value (`grouping/listing.py`).
+wide columns call `holds` once for each distinct value (`core/groups/listing.py`).
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 The input is columns (a few different values and a code for each row), names as one blob and the
 pointers of values; the output is the matching rows, as an array, in the requested order. A term is
 evaluated once for each different value, and names are searched in their blob, so that no object is
-made for each row. The result agrees with `row_filter.row_matches` for each row. The module needs
-numpy and is imported only for filtering and sorting.
+made for each row. The result agrees with `filter.row_matches` for each row.
 """
 
 from __future__ import annotations

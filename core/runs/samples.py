@@ -1,8 +1,8 @@
 """The samples of a source or node as a list: filtered, sorted and paged.
 
 Takes a network's samples as columns and the states of their jobs; gives pages. Filters and sorts
-work on whole columns (`grouping/listing.py`), so that a page of a million samples is as quick as a
-page of ten. An order is cached until the graph changes. Without a requested order, samples that
+work on whole columns (`core/groups/listing.py`), so that a page of a million samples is as quick as
+a page of ten. An order is cached until the graph changes. Without a requested order, samples that
 need the user's attention come first.
 """
 

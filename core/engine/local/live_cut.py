@@ -4,7 +4,7 @@ Takes the order of an action's directories and a set of them; gives the same gro
 `groups.form.cut_groups`, formed only for requested pages. The order is divided into bins, which
 end where the sort key changes (if the action splits there) and after `BIN` directories; a cut
 stores how many of its directories each bin has. When a thousand directories change, only their bins
-are counted again (`moved`). `tests/core/test_live_cut.py` compares both forms. Needs numpy.
+are counted again (`moved`). `tests/core/test_live_cut.py` compares both forms.
 """
 
 from __future__ import annotations
