@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
@@ -43,6 +43,7 @@ from rowtui.core.submission.sending.release_held import SendingProgress
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import OpenRun, RunUpdate
+    from rowtui.core.submission.plan.charges import Money
     from rowtui.core.submission.plan.model import Plan
 
 _ROUNDS = 100  # at most, one after another without a poll between them
@@ -179,16 +180,17 @@ class Autopilot(Driver):
         self, work: RoundWork, plan: Plan, execution: ExecutionPlugin, whys: Sequence[str] = ()
     ) -> AsyncGenerator[AutopilotMessage, None]:
         """Submit what the limits or the user allow. `whys`: reasons to retry the jobs of a plan."""
-        part, pause = await self.permitted(plan)
-        if pause:
-            yield self.paused(pause, plan)
+        permission = await self.permitted(plan)
+        part = permission.part
+        if permission.pause:
+            yield self.paused(permission.pause, plan)
         elif part is not None and not self.stopping:
             for why in whys:
                 yield AutopilotMessage(MessageKind.RETRY, why)
             reasons: dict[int, str] = {}
             if whys:
                 reasons = await work.in_turn(lambda: self.retries.reopen(part, "; ".join(whys)))
-            async for message in self._carry_out(work, part, execution):
+            async for message in self._carry_out(work, part, permission.money, execution):
                 yield message
             self.retries.close_unsent(reasons)
 
@@ -224,11 +226,11 @@ class Autopilot(Driver):
             return await self.execution.plan(work)
 
     async def _carry_out(
-        self, work: RoundWork, plan: Plan, execution: ExecutionPlugin
+        self, work: RoundWork, plan: Plan, money: Mapping[str, Money], execution: ExecutionPlugin
     ) -> AsyncGenerator[AutopilotMessage, None]:
         async with self.turn:
             await asyncio.to_thread(self.running.prepare, plan)
-        sending = await self.submit(plan, _steps(execution, work, plan))
+        sending = await self.submit(plan, money, _steps(execution, work, plan))
         sent = await asyncio.to_thread(self._settle_plan, plan, sending)
         if sent:
             self._sent = self._sent_now = True

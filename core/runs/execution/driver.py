@@ -13,7 +13,15 @@ import contextlib
 import enum
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,7 +39,7 @@ from rowtui.core.runs.limits.spending import (
     unsent_of,
 )
 from rowtui.core.runs.model import Event, Paused, RunStatus, Stopped
-from rowtui.core.submission.plan.charges import charges_of
+from rowtui.core.submission.plan.charges import Money, charges_of
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.sending.send import SilentClusterError
 
@@ -289,7 +297,7 @@ class Driver(ABC):
 
     async def permitted(self, plan: Plan) -> Permission:
         """Return the part of a plan that the limits or the user allow."""
-        async with self.turn:  # for the whole plan: a part has the costs of all of its bundles
+        async with self.turn:
             money = await asyncio.to_thread(prices_of, self.project, plan)
             balances = await asyncio.to_thread(self.project.balances_of, plan)
 
@@ -297,22 +305,23 @@ class Driver(ABC):
             spent = await self.spent()
             return fits(self.run.limits, spent, plan, time.time(), money, balances=balances)
 
-        return await permitted_part(
+        permission = await permitted_part(
             self.run, plan, fit, self.ask, self.confirmed, by_step=self.by_step
         )
+        return permission._replace(money=money)
 
     async def submit(
         self,
         plan: Plan,
+        money: Mapping[str, Money],
         steps: AsyncGenerator[SendingProgress, None],
         before: Sequence[Event] = (),
     ) -> SentPlan:
-        """Carry out a plan by `steps`; `before` is in the run's journal first.
+        """Carry out a plan by `steps`. `money`: see `Permission`.
 
-        Jobs that were not submitted are refunded. A partly submitted bundle is charged in full.
+        `before` is in the run's journal first. Jobs that were not submitted are refunded. A partly
+        submitted bundle is charged in full.
         """
-        async with self.turn:
-            money = await asyncio.to_thread(prices_of, self.project, plan)
         units = tuple(charges_of(plan, money))
         await asyncio.to_thread(self.note, *before, *submitted_events(plan.id, units))
         errors: list[str] = []
@@ -338,12 +347,14 @@ class Driver(ABC):
 
     # Messages
 
-    def problems(self, texts: Iterable[str]) -> Iterator[AutopilotMessage]:
+    def problems(
+        self, texts: Iterable[str], kind: MessageKind = MessageKind.PROBLEM
+    ) -> Iterator[AutopilotMessage]:
         """Yield what is wrong, each sentence once in the run."""
         for text in texts:
             if text not in self._reported:
                 self._reported.add(text)
-                yield AutopilotMessage(MessageKind.PROBLEM, text, success=False)
+                yield AutopilotMessage(kind, text, success=False)
 
     def paused(self, why: str, plan: Plan | None = None) -> AutopilotMessage:
         """Record that the run pauses, and return its message."""

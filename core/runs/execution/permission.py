@@ -7,21 +7,27 @@ comes first: the user is asked when only jobs outside the limits are left.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from rowtui.core.runs.limits.limits import Breach, Fit, RunLimits
 from rowtui.core.runs.run import Run
+from rowtui.core.submission.plan.charges import Money
 from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.model import Plan
 
 
 class Permission(NamedTuple):
-    """`part`: what may be submitted now, None if nothing. `pause`: why the run pauses, or ""."""
+    """`part`: what may be submitted now, None if nothing. `pause`: why the run pauses, or "".
+
+    `money`: the prices of the jobs and bundles of the whole plan, by their tokens. A part of a plan
+    still holds the packing costs of all bundles, so that its prices cannot be computed from it.
+    """
 
     part: Plan | None = None
     pause: str = ""
+    money: Mapping[str, Money] = {}
 
 
 async def permitted_part(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural, visible
@@ -54,6 +54,7 @@ from rowtui.core.runs.model import (
 )
 from rowtui.core.runs.run import Run
 from rowtui.core.state.model import bit_set, positions
+from rowtui.core.submission.plan.charges import Money
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.workflow.find import matching_actions
@@ -238,15 +239,16 @@ class ProjectRun(Driver):
         self._left_out |= left_out_by(plan)
         if not plan.jobs or self.stopping:
             return
-        part, pause = await self.permitted(plan)
-        if pause:
-            yield self.paused(pause, plan)
+        permission = await self.permitted(plan)
+        if permission.pause:
+            yield self.paused(permission.pause, plan)
             return
+        part = permission.part
         if part is None:
             return
         for why in retried:
             yield AutopilotMessage(MessageKind.RETRY, why)
-        sending = await self._submit(part, retried)
+        sending = await self._submit(part, permission.money, retried)
         if number := len(part.jobs) - len(sending.unsent):
             yield AutopilotMessage(MessageKind.SENT, f"sent {plural(number, 'job')}", plan=part)
         for problem in self.problems(sending.errors):
@@ -256,9 +258,8 @@ class ProjectRun(Driver):
         why = f"nothing can be sent: {sending.errors[-1]}"
         if not self._silent:
             yield self.paused(why)
-        elif why not in self._reported:
-            self._reported.add(why)
-            yield AutopilotMessage(MessageKind.WAITING, why, success=False)
+        for message in self.problems((why,) if self._silent else (), MessageKind.WAITING):
+            yield message
 
     async def spent(self) -> Spent:
         """See `Driver`."""
@@ -270,7 +271,9 @@ class ProjectRun(Driver):
         failures = self._ends.failures_in_a_row(self.run.about.limits_at or 0.0)
         return self.run.standing.spent(len(set(map(token_in_queue, ours))), failures)
 
-    async def _submit(self, plan: Plan, retried: Sequence[str]) -> SentPlan:
+    async def _submit(
+        self, plan: Plan, money: Mapping[str, Money], retried: Sequence[str]
+    ) -> SentPlan:
         """Submit a plan; `retried`: why its jobs are tried again."""
         tokens = {job.token for job in plan.jobs}
         self._tokens |= tokens
@@ -280,7 +283,7 @@ class ProjectRun(Driver):
             names.setdefault(job.action, []).extend(job.directories)
         now, why = time.time(), "; ".join(retried)
         before = [Retried(now, action, tuple(it), why) for action, it in names.items()]
-        sending = await self.submit(plan, self.project.jobs.submit(plan), before)
+        sending = await self.submit(plan, money, self.project.jobs.submit(plan), before)
         self._tokens -= sending.unsent
         if sending.failed:
             self._silent = sending.silent

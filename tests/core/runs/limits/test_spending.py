@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.text import Cost
+from rowtui.core.project.open_project import OpenProject
+from rowtui.core.project.retry_policy import NO_RETRIES
 from rowtui.core.runs.execution.permission import part_of
+from rowtui.core.runs.execution.project_run import ProjectRun
 from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
 from rowtui.core.runs.limits.spending import never_begun, submitted_events
-from rowtui.core.runs.model import Event, NotSent
+from rowtui.core.runs.model import Event, NotSent, PlanSubmitted
+from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 from rowtui.core.submission.plan.charges import Charge, bundle_prices, charges_of
 from rowtui.core.submission.plan.model import (
     InBundle,
@@ -23,6 +27,7 @@ from rowtui.core.submission.plan.model import (
     PlannedJob,
 )
 from rowtui.core.submission.sending.journal import Journal
+from rowtui.core.submission.sending.release_held import SendingProgress
 
 from tests.core.runs.driving import standing_of
 
@@ -62,6 +67,26 @@ def test_what_a_part_of_a_plan_costs_is_not_its_share_of_the_bundles() -> None:
 
     assert [job.token for job in part.jobs] == ["t-0"]
     assert spent.money == fit.spent.money == {"EUR": 10.0}
+
+
+async def test_a_driver_charges_a_part_of_a_plan_what_it_costs_in_the_whole(tmp_path: Path) -> None:
+    async def nothing() -> AsyncGenerator[SendingProgress, None]:
+        for step in ():
+            yield step
+
+    (tmp_path / "workflow.toml").write_text("")
+    (tmp_path / "workspace").mkdir()
+    project = OpenProject.open(tmp_path)
+    limits = RunLimits(price=10.0, currency="EUR")
+    run = RunStore(tmp_path, PROJECT_RUNS).create(None, limits=limits)
+    driver = ProjectRun(project, run, NO_RETRIES)
+    permission = await driver.permitted(plan(bundled(0, 10, EUROPE), bundled(1, 1, EUROPE)))
+    assert permission.part is not None
+
+    await driver.submit(permission.part, permission.money, nothing())
+
+    events = [it for it in run.events() if isinstance(it, PlanSubmitted)]
+    assert [(it.jobs, it.money) for it in events] == [(("t-0",), 10.0)]
 
 
 def test_each_currency_is_counted_by_itself() -> None:
