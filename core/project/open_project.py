@@ -93,15 +93,7 @@ class OpenProject(Project):
             cluster = self.connections.known(name) or self.configured.named(name)
             if cluster is not None and cluster.budget is not None:
                 limits[name] = cluster.budget
-        if not limits:
-            return {}
-        from rowtui.core.submission.plan.charges import Balance
-
-        charged = self.charged_hours.on(limits)
-        return {
-            name: Balance(limit.cpu_hours, limit.gpu_hours, charged[name])
-            for name, limit in limits.items()
-        }
+        return self.charged_hours.balances(limits) if limits else {}
 
     # Events of jobs, see `JobEvents`
 

@@ -249,7 +249,7 @@ class SchedulerKind:
 PLUG_INS = PlugIns("rowtui.schedulers", "scheduler", lambda made: isinstance(made, SchedulerKind))
 
 
-_BUILT_IN = {
+BUILT_IN = {
     "bash": ("bash.kind", "BashKind"),
     "slurm": ("slurm.kind", "SlurmKind"),
     "local": ("local.kind", "LocalKind"),
@@ -263,12 +263,12 @@ They are entry points, too (pyproject.toml), so that another package sees them.
 
 def scheduler_names() -> tuple[str, ...]:
     """Return the valid values of `scheduler` in clusters.toml, in alphabetical order."""
-    return tuple(sorted({*_BUILT_IN, *PLUG_INS.names()}))
+    return tuple(sorted({*BUILT_IN, *PLUG_INS.names()}))
 
 
 def has_scheduler(name: str) -> bool:
     """Whether this is a valid value of `scheduler` in clusters.toml."""
-    return name in _BUILT_IN or name in PLUG_INS.names()
+    return name in BUILT_IN or name in PLUG_INS.names()
 
 
 @cache
@@ -277,8 +277,8 @@ def scheduler_kind(name: str) -> SchedulerKind:
 
     Raises: RowtuiError if it is not installed, or its plug-in fails.
     """
-    if name in _BUILT_IN:
-        module, kind_class = _BUILT_IN[name]
+    if name in BUILT_IN:
+        module, kind_class = BUILT_IN[name]
         made: SchedulerKind = getattr(import_module(f"{__package__}.{module}"), kind_class)()
         return made
     if not has_scheduler(name):

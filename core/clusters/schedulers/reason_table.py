@@ -63,7 +63,7 @@ HELD = ReasonExplanation(
 """The explanation of a job that a user holds."""
 
 
-def found(reason: str, tables: Iterable[Reasons]) -> ReasonExplanation | None:
+def find_reason(reason: str, tables: Iterable[Reasons]) -> ReasonExplanation | None:
     text = reason.strip()
     if not text:
         return None

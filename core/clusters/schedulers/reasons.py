@@ -12,25 +12,17 @@ import re
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobState
-from rowtui.core.clusters.schedulers.kind import _BUILT_IN, PLUG_INS, scheduler_kind
+from rowtui.core.clusters.schedulers.kind import BUILT_IN, PLUG_INS, scheduler_kind
 from rowtui.core.clusters.schedulers.reason_table import (
     HELD,
     ReasonExplanation,
     Reasons,
+    find_reason,
     foreign,
-    found,
 )
 from rowtui.core.workflow.duration import format_duration
-
-if TYPE_CHECKING:
-    from rowtui.core.clusters.schedulers.reason_table import Reasons
-
-# The form of a table that explains a scheduler's reasons: whole texts, and patterns.
-#
-# Every kind of scheduler may have a `Reasons` of its own (`SchedulerKind.reasons`).
 
 
 def in_words(reason: str) -> str:
@@ -42,9 +34,6 @@ def in_words(reason: str) -> str:
     return " ".join(word if len(word) > 1 and word.isupper() else word.lower() for word in words)
 
 
-__all__ = ["ReasonExplanation", "Reasons", "explain"]
-
-
 def explain(job: Job, now: float) -> ReasonExplanation:
     """Return the explanation of a job for its user. `now`: epoch seconds."""
     match job.state:
@@ -54,15 +43,15 @@ def explain(job: Job, now: float) -> ReasonExplanation:
             return _held(job)
         case JobState.RUNNING:
             return _runs(job)
-        case JobState.SUSPENDED if (told := _suspended(job.reason)) is not None:
-            return told
+        case JobState.SUSPENDED if (explanation := _suspended(job.reason)) is not None:
+            return explanation
         case JobState.UNKNOWN if job.reason.strip():
             return ReasonExplanation(f"The state of this job is unknown: {_as_it_is(job)}.")
     if (cause := _CAUSES.get(job.reason)) is not None and job.state is JobState.FAILED:
         job = job._replace(state=cause)
     if job.state.bad:
-        if (told := found(job.reason, (ENDINGS,))) is not None:
-            return told
+        if (explanation := find_reason(job.reason, (ENDINGS,))) is not None:
+            return explanation
         if (ended := _ENDED.get(job.state)) is not None:
             return ended(job)
     return _STATES[job.state]
@@ -80,34 +69,37 @@ def how_long(seconds: int) -> str:
 
 
 def _waits(job: Job, now: float) -> ReasonExplanation:
-    told = found(job.reason, reason_tables())
-    if told is None:
-        told = ReasonExplanation(
+    explanation = find_reason(job.reason, reason_tables())
+    if explanation is None:
+        explanation = ReasonExplanation(
             f"It waits: {_as_it_is(job)}." if job.reason.strip() else "It waits for its turn."
         )
     ahead = 0 if job.start_estimate is None else job.start_estimate - int(now)
     # A scheduler without an estimate may answer with a date in a year.
-    if told.needs_person or not 0 < ahead < _YEAR:
-        return told
+    if explanation.needs_person or not 0 < ahead < _YEAR:
+        return explanation
     due = how_long(ahead)
     if job.reason == "BeginTime":
-        return told._replace(sentence=f"{told.sentence} That is in {due}.")
-    sentence = f"{told.sentence} The scheduler expects it to start in {due}."
-    return told._replace(sentence=sentence)
+        return explanation._replace(sentence=f"{explanation.sentence} That is in {due}.")
+    sentence = f"{explanation.sentence} The scheduler expects it to start in {due}."
+    return explanation._replace(sentence=sentence)
 
 
 def _held(job: Job) -> ReasonExplanation:
-    told = found(job.reason, reason_tables())
-    if told is not None and told.needs_person:
-        return told
-    if told is not None or not job.reason.strip():
+    explanation = find_reason(job.reason, reason_tables())
+    if explanation is not None and explanation.needs_person:
+        return explanation
+    if explanation is not None or not job.reason.strip():
         return HELD
     return HELD._replace(sentence=f"It is held: {_as_it_is(job)}.")
 
 
 def _runs(job: Job) -> ReasonExplanation:
-    if job.reason in _STARTING and (told := found(job.reason, reason_tables())) is not None:
-        return told
+    if (
+        job.reason in _STARTING
+        and (explanation := find_reason(job.reason, reason_tables())) is not None
+    ):
+        return explanation
     where = f" on {foreign(job.nodes)}" if job.nodes.strip() else ""
     if job.limit is None or job.elapsed is None or job.limit > _YEAR:
         return ReasonExplanation(f"It runs{where}.")
@@ -187,7 +179,7 @@ def _refused(job: Job) -> ReasonExplanation:
 
 
 def _suspended(reason: str) -> ReasonExplanation | None:
-    return found(reason, (it for it in reason_tables() if it.explains_suspension))
+    return find_reason(reason, (it for it in reason_tables() if it.explains_suspension))
 
 
 _YEAR = 366 * 86_400
@@ -348,11 +340,11 @@ def reason_tables() -> Iterator[Reasons]:
 
     Kinds that cannot be loaded are left out.
     """
-    yield from (table for name in _BUILT_IN if (table := scheduler_kind(name).reasons) is not None)
+    yield from (table for name in BUILT_IN if (table := scheduler_kind(name).reasons) is not None)
     yield from _other_reasons()
 
 
 @cache
 def _other_reasons() -> tuple[Reasons, ...]:
-    kinds = (kind for kind in PLUG_INS.load_all(())[0] if kind.name not in _BUILT_IN)
+    kinds = (kind for kind in PLUG_INS.load_all(())[0] if kind.name not in BUILT_IN)
     return tuple(table for kind in kinds if (table := kind.reasons) is not None)

@@ -18,6 +18,7 @@ from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS, JobStep
 from rowtui.core.submission.sending.journal import Journal
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.model import BudgetLimit
     from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 
 _HOUR = 3600
@@ -198,6 +199,14 @@ class ChargedHours:
             for name in charged.keys() & found.keys():
                 charged[name] = charged[name].plus(found[name])
         return charged
+
+    def balances(self, limits: Mapping[str, BudgetLimit]) -> dict[str, Balance]:
+        """Return these budgets, by cluster, with what is charged against each."""
+        charged = self.on(limits)
+        return {
+            name: Balance(limit.cpu_hours, limit.gpu_hours, charged[name])
+            for name, limit in limits.items()
+        }
 
     def _of_plan(self, plan_id: str) -> dict[str, Cost]:
         plan, latest = self._plan_of(plan_id), self._journal.latest(plan_id)
