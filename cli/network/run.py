@@ -32,7 +32,7 @@ from rowtui.core.network.graph.scheduling import find_plugin
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
 from rowtui.core.runs.directories.readiness import unprepared, values_of
-from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.execution.job_order import orderable
 from rowtui.core.runs.execution.plug_ins import find_execution
 from rowtui.core.runs.limits.asked import GraphAmounts
@@ -275,7 +275,7 @@ def _drive(
     return 1
 
 
-def _over(args: argparse.Namespace, last: AutopilotMessage, out: Output) -> int:
+def _over(args: argparse.Namespace, last: DriverMessage, out: Output) -> int:
     if not args.json:
         if last.success:
             out.print(out.style("Done: all jobs of the network are completed.", "green"))

@@ -29,7 +29,7 @@ from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
-from rowtui.core.runs.execution.driver import WAITS, AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import WAITS, DriverMessage, MessageKind
 from rowtui.core.runs.execution.project_run import ProjectRun
 from rowtui.core.runs.execution.result import failed_jobs
 from rowtui.core.runs.limits.limits import PROJECT_FAILURES_IN_A_ROW, RunLimits, proposed_budget
@@ -280,7 +280,7 @@ def _drive(args: argparse.Namespace, driver: ProjectRun, out: Output) -> int:
     else:
         out.print(f"Run {driver.run.id}:")
     sys.stdout.flush()
-    last: AutopilotMessage | None = None
+    last: DriverMessage | None = None
     printer = _Printer(driver, out, as_json=args.json)
     interrupted = False
     try:
@@ -317,12 +317,12 @@ class _Printer:
         self._sent = self._good = self._bad = 0  # jobs that no line has counted yet
         self._told_at = 0.0
 
-    async def drive(self) -> AutopilotMessage | None:
+    async def drive(self) -> DriverMessage | None:
         """Drive the run until it is over or pauses; return the last message. Raises: RowtuiError.
 
         The first Ctrl-C lets the current step finish, the second cancels it.
         """
-        last: AutopilotMessage | None = None
+        last: DriverMessage | None = None
         loop, me = asyncio.get_running_loop(), asyncio.current_task()
         assert me is not None
         for signal_number in (signal.SIGINT, signal.SIGTERM):
@@ -344,7 +344,7 @@ class _Printer:
         with contextlib.suppress(RowtuiError):
             self.driver.stop(TERMINATED if number is signal.SIGTERM else "interrupted")
 
-    def _print(self, message: AutopilotMessage) -> None:
+    def _print(self, message: DriverMessage) -> None:
         project = self.driver.project
         self.bar.clear()
         if self.as_json:
@@ -379,7 +379,7 @@ class _Printer:
         )
         self.bar(done, max(total, 1))
 
-    def _count(self, message: AutopilotMessage) -> None:
+    def _count(self, message: DriverMessage) -> None:
         """Print how many jobs were sent and ended, at most one line in some seconds."""
         if message.kind is MessageKind.SENT and message.plan is not None:
             self._sent += len(message.plan.jobs)

@@ -19,7 +19,7 @@ from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.retry_policy import RetryPolicy, load_policy
 from rowtui.core.runs.directories.readiness import is_sent_ahead
 from rowtui.core.runs.execution.autopilot import Autopilot
-from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.execution.execution import RoundWork
 from rowtui.core.runs.execution.permission import Ask, part_of
 from rowtui.core.runs.execution.plug_ins import find_execution
@@ -151,7 +151,7 @@ class Networks(NetworkQueries):
         turn: asyncio.Lock | None = None,
         ask_queues: Callable[[], Awaitable[None]] | None = None,
         policy: RetryPolicy | None = None,
-    ) -> AsyncGenerator[AutopilotMessage, None]:
+    ) -> AsyncGenerator[DriverMessage, None]:
         """Drive a run until it is over or the user has to decide. Raises: RowtuiError.
 
         Without `ask`, a plan beyond the limits pauses the run. `policy`: None for the rules of the
@@ -181,7 +181,7 @@ class Networks(NetworkQueries):
                 self._running = None
 
     async def _report(
-        self, run: Run, running: OpenRun, told: AutopilotMessage, turn: asyncio.Lock
+        self, run: Run, running: OpenRun, told: DriverMessage, turn: asyncio.Lock
     ) -> None:
         """Report what a user who is away wants to know of the run."""
         messages = self.project.messages

@@ -29,7 +29,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
 from rowtui.core.project.retry_policy import RetryPolicy
-from rowtui.core.runs.execution.driver import WAITS, AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import WAITS, DriverMessage, MessageKind
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run
@@ -113,9 +113,9 @@ class Driving:
         self._sent = 0
         self._told_at = 0.0
 
-    async def drive(self) -> AutopilotMessage | None:
+    async def drive(self) -> DriverMessage | None:
         """Drive the run until it is over or pauses; return the last event. Raises: RowtuiError."""
-        last: AutopilotMessage | None = None
+        last: DriverMessage | None = None
         asks = is_interactive() and not self.as_json
         telling = self.networks.drive(
             self.run,
@@ -163,7 +163,7 @@ class Driving:
 
     # Output
 
-    def tell(self, message: AutopilotMessage) -> None:
+    def tell(self, message: DriverMessage) -> None:
         """Print an event, or keep it for a line with the next ones."""
         self.bar.clear()
         running = self._running()
@@ -200,7 +200,7 @@ class Driving:
         if running is not None:
             self.bar.draw(running.graph.counts())
 
-    def _notices(self, message: AutopilotMessage, running: OpenRun | None) -> None:
+    def _notices(self, message: DriverMessage, running: OpenRun | None) -> None:
         """Print the project's notices, except failures that are printed as failures."""
         happened = message.happened
         failed = happened.failed if happened is not None and running is not None else ()
@@ -249,13 +249,13 @@ class Driving:
         return None if self.networks.driving is None else self.networks.driving.running
 
 
-def _without_done(message: AutopilotMessage) -> str:
+def _without_done(message: DriverMessage) -> str:
     """Return the sentence without the number of completed jobs, which another line reports."""
     parts = message.sentence.split(", ")
     return ", ".join(part for part in parts if not part.endswith(" completed"))
 
 
-def event_document(message: AutopilotMessage, running: OpenRun | None) -> RunEventJson:
+def event_document(message: DriverMessage, running: OpenRun | None) -> RunEventJson:
     """Return a line for programs."""
     at = utc(time.time())
     found = RunEventJson(message.kind.value, None, at, message.sentence, message.success)

@@ -18,8 +18,8 @@ from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy
 from rowtui.core.runs.execution.after_failure import NetworkRetries, cancel_unneeded
 from rowtui.core.runs.execution.driver import (
     STOPPED_ELSEWHERE,
-    AutopilotMessage,
     Driver,
+    DriverMessage,
     MessageKind,
     Pace,
     SentPlan,
@@ -89,7 +89,7 @@ class Autopilot(Driver):
         self._again = False  # more can be planned once the last plan was submitted
         self._waits = False  # the plug-in reports that something will end without submissions
 
-    async def drive(self) -> AsyncGenerator[AutopilotMessage, None]:
+    async def drive(self) -> AsyncGenerator[DriverMessage, None]:
         """Run until nothing is left or the user has to decide. Raises: RowtuiError.
 
         The caller holds the lock of the run (`Run.hold`).
@@ -100,28 +100,28 @@ class Autopilot(Driver):
                 made = await asyncio.to_thread(running.begin, self._refuse_if_stopped)
         except _StoppedError:
             return  # directories made until now are complete
-        yield AutopilotMessage(MessageKind.BEGUN, begun_text(running, len(made.made)))
+        yield DriverMessage(MessageKind.BEGUN, begun_text(running, len(made.made)))
         async for message in self._new_stale():
             yield message
         async for message in self.turns():
             yield message
 
-    async def _new_stale(self) -> AsyncGenerator[AutopilotMessage, None]:
+    async def _new_stale(self) -> AsyncGenerator[DriverMessage, None]:
         stale = said(await asyncio.to_thread(stale_results, self.running))
         if stale not in ("", self._stale):
-            yield AutopilotMessage(MessageKind.PROBLEM, stale)
+            yield DriverMessage(MessageKind.PROBLEM, stale)
         self._stale = stale
 
-    async def one_turn(self) -> AsyncGenerator[AutopilotMessage, None]:
+    async def one_turn(self) -> AsyncGenerator[DriverMessage, None]:
         """See `Driver`."""
         running = self.running
         await self.look()
         async with self.turn:
             happened = await asyncio.to_thread(running.look)
         if happened:
-            yield AutopilotMessage(MessageKind.HAPPENED, happened_text(happened), happened)
+            yield DriverMessage(MessageKind.HAPPENED, happened_text(happened), happened)
         if self.run.status is RunStatus.STOPPED and not self.stopping:
-            yield AutopilotMessage(MessageKind.PAUSED, STOPPED_ELSEWHERE, success=False)
+            yield DriverMessage(MessageKind.PAUSED, STOPPED_ELSEWHERE, success=False)
             return
         if happened.stopped:
             await cancel_unneeded(running, happened.stopped)
@@ -143,7 +143,7 @@ class Autopilot(Driver):
         if self.stopping:
             raise _StoppedError
 
-    async def _send(self) -> AsyncGenerator[AutopilotMessage, None]:
+    async def _send(self) -> AsyncGenerator[DriverMessage, None]:
         """Plan and submit what may be submitted, and repeat while more can be planned at once."""
         for _ in range(_ROUNDS):
             self._sent_now = self._again = False
@@ -152,7 +152,7 @@ class Autopilot(Driver):
             if not (self._again and self._sent_now) or self.stopping:
                 return
 
-    async def _send_round(self) -> AsyncGenerator[AutopilotMessage, None]:
+    async def _send_round(self) -> AsyncGenerator[DriverMessage, None]:
         running = self.running
         limits = running.run.limits
         spent = await self.spent()
@@ -178,7 +178,7 @@ class Autopilot(Driver):
 
     async def _send_permitted(
         self, work: RoundWork, plan: Plan, execution: ExecutionPlugin, whys: Sequence[str] = ()
-    ) -> AsyncGenerator[AutopilotMessage, None]:
+    ) -> AsyncGenerator[DriverMessage, None]:
         """Submit what the limits or the user allow. `whys`: reasons to retry the jobs of a plan."""
         permission = await self.permitted(plan)
         part = permission.part
@@ -186,7 +186,7 @@ class Autopilot(Driver):
             yield self.paused(permission.pause, plan)
         elif part is not None and not self.stopping:
             for why in whys:
-                yield AutopilotMessage(MessageKind.RETRY, why)
+                yield DriverMessage(MessageKind.RETRY, why)
             reasons: dict[int, str] = {}
             if whys:
                 reasons = await work.in_turn(lambda: self.retries.reopen(part, "; ".join(whys)))
@@ -201,7 +201,7 @@ class Autopilot(Driver):
     def _forget_failures(self) -> None:
         self.running.failures_in_a_row = 0
 
-    async def _retry(self, happened: RunUpdate) -> AsyncGenerator[AutopilotMessage, None]:
+    async def _retry(self, happened: RunUpdate) -> AsyncGenerator[DriverMessage, None]:
         """Submit again the failed jobs that the policy retries now."""
         work = RoundWork(self.running, self.turn)
         for each in await work.in_turn(lambda: self.retries.plans(happened.failed)):
@@ -227,14 +227,14 @@ class Autopilot(Driver):
 
     async def _carry_out(
         self, work: RoundWork, plan: Plan, money: Mapping[str, Money], execution: ExecutionPlugin
-    ) -> AsyncGenerator[AutopilotMessage, None]:
+    ) -> AsyncGenerator[DriverMessage, None]:
         async with self.turn:
             await asyncio.to_thread(self.running.prepare, plan)
         sending = await self.submit(plan, money, _steps(execution, work, plan))
         sent = await asyncio.to_thread(self._settle_plan, plan, sending)
         if sent:
             self._sent = self._sent_now = True
-            yield AutopilotMessage(MessageKind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
+            yield DriverMessage(MessageKind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
         for each in self._problems(sending.errors, keep=True):
             yield each
         if sending.stopped:
@@ -252,7 +252,7 @@ class Autopilot(Driver):
                 self.resting.sent(jobs)
         return len(plan.jobs) - len(sending.unsent)
 
-    def _problems(self, texts: Sequence[str], *, keep: bool = False) -> list[AutopilotMessage]:
+    def _problems(self, texts: Sequence[str], *, keep: bool = False) -> list[DriverMessage]:
         """Return messages for new problems. `keep`: earlier problems still hold."""
         before = self._blocked if keep else ()
         self._blocked = tuple(dict.fromkeys((*before, *texts)))
@@ -266,13 +266,13 @@ class Autopilot(Driver):
         idle = not (goes_on or self._blocked) and self.ask_queues is None
         return Pace(goes_on or active or due_at is not None, idle, due_at)
 
-    async def nothing_left(self) -> AutopilotMessage:
+    async def nothing_left(self) -> DriverMessage:
         """See `Driver`."""
         return self.paused("; ".join(self._blocked) or "nothing is eligible and nothing runs")
 
-    def _over(self) -> AutopilotMessage:
+    def _over(self) -> DriverMessage:
         lost = self.running.finish()
-        return AutopilotMessage(MessageKind.OVER, over_text(self.running, lost), success=not lost)
+        return DriverMessage(MessageKind.OVER, over_text(self.running, lost), success=not lost)
 
     async def _give_back(self) -> None:
         """Release what the plug-in still holds. The run is over even if this fails."""

@@ -63,7 +63,7 @@ class MessageKind(enum.Enum):
     OVER = "over"
 
 
-class AutopilotMessage(NamedTuple):
+class DriverMessage(NamedTuple):
     """One message of a driver. `happened`: what a poll found; `plan`: what was submitted.
 
     `completed`, `failed`: jobs that ended, in runs without a network.
@@ -89,8 +89,8 @@ WAITS = "; the run waits, and tries again each minute"
 
 
 async def until_writable(
-    turns: Callable[[], AsyncGenerator[AutopilotMessage, None]], stop: asyncio.Event
-) -> AsyncGenerator[AutopilotMessage, None]:
+    turns: Callable[[], AsyncGenerator[DriverMessage, None]], stop: asyncio.Event
+) -> AsyncGenerator[DriverMessage, None]:
     """Yield the messages of a driver's turns, and begin again while nothing can be saved.
 
     Nothing is submitted that is not in the journals, so that the driver may wait and go on. The
@@ -107,7 +107,7 @@ async def until_writable(
         except NotSavedError as error:
             if not reported:
                 reported = True
-                yield AutopilotMessage(MessageKind.WAITING, error.message, success=False)
+                yield DriverMessage(MessageKind.WAITING, error.message, success=False)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), UNWRITABLE_SECONDS)
 
@@ -206,11 +206,11 @@ class Driver(ABC):
     # What a source of work defines
 
     @abstractmethod
-    def one_turn(self) -> AsyncGenerator[AutopilotMessage, None]:
+    def one_turn(self) -> AsyncGenerator[DriverMessage, None]:
         """Look, retry and submit once; a message PAUSED or OVER ends the run. Sets `pace`."""
 
     @abstractmethod
-    async def nothing_left(self) -> AutopilotMessage:
+    async def nothing_left(self) -> DriverMessage:
         """Return the end of the run: nothing can happen any more without a person."""
 
     @abstractmethod
@@ -241,7 +241,7 @@ class Driver(ABC):
         if self.run.status is RunStatus.RUNNING:
             self.run.append(Stopped(time.time(), why))
 
-    async def turns(self) -> AsyncGenerator[AutopilotMessage, None]:
+    async def turns(self) -> AsyncGenerator[DriverMessage, None]:
         """Run until nothing is left or the user must decide. Raises: RowtuiError."""
         changes = Changes(self.project)
         listening = asyncio.create_task(self._listen(changes))
@@ -254,7 +254,7 @@ class Driver(ABC):
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
 
-    async def _turns(self, pause: LookPause) -> AsyncGenerator[AutopilotMessage, None]:
+    async def _turns(self, pause: LookPause) -> AsyncGenerator[DriverMessage, None]:
         await asyncio.to_thread(self._refund)
         idle = 0  # consecutive turns after which nothing waits; other programs submit as well
         while not self._stop.is_set():
@@ -349,14 +349,14 @@ class Driver(ABC):
 
     def problems(
         self, texts: Iterable[str], kind: MessageKind = MessageKind.PROBLEM
-    ) -> Iterator[AutopilotMessage]:
+    ) -> Iterator[DriverMessage]:
         """Yield what is wrong, each sentence once in the run."""
         for text in texts:
             if text not in self._reported:
                 self._reported.add(text)
-                yield AutopilotMessage(kind, text, success=False)
+                yield DriverMessage(kind, text, success=False)
 
-    def paused(self, why: str, plan: Plan | None = None) -> AutopilotMessage:
+    def paused(self, why: str, plan: Plan | None = None) -> DriverMessage:
         """Record that the run pauses, and return its message."""
         self.run.append(Paused(time.time(), why))
-        return AutopilotMessage(MessageKind.PAUSED, why, plan=plan, success=False)
+        return DriverMessage(MessageKind.PAUSED, why, plan=plan, success=False)

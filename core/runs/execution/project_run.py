@@ -18,8 +18,8 @@ from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.project.views.mapping_trust import untrusted_files
 from rowtui.core.runs.execution.driver import (
     STOPPED_ELSEWHERE,
-    AutopilotMessage,
     Driver,
+    DriverMessage,
     MessageKind,
     Pace,
     SentPlan,
@@ -109,16 +109,16 @@ class ProjectRun(Driver):
         """Return the actions, as workflow.toml is now."""
         return matching_actions(self.project.workflow, self.pattern)
 
-    async def drive(self) -> AsyncGenerator[AutopilotMessage, None]:
+    async def drive(self) -> AsyncGenerator[DriverMessage, None]:
         """Run until nothing is left or the user must decide. Raises: RowtuiError, RunHeldError."""
         with self.run.hold(), reported_driver(self.project.messages, self.run, PROJECT_COMMANDS):
             begun = await asyncio.to_thread(self._begin)
-            yield AutopilotMessage(MessageKind.BEGUN, begun)
+            yield DriverMessage(MessageKind.BEGUN, begun)
             async for message in self.turns():
                 await asyncio.to_thread(self._report, message)
                 yield message
 
-    def _report(self, message: AutopilotMessage) -> None:
+    def _report(self, message: DriverMessage) -> None:
         """Report what a user who is away wants to know of the run."""
         messages = self.project.messages
         if messages is None:
@@ -135,7 +135,7 @@ class ProjectRun(Driver):
         actions = plural(len({action.name for action in self.actions}), "action")
         return f"{actions} on {plural(directories, 'directory', 'directories')}"
 
-    async def one_turn(self) -> AsyncGenerator[AutopilotMessage, None]:
+    async def one_turn(self) -> AsyncGenerator[DriverMessage, None]:
         """See `Driver`."""
         await self.look()
         seen = await asyncio.to_thread(self._seen)
@@ -146,7 +146,7 @@ class ProjectRun(Driver):
         if happened is not None:
             yield happened
         if self.run.status is RunStatus.STOPPED:
-            yield AutopilotMessage(MessageKind.PAUSED, STOPPED_ELSEWHERE, success=False)
+            yield DriverMessage(MessageKind.PAUSED, STOPPED_ELSEWHERE, success=False)
             return
         work = self._work = await asyncio.to_thread(self._open_work)
         for problem in self.problems((*work.problems, *work.left)):
@@ -168,7 +168,7 @@ class ProjectRun(Driver):
         stamp = project.jobs.journal.stamp()
         return project.state.generation, stamp, project.workflow, self.run.stamp()
 
-    def _take_ends(self) -> AutopilotMessage | None:
+    def _take_ends(self) -> DriverMessage | None:
         """Record failures of this run's jobs that ended since the last look."""
         records = self.project.jobs.records()
         new = self._ends.take(records, self._tokens, self.project.root, self.policy)
@@ -177,7 +177,7 @@ class ProjectRun(Driver):
         if not new.sentence:
             return None
         bad = len(new.events)
-        return AutopilotMessage(
+        return DriverMessage(
             MessageKind.HAPPENED, new.sentence, success=not bad, completed=new.good, failed=bad
         )
 
@@ -188,7 +188,7 @@ class ProjectRun(Driver):
 
     # Submission
 
-    async def _send(self, work: OpenWork) -> AsyncGenerator[AutopilotMessage, None]:
+    async def _send(self, work: OpenWork) -> AsyncGenerator[DriverMessage, None]:
         """Submit retries, each change as a plan, then what is eligible."""
         if not (work.fresh or work.again):
             self._stuck_since = 0.0
@@ -230,7 +230,7 @@ class ProjectRun(Driver):
 
     async def _carry_out(
         self, plan: Plan, retried: Sequence[str] = ()
-    ) -> AsyncGenerator[AutopilotMessage, None]:
+    ) -> AsyncGenerator[DriverMessage, None]:
         for problem in self.problems(plan.skipped):
             yield problem
         for job in plan.jobs:
@@ -247,10 +247,10 @@ class ProjectRun(Driver):
         if part is None:
             return
         for why in retried:
-            yield AutopilotMessage(MessageKind.RETRY, why)
+            yield DriverMessage(MessageKind.RETRY, why)
         sending = await self._submit(part, permission.money, retried)
         if number := len(part.jobs) - len(sending.unsent):
-            yield AutopilotMessage(MessageKind.SENT, f"sent {plural(number, 'job')}", plan=part)
+            yield DriverMessage(MessageKind.SENT, f"sent {plural(number, 'job')}", plan=part)
         for problem in self.problems(sending.errors):
             yield problem
         if not self._stuck_since or time.monotonic() - self._stuck_since < STUCK_SECONDS:
@@ -294,16 +294,16 @@ class ProjectRun(Driver):
         self._rest, self._rest_until = rest, time.monotonic() + rest if rest else 0.0
         return sending
 
-    async def nothing_left(self) -> AutopilotMessage:
+    async def nothing_left(self) -> DriverMessage:
         """See `Driver`."""
         assert self._work is not None
         return await asyncio.to_thread(self._over, self._work)
 
-    def _over(self, work: OpenWork) -> AutopilotMessage:
+    def _over(self, work: OpenWork) -> DriverMessage:
         result = run_result(
             self.project, self.actions, self._left_out, work.refused, work.ended_well
         )
         if NOT_PLACEABLE in result.rest and (files := untrusted_files(self.project)):
             return self.paused(f"{visible(files[0].name)} is not trusted; {result.sentence}")
         self.run.append(Finished(time.time(), result.success, result.sentence))
-        return AutopilotMessage(MessageKind.OVER, result.sentence, success=result.success)
+        return DriverMessage(MessageKind.OVER, result.sentence, success=result.success)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.messages.model import StudyEventKind
 from rowtui.core.project.messages import budget_uses
-from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
@@ -37,7 +37,7 @@ PROJECT_COMMANDS = RunCommands("rowtui show status", "rowtui run")
 def report_run(
     messages: ProjectMessages,
     run: Run,
-    told: AutopilotMessage,
+    told: DriverMessage,
     now: float,
     commands: RunCommands = NETWORK_COMMANDS,
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.runs.execution.autopilot import Autopilot
-from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.execution.permission import PlanAnswer
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.model import Event
@@ -147,11 +147,11 @@ class Drive:
         self.person = person or Person()
         self.autopilot = Autopilot(self.running, self.person, look_seconds=LOOK)
         self.autopilot.resting.first = 0.05
-        self.told: list[AutopilotMessage] = []
+        self.told: list[DriverMessage] = []
 
     async def to_the_end(
-        self, meanwhile: Callable[[AutopilotMessage], Awaitable[None]] | None = None
-    ) -> AutopilotMessage:
+        self, meanwhile: Callable[[DriverMessage], Awaitable[None]] | None = None
+    ) -> DriverMessage:
         """Drive until it is over or pauses; `meanwhile` hears everything that is told."""
         with self.run.hold():
             async with asyncio.timeout(LIMIT):

@@ -18,7 +18,7 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import Cancelled, Grew, JobFailed, PlanSubmitted, RunStarted
 from rowtui.core.runs.networks import Networks
@@ -94,7 +94,7 @@ def test_others_go_on_while_a_large_run_is_opened_and_may_stop_it(
         assert run.holder() is None
         Opened.may.set()
 
-    async def drive_on() -> AutopilotMessage:
+    async def drive_on() -> DriverMessage:
         Opened.may.clear()
         asyncio.get_running_loop().call_soon(Opened.may.set)
         async with contextlib.aclosing(Networks(project).drive(run)) as telling:

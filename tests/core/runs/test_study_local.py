@@ -12,7 +12,7 @@ from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.execution.permission import PlanAnswer
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits
 from rowtui.core.runs.model import BY_HAND, Cancelled, JobFailed, PlanSubmitted, RunStatus
@@ -165,7 +165,7 @@ def test_a_job_that_the_user_cancels_is_cancelled_in_its_run_and_has_not_failed(
     project = OpenProject.open(root, cluster="local")
     driven = Drive(project)
 
-    async def cancel(_: AutopilotMessage) -> None:
+    async def cancel(_: DriverMessage) -> None:
         for record in project.jobs.records():
             sent = "state,t=2,r=1" in record.directories
             if sent and (root / "workspace/state,t=2,r=1/runs").exists():
@@ -184,7 +184,7 @@ def test_what_a_person_gives_up_takes_its_running_job_with_it(here: Path) -> Non
     root = make(here / "p", TWO_STEPS, failing_at("state,t=2,r=1", "sleep 100"), AVERAGE)
     driven = Drive(OpenProject.open(root, cluster="local"))
 
-    async def give_up(_: AutopilotMessage) -> None:
+    async def give_up(_: DriverMessage) -> None:
         job = driven.running.growth.job_in("simulate", "state,t=2,r=1")
         assert job is not None
         if (root / "workspace/state,t=2,r=1/runs").exists():
@@ -300,7 +300,7 @@ def test_what_is_run_by_hand_meanwhile_runs_once(here: Path) -> None:
     driven = Drive(project)
     by_hand = False
 
-    async def submit(told: AutopilotMessage) -> None:
+    async def submit(told: DriverMessage) -> None:
         nonlocal by_hand
         if told.kind is MessageKind.BEGUN:
             other = OpenProject.open(root, cluster="local")
@@ -361,7 +361,7 @@ def test_a_deleted_product_that_was_looked_for_is_made_again_with_what_waits_for
     driven = Drive(project)
     deleted = False
 
-    async def delete(told: AutopilotMessage) -> None:
+    async def delete(told: DriverMessage) -> None:
         nonlocal deleted
         path = root / "workspace/state,t=2,r=0/energy"
         if not deleted and project.state.completed.get("simulate", 0).bit_count() == 6:
@@ -387,7 +387,7 @@ def test_a_deleted_product_that_nobody_looked_for_is_made_again_when_it_is_neede
     driven = Drive(OpenProject.open(root, cluster="local"))
     deleted = 0
 
-    async def delete(told: AutopilotMessage) -> None:
+    async def delete(told: DriverMessage) -> None:
         nonlocal deleted
         done = driven.project.state.completed.get("simulate", 0).bit_count()
         if told.kind is MessageKind.HAPPENED and not deleted and done == 2:
@@ -430,7 +430,7 @@ def test_never_more_jobs_are_in_the_queue_than_was_confirmed(here: Path) -> None
     driven = Drive(project, begin(project, RunLimits(jobs_in_queue=2)))
     most = 0
 
-    async def count(_: AutopilotMessage) -> None:
+    async def count(_: DriverMessage) -> None:
         nonlocal most
         submitted = project.state.submitted.values()
         most = max(most, len({it.token for jobs in submitted for it in jobs.values()}))

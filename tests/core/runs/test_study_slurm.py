@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.open_project import OpenProject
-from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed
 from rowtui.core.runs.running import OpenRun
@@ -249,7 +249,7 @@ def test_a_cluster_that_cannot_be_reached_for_a_while_gets_its_jobs_later(
 
     driven.project.jobs.submit = submit_and_tell  # type: ignore[method-assign]
 
-    async def drive_and_restart() -> AutopilotMessage:
+    async def drive_and_restart() -> DriverMessage:
         driving = asyncio.create_task(driven.to_the_end())
         await tried.wait()
         await asyncio.to_thread(beta.restart)

@@ -10,7 +10,7 @@ import pytest
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.definition.spec import Gather
 from rowtui.core.project.open_project import OpenProject
-from rowtui.core.runs.execution.driver import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.execution.execution import RoundWork
 from rowtui.core.runs.execution.lists import SequentialLists, lists, waves
 from rowtui.core.runs.limits.limits import RunLimits
@@ -206,7 +206,7 @@ def test_a_person_may_give_up_what_is_queued_ahead(here: Path) -> None:
     script.write_text(script.read_text().replace("\n", f"\n{wait}", 1))
     driven = Drive(OpenProject.open(root, cluster="local"))
 
-    async def give_up(told: AutopilotMessage) -> None:
+    async def give_up(told: DriverMessage) -> None:
         running = driven.running
         if told.kind is MessageKind.SENT:
             job = running.growth.job_in("average", "average,t=2")
@@ -214,7 +214,7 @@ def test_a_person_may_give_up_what_is_queued_ahead(here: Path) -> None:
             running.cancel([job], "no longer wanted")
 
     # when one in the middle is given up
-    async def to_the_end() -> AutopilotMessage:
+    async def to_the_end() -> DriverMessage:
         going = asyncio.create_task(driven.to_the_end(give_up))
         await eventually_async(
             lambda: {*driven.project.state.submitted.get("average", {})}, lambda left: left == {0}
