@@ -22,6 +22,7 @@ from rowtui.core.clusters.schedulers.base import (
     token_in_queue,
 )
 from rowtui.core.clusters.schedulers.measured import Measured, MeasuredStep, combined, with_more
+from rowtui.core.project.context.cluster_context import cluster_named
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.fence import read_ended
@@ -197,8 +198,6 @@ class ProjectUsage:
         return {name: it.energy for name, it in clusters if it.energy is not None}
 
     def _clusters(self, columns: UsageColumns) -> dict[str, Cluster]:
-        from rowtui.core.project.context.cluster_context import cluster_named
-
         names = sorted(columns.clusters())
         found = {}
         for name in names:
