@@ -91,6 +91,14 @@ async def test_text_that_is_typed_where_no_field_is_open_does_nothing() -> None:
         await hand.sees("[2 Groups]")
 
 
+async def test_the_late_end_of_a_pasted_text_does_nothing() -> None:
+    async with opened(with_failures(), size=(80, 24)) as hand:
+        await hand.sees("equilibrate")
+        burst(hand, "please qui", *"tq")
+        await hand.sees("'please quitq' was typed where no field is open: it did nothing")
+        assert not hand.app._exit
+
+
 def test_a_text_ends_where_the_typing_pauses() -> None:
     def key(character: str, at: float) -> events.Key:
         event = events.Key(character, character)

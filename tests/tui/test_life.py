@@ -9,12 +9,15 @@ import signal
 import termios
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+from rowtui.tui.shell.keymap import PAUSE
 from rowtui.tui.widgets.table.list_table import ListTable
 from textual.events import DescendantFocus
 
+from tests.eventually import eventually
 from tests.tui.hand import opened
 from tests.tui.terminal import Terminal
 
@@ -168,7 +171,8 @@ def test_a_text_without_a_field_costs_little_and_a_hangup_ends_it_meanwhile(tmp_
             terminal.drop(0.001)
         terminal.until(b"A text was pasted where no field is open")
         assert cpu_seconds(terminal.process.pid) - before < 4  # one by one: 150
-        for key in (b":", b"q", b"u", b"\xc3", b"\xa9"):  # each byte of a character for itself
+        eventually(partial(line_opened, terminal))  # the text has ended
+        for key in (b"q", b"u", b"\xc3", b"\xa9"):  # each byte of a character for itself
             os.write(terminal.master, key)
             terminal.drop(0.05)
         terminal.until("qu\N{LATIN SMALL LETTER E WITH ACUTE}".encode())
@@ -181,6 +185,14 @@ def test_a_text_without_a_field_costs_little_and_a_hangup_ends_it_meanwhile(tmp_
         assert ended_by_hangup(terminal) < 2
     finally:
         terminal.close()
+
+
+def line_opened(terminal: Terminal) -> bool:
+    """Press `:`, and return whether the command line opened."""
+    start = len(terminal.seen)
+    os.write(terminal.master, b":")
+    terminal.drop(PAUSE)
+    return b"typed before" in terminal.seen[start:]
 
 
 def flood(master: int, data: bytes) -> None:

@@ -181,8 +181,9 @@ class RowtuiApp(RecallingApp):
             view = "" if isinstance(self.screen, Dialog) else self.view_name
             self._answer(unbound_words(event.key, view, self.session.keys))
 
-    def pasted_nowhere(self) -> None:
-        """Report that a pasted text did nothing."""
+    def pasted_nowhere(self, event: events.Paste) -> None:
+        """Report that a pasted text did nothing; what follows it closely is its end."""
+        self._stray.follow(event)
         self._answer("A text was pasted where no field is open: it did nothing")
 
     def _answer(self, text: str) -> None:

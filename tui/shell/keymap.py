@@ -257,6 +257,11 @@ class Stray:
         self.text = event.character or "" if event.is_printable else ""
         self._at = event.time
 
+    def follow(self, event: events.Paste) -> None:
+        """Start with a text that was pasted: a slow line may deliver its last characters late."""
+        self.text = event.text or "…"
+        self._at = event.time
+
     def goes_on(self, event: events.Key) -> bool:
         """Whether the key is one more character of that text."""
         if not (self.text and event.is_printable and event.time - self._at < PAUSE):

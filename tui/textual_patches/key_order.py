@@ -87,7 +87,7 @@ class KeysInOrder(App[int]):
         """The number of keys and pastes that wait until those before them are handled."""
         return len(self._typed)
 
-    def pasted_nowhere(self) -> None:
+    def pasted_nowhere(self, event: events.Paste) -> None:
         """Report that a text was dropped, since no field is open."""
 
     async def on_event(self, event: events.Event) -> None:
@@ -106,7 +106,7 @@ class KeysInOrder(App[int]):
             if self._exit:
                 continue
             if isinstance(event, events.Paste) and not self._field_is_open:
-                self.pasted_nowhere()
+                self.pasted_nowhere(event)
                 continue
             if isinstance(event, Burst):
                 burst, event = event, event.parts.popleft()
