@@ -112,7 +112,7 @@ async def closing(engine: SampleEngine) -> AsyncIterator[SampleEngine]:
 
 async def status(hand: Hand[SampleEngine]) -> None:
     """All that it knows is there."""
-    await hand.sees("needs a login", "pending for days", "completed in an hour", "gl ▲")
+    await hand.sees("gl asks for a login", "an hour, in the last", "gl ▲")
     await hand.rests()
 
 

@@ -92,7 +92,7 @@ async def live(hand: Hand[SampleEngine]) -> None:
     async for _ in hand.engine.plans.submit(plan):
         pass
     await hand.sees("4 pending")
-    for seconds, sign in ((45, "job 4712 (sample) completed"), (25, "00:00:25")):
+    for seconds, sign in ((45, "job 4712 (sample) completed"), (25, "0:00:25")):
         hand.engine.advance(seconds)
         await hand.press("r")
         await hand.sees("sample: 16 more completed", sign)
@@ -207,7 +207,7 @@ SCENES: dict[str, Scene] = {
             *THEMED[1:],
         ),
     ),
-    "status-problems": Scene(problems, "1 bad directory", options={"read_only": True}),
+    "status-problems": Scene(problems, "1 directory is not counted", options={"read_only": True}),
     "status-broken": Scene(broken, "STALE"),
     "groups": Scene(
         keys("2", "j", "space", "space"),

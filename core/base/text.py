@@ -235,3 +235,14 @@ def amount(number: float) -> str:
     if number >= 0.01:
         return f"{number:.2f}"
     return f"{number:.2g}" if number >= 0.0001 else "<0.0001"
+
+
+def in_words(hours: float) -> str:
+    """Return `40 min`, `12 h 30 min`, `2 d 7 h`."""
+    minutes = max(1, round(hours * 60))
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
+    days, rest = divmod(round(hours), 24)
+    return f"{days:,} d" + (f" {rest} h" if rest else "")

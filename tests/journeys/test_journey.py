@@ -93,7 +93,7 @@ def test_a_look_around_at_every_size(terminal: Callable[..., Pane], project: Pat
         pane.press(str(number))
         pane.sees(f"[{number} {title}]")
     pane.press("C")
-    pane.sees("[Clusters]")
+    pane.sees("[C Clusters]")
     pane.press("?")
     pane.sees("Here: Clusters", "Everywhere")
     for size in ((200, 50), (20, 5), (120, 36)):  # as long as a page lies on top

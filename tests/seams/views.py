@@ -66,8 +66,8 @@ def status(snapshot: ProjectSnapshot) -> Iterator[Fact]:
         for name in COUNTS:
             yield Fact(subject, f"count.{name}", getattr(action, name), "view 1")
             cell = cells[name]
-            assert isinstance(cell, Number)
-            yield Fact(subject, f"count.{name}", cell.value, "view 1, table")
+            shown = cell.value if isinstance(cell, Number) else 0
+            yield Fact(subject, f"count.{name}", shown, "view 1, table")
         yield from _cost(subject, action.remaining_cost, "view 1")
         causes = [it for it in snapshot.failures if it.action_index == action.index]
         yield Fact(subject, "count.failed", sum(it.directories for it in causes), "Needs you")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import Problem, RowtuiError
-from rowtui.core.base.text import Cost, plural
+from rowtui.core.base.text import Cost, in_words, plural
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
 from rowtui.core.clusters.transports.login import Asker
 from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
@@ -332,12 +332,10 @@ class SampleEngine(
                     remaining_cost=self._cost(action, left),
                     products=(action.product,),
                     previous_actions=action.previous,
-                    resources=f"{plural(action.processes, 'process', 'processes')}, "
-                    f"{action.walltime // 60} minutes per job",
-                    grouping=(
-                        f"sort by {', '.join(action.sort_by)}, split, " if action.sort_by else ""
-                    )
-                    + f"at most {action.per_group}",
+                    resources=f"{plural(action.processes, 'CPU')}, "
+                    + in_words(action.walltime / 3600),
+                    grouping=f"at most {action.per_group} directories"
+                    + (f" with the same {action.sort_by[0][1:]}" if action.sort_by else ""),
                 )
             )
         return ProjectSnapshot(

@@ -176,7 +176,7 @@ async def test_an_engine_that_cannot_plan_says_why_and_the_queue_stays() -> None
 async def test_marked_groups_of_failed_directories_are_tried_again_by_their_jobs() -> None:
     engine = with_failures()
     async with opened(engine) as hand:
-        await hand.sees("(✗ 19 failed)")
+        await hand.sees("✗ 19 of them failed")
         await hand.press("2", "R")
         await hand.sees("retry: only failed groups can be retried")
         hand.app.clear_notifications()

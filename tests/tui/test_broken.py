@@ -24,7 +24,7 @@ async def test_no_actions() -> None:
 
 async def test_no_directories() -> None:
     async with opened(SampleEngine(directories=0)) as hand:
-        await hand.sees("The workspace has no", "includes no directory")
+        await hand.sees("The workspace has no", "no directory belongs to this action")
         await hand.press("enter")
         await hand.sees("Nothing here.")
 
@@ -53,7 +53,7 @@ async def test_what_breaks_while_one_watches_is_told_and_what_is_old_is_marked()
         assert "STALE" not in hand.text()
         hand.engine.now += 3600  # a laptop that slept
         hand.app._tick()
-        await hand.sees("1 h ago", "▲ STALE")
+        await hand.sees("▲ STALE 1 h")
 
 
 async def test_a_project_that_cannot_be_opened_says_why_and_waits() -> None:
@@ -143,8 +143,8 @@ async def test_no_size_is_refused_not_at_the_start_and_not_later() -> None:
             for key in ("2", "5", "6", "7", "1", "question_mark", "escape", "at", "escape"):
                 await hand.press(key)
                 assert len(hand.text().splitlines()) == size[1]
-            assert "rowtui" in hand.text().splitlines()[0]
-        await hand.sees("Workflow", "Needs you")
+            assert "lj" in hand.text().splitlines()[0]
+        await hand.sees("Workflow", "need you")
 
 
 async def test_without_colours_every_state_is_told_by_its_mark_and_its_word(
@@ -165,7 +165,7 @@ async def test_without_colours_every_state_is_told_by_its_mark_and_its_word(
         for colour in colours:
             red, green, blue = colour.get_truecolor()
             assert max(red, green, blue) - min(red, green, blue) <= 1, colour
-        await hand.sees("✓ 150 completed", "▶ 12 submitted", "○ 78 eligible", "(✗ 3 failed)")
+        await hand.sees("✓ 150 completed", "▶ 12 submitted", "○ 78 eligible", "✗ 3 of them failed")
         await hand.press("6")
         await hand.sees("✗ failed", "✓ completed", "· pending", "▶ running")
     marks = [*STATUS_MARKS.values(), *JOB_MARKS.values()]

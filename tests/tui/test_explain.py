@@ -244,7 +244,7 @@ async def test_no_actions_and_no_directories() -> None:
         await hand.press("3")
         await hand.sees("There is no action yet.")
     async with opened(SampleEngine(directories=0)) as hand:
-        await hand.sees("includes no directory")
+        await hand.sees("no directory belongs to this action")
         await hand.press("3")
         await hand.sees("no group")
 

@@ -334,4 +334,4 @@ async def test_the_status_shows_what_the_jobs_of_an_action_used() -> None:
     engine = SampleEngine()
     engine.past_jobs = columns_of(ended_jobs(engine.now))
     async with opened(engine, size=(160, 45)) as hand:
-        await hand.sees("CPU %", "used       CPU 25%, time 98%  of what ")
+        await hand.sees("used      CPUs 25%, time 98% of what ")

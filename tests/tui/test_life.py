@@ -89,7 +89,7 @@ def test_it_stops_and_comes_back_and_a_defect_gives_the_terminal_back(tmp_path: 
             os.write(terminal.master, b"2")
             terminal.until(b"Groups of")
             os.write(terminal.master, b"1")
-            terminal.until(b"Needs you")
+            terminal.until(b"need you")
 
         os.write(terminal.master, b"T")
         terminal.until(b"TOLD")

@@ -17,7 +17,7 @@ async def test_enter_leads_to_the_next_step_of_each_need() -> None:
     engine.untrusted = [MAPPING_FILE]
     engine.bad = (("x\n", "not JSON"),)
     async with opened(engine) as hand:
-        await hand.sees("✗ equilibrate: 3 failed: exit code 2")
+        await hand.sees("✗ equilibrate: 3 failed, exit code 2")
         await hand.press("tab")
         await hand.sees("What needs you", "retry the directories with this failure")
         await hand.press("enter")
@@ -36,7 +36,7 @@ async def test_enter_leads_to_the_next_step_of_each_need() -> None:
         assert engine.trusted_now == [MAPPING_FILE.place]
         await hand.sees_no("is not trusted")
         await hand.press("enter")
-        await hand.sees("Directories that are set aside", "x\\n: not JSON")
+        await hand.sees("Directories that are not counted", "x\\n: not JSON")
         await hand.press("q", "G", "enter")
         await hand.sees("Jobs to submit")
         assert engine.calls[-1] != "submit"
@@ -45,7 +45,7 @@ async def test_enter_leads_to_the_next_step_of_each_need() -> None:
 async def test_the_cursor_stays_on_its_need_while_others_come_and_go() -> None:
     engine = SampleEngine()
     async with opened(engine) as hand:
-        await hand.sees("3 failed: exit code 2")
+        await hand.sees("3 failed, exit code 2")
         await hand.press("tab", "down")
         await hand.until(lambda: hand.app.session.need is not None)
         chosen = hand.app.session.need

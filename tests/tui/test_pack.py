@@ -51,7 +51,7 @@ async def test_the_head_says_what_it_comes_to_and_the_lanes_under_the_cursor_run
         await hand.sees("Bundle on large", "12 jobs in 5 lanes · 112 cores, 152 GB")
         await hand.sees("[equilibrate-T1.0-rho", "][equilibrate-T1.1-rho", "12:00:00")
         await hand.press("tab", "G")
-        await hand.sees("08:00:00 – 08:15:00", "1 core, 12 GB")
+        await hand.sees("8:00:00 – 8:15:00", "1 core, 12 GB")
         await hand.press("escape", "g")
         await hand.sees("Node type large", "128 cores, 256 GB", "4.00 EUR an hour")
 
@@ -100,7 +100,7 @@ async def test_limits_count_while_they_are_typed_and_half_typed_ones_change_noth
         await hand.sees("▲ longest bundle: 10 is not like 04:00:00, 4h or 30m")
         assert hand.engine.packings[-1].longest_seconds is None
         await hand.press("h")
-        await hand.sees("14 jobs not packed", "at most 10:00:00")
+        await hand.sees("14 jobs not packed", "at most 10 h")
         await hand.press("tab", "2")
         await hand.sees("times × 2", "time factor × 2")
         await hand.press("enter")
@@ -320,7 +320,7 @@ async def test_no_actions_and_no_directories() -> None:
         await hand.press("a", "c", "s", "space", "n", "b", "tab", "escape")
         await hand.rests()
     async with opened(SampleEngine(directories=0)) as hand:
-        await hand.sees("includes no directory")
+        await hand.sees("no directory belongs to this action")
         await hand.press("4")
         await hand.sees("there is nothing to submit")
 

@@ -73,7 +73,7 @@ async def test_the_cluster_has_a_column_only_where_there_are_several() -> None:
     async with opened() as hand:
         await hand.press("6")
         await hand.sees("5 jobs")
-        assert "Cluster" not in hand.text()
+        assert "Cluster " not in hand.text()
     async with opened(with_clusters()) as hand:
         await hand.press("6")
         await hand.sees("Cluster", "9182736_1")

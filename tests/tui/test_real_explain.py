@@ -204,7 +204,7 @@ async def test_a_what_if_is_written_after_a_yes_and_taken_back(mapped: Path) -> 
         await hand.press("W")
         await hand.sees("-threads_per_process = 4  # of 8", "All 3 eligible groups of relax")
         await hand.press("right", "enter")
-        await hand.sees("wrote cores, walltime of relax to workflow.toml", "8 cores", "3:00:00")
+        await hand.sees("wrote cores, walltime of relax to workflow.toml", "8 cores", " 3 h")
         await hand.sees_no("WHAT IF")
         now = before.replace(b"= 4  #", b"= 8  #").replace(b"02:00", b"03:00")
         assert file.read_bytes() == now
@@ -306,7 +306,7 @@ async def test_what_measured_jobs_need_is_tried_with_one_key(mapped: Path) -> No
         await hand.sees("group 2 of 3")
         await hand.until(lambda: hand.app.session.explanation.measured_jobs == 120)
         await hand.press("m")
-        await hand.sees("WHAT IF", "cores 4 → 2", "2 cores · 2 GB", "00:10:00")
+        await hand.sees("WHAT IF", "cores 4 → 2", "2 cores · 2 GB", "10 min")
         await hand.sees("tried what is recommended from 120 measured jobs")
         await hand.press("u")
         await hand.sees_no("WHAT IF")

@@ -68,7 +68,7 @@ async def test_a_machine_never_seen_a_password_and_a_code_from_the_queue_view(
         engine = InProcessEngine(OpenProject.open(root, cluster="local"))
         app = RowtuiApp(engine)
         try:
-            async with app.run_test(size=(100, 30), notifications=True) as pilot:
+            async with app.run_test(size=(100, 32), notifications=True) as pilot:
                 person = Person(app, pilot)
                 await person.sees("one: 1 eligible")
                 await person.press("6")

@@ -97,7 +97,7 @@ async def test_jobs_are_packed_on_this_machine_and_run_as_one(root: Path) -> Non
         await hand.press("s", "8", "enter")
         await hand.sees("8 of 8 jobs accepted")
         await hand.press("1")
-        await hand.sees("status     ✓ 8 completed")
+        await hand.sees("✓ 8 completed")
         assert len(done_in(root)) == 8
 
 

@@ -70,13 +70,13 @@ async def served(tmp_path: Path) -> AsyncIterator[Served]:
 async def test_a_browser_shows_it_clicks_it_and_types_into_it(tmp_path: Path) -> None:
     async with served(tmp_path) as server, browser.opened(tmp_path / "profile") as tab:
         await tab.tell("Page.navigate", url=server.address)
-        await tab.until(lambda: b"Needs you" in tab.received)
+        await tab.until(lambda: b"Workflow" in tab.received)
         await tab.until(lambda: b"3 eligible" in tab.received)
         await tab.type("?")
         await tab.until(lambda: b"Everywhere" in tab.received)
         seen = len(tab.received)
         await tab.type("q")
-        await tab.until(lambda: b"Needs you" in tab.received[seen:])
+        await tab.until(lambda: b"Workflow" in tab.received[seen:])
         seen = len(tab.received)
         box = await tab.value(
             "(() => { const b = document.querySelector('.xterm-screen').getBoundingClientRect();"

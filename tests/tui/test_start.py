@@ -79,7 +79,7 @@ def test_in_a_real_terminal_it_paints_answers_keys_and_gives_the_terminal_back(
 ) -> None:
     terminal = Terminal(tmp_path)
     try:
-        terminal.until(b"Needs you")
+        terminal.until(b"need you")
         terminal.until(b"equilibrate")
         os.write(terminal.master, b"2")
         terminal.until(b"Groups of")

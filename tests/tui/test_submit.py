@@ -301,7 +301,7 @@ async def test_what_a_filter_hides_is_sent_too_and_what_is_shown_is_switched(
         await hand.sees("4 of 8 shown · all that are ticked are sent: 8 jobs", "Esc leaves.")
         await hand.sees("4 jobs are filtered away, and sent too")
         await hand.press("enter")
-        await hand.sees("Jobs to submit · / T1.2", "Script 5 of 8")
+        await hand.sees("Jobs to submit · / T1", "Script 5 of 8")
         await hand.press("n")
         await hand.sees("Script 6 of 8")
 

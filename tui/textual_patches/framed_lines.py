@@ -4,6 +4,9 @@ Textual checks borders, outlines, opacity, tints and hatches for each line that 
 each line through the filters, which takes as long as the line itself. These properties are the same
 for all lines of a widget, so `FramedLines` checks them once. If a widget has more than a frame,
 Textual's own code draws it.
+
+A widget that has a rule above it instead of a frame has no place for its subtitle in Textual:
+`FramedLines` writes it at the end of the rule.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from rowtui.tui.textual_patches.fast_strips import FramedStrip, LightStrip, LineStrip
@@ -22,6 +26,12 @@ from textual.filter import LineFilter
 from textual.geometry import Region, Size, Spacing
 from textual.strip import Strip
 from textual.style import Style
+
+_TITLES = slice(5, 7)
+"""Where Textual passes title and subtitle to `render_line`, after styles, y and size."""
+
+SHORTEST_RULE, SHORTEST_TITLE = 1, 16
+"""Columns of the rule between a title and a subtitle, and of a title that a subtitle leaves."""
 
 
 class FrameEdges(NamedTuple):
@@ -99,6 +109,23 @@ class FramedLines(StylesCache):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips
 
+    def render_line(self, styles: StylesBase, y: int, size: Size, *places: Any) -> Strip:
+        """Return one line; a rule above a widget without a frame has both titles in it."""
+        (top, color), _, (bottom, _), (left, _) = styles.border
+        if y or not top or bottom or left or places[_TITLES] == (None, None):
+            return super().render_line(styles, y, size, *places)
+        base, ground, width = places[2], places[3], size.width
+        inner = base + ground
+        rule = get_box(top, Style(inner), Style(base), Style(foreground=base + color))[0][1]
+        heading, remark = places[_TITLES]
+        subtitle = _label(remark, inner, width - 2 - SHORTEST_RULE - SHORTEST_TITLE)
+        room = width - 2 - SHORTEST_RULE - cell_len(subtitle.text)
+        title = _label(heading, inner, room)
+        length = width - 2 - cell_len(title.text) - cell_len(subtitle.text)
+        between = Segment(rule.text * max(0, length), rule.style)
+        parts = (rule, title, between, subtitle, rule)
+        return Strip([part for part in parts if part.text]).crop(0, width)
+
     def _framed(
         self, content: Strip, width: int, background: Color, filters: Sequence[LineFilter]
     ) -> Strip:
@@ -155,3 +182,15 @@ def _edges(
     if padding.right:
         found[1].insert(0, Segment(" " * padding.right, ground))
     return FrameEdges(found[0], found[1], ground)
+
+
+def _label(title: Any, inner: Color, room: int) -> Segment:
+    """Return a title (content, colour, background, style) between blanks; nothing for None."""
+    if title is None or not title[0].plain:
+        return Segment("")
+    content, color, _, style = title
+    style += Style(background=inner, foreground=inner + color)
+    text = content.plain
+    if cell_len(text) + 2 > room:
+        text = set_cell_size(text, max(0, room - 3)) + "…"
+    return Segment(f" {text} ", style.rich_style)

@@ -19,6 +19,7 @@ from rowtui.tui.widgets.short_text import (
     SLOW,
     UNREACHABLE,
     age,
+    clock_time,
 )
 
 if TYPE_CHECKING:
@@ -49,58 +50,52 @@ def header(
     badges: Sequence[Sequence[Line]] = (),
     busy: str = "",
     played: str = "",
+    now: float = 0.0,
 ) -> Line:
-    """Return the header: project, subject of the view, directories and age; clusters on the right.
+    """Return the header: project and subject of the view; clusters and the clock on the right.
 
     `badges` has several forms of all badges, the longest first. Exceptional states and work in the
-    background (`busy`) are always shown; directories, cluster, badges and the outer crumbs are
-    dropped as the line gets narrower.
+    background (`busy`) are always shown; directories, badges and the outer crumbs are dropped as
+    the line gets narrower. `now`: epoch seconds; the time of day is shown in minutes.
     """
-    words: list[tuple[str, str]] = [(f" {played} ", "badge")] if played else []
+    words: list[tuple[str, str]] = []
     if fresh.word:
-        words.append((f" {fresh.word} ", "badge"))
+        old = age(fresh.seconds)
+        words.append((f" {fresh.word}{'' if old == 'now' else f' {old}'} ", "badge"))
     if read_only:
         words.append((" READ ONLY ", "badge"))
     if busy:
         words.append((f" {busy} ", "badge"))
+    words.append((f" {clock_time(now)[:5]} ", "dim"))
+    if played:
+        words.append((f" {played} ", "badge"))
     always = line(*words)
-    start: list[str | tuple[str, str]] = [(" rowtui ", "title"), ("▸ ", "dim"), (project, "title")]
     if snapshot is None:
-        whole = line(*start, ("   reading the project", "dim"))
-        return _ends(cut(whole, max(0, width - width_of(always))), always, width)
-    lefts = _lefts(start, crumbs, snapshot, fresh, bool(badges))
+        whole = line((f" {project}", "title"), ("  reading the project", "dim"))
+        left = cut(whole, max(0, width - width_of(always)))
+        return cut(_ends(left, always, width), width)
+    lefts = _lefts(project, crumbs, snapshot)
     rights = [(*_spread(form), *always) for form in badges] or [always]
     # The crumbs matter more than the number of directories, and the badges more than that number.
-    room = width - 1
     for left, right in _by_importance(lefts, rights, always):
-        if width_of(left) + width_of(right) <= room:
+        if width_of(left) + width_of(right) < width:
             return _ends(left, right, width)
-    return _ends(cut(lefts[-1], max(0, room - width_of(always))), always, width)
+    left = cut(lefts[-1], max(0, width - 1 - width_of(always)))
+    return cut(_ends(left, always, width), width)
 
 
-def _lefts(
-    start: Sequence[str | tuple[str, str]],
-    crumbs: Sequence[str],
-    snapshot: ProjectSnapshot,
-    fresh: Freshness,
-    with_badges: bool,
-) -> list[Line]:
+def _lefts(project: str, crumbs: Sequence[str], snapshot: ProjectSnapshot) -> list[Line]:
     """Return the left side in several forms, from the longest to the shortest."""
     many = plural(snapshot.directories, "directory", "directories")
-    few = f"{si(snapshot.directories)} dirs"
-    old = age(fresh.seconds)
-    text = "now" if old == "now" else f"{old} ago"
-    on: list[tuple[str, str]] = [] if with_badges else [("  on ", "dim"), (snapshot.cluster, "")]
+    start = (f" {project}", "title")
     trail = [part for crumb in crumbs for part in ((" ▸ ", "dim"), (crumb, "title"))]
-    short = [(" ▸ … ▸ ", "dim"), (crumbs[-1], "title")] if len(crumbs) > 1 else trail
+    last = [(f" {crumbs[-1]}", "title")] if crumbs else [start]
     return [
-        line(*start, *trail, f"   {many}", *on, (f"  · {text}", "dim")),
-        line(*start, *trail, f"  {few}", *on, (f" · {old}", "dim")),
-        line(*start, *trail, f"  {few}", (f" · {old}", "dim")),
-        line(*start, *trail, (f" · {old}", "dim")),
-        line(*start, *trail),
-        line(*start, *short),
-        line(*start, *(trail[-2:] if trail else ())) if len(crumbs) == 1 else line(*start),
+        line(start, *trail, f"  {many}"),
+        line(start, *trail, f"  {si(snapshot.directories)} dirs"),
+        line(start, *trail),
+        line(*([] if len(crumbs) > 1 else [start]), *trail[-4:]),
+        line(*last),
     ]
 
 
@@ -109,9 +104,9 @@ def _by_importance(
 ) -> Iterator[tuple[Line, Line]]:
     """Yield pairs of a left and a right side, in the order in which they are tried."""
     whole, shorter = rights[0], rights[1:]
-    yield from ((left, whole) for left in lefts[:5])
+    yield from ((left, whole) for left in lefts[:-1])
     for right in shorter:
-        yield from ((left, right) for left in lefts[:5])
+        yield from ((left, right) for left in lefts[:-1])
     yield from ((left, always) for left in lefts)
 
 
@@ -129,34 +124,45 @@ def _ends(left: Line, right: Line, width: int) -> Line:
 
 
 class Tab(NamedTuple):
-    """One view in the line of tabs."""
+    """One view in the line of tabs: its key, title, name and the command that opens it."""
 
-    number: int
+    key: str
     title: str
     mode: str
+    command: str
+
+
+FULL_NAMES, MORE_TABS, WIDE_TABS = 72, 112, 180
+"""Columns from which tabs have full names, views without a number, and further blanks."""
 
 
 def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pressable, ...]]:
-    """Return ` [1 Status] 2 Groups ...`, with shorter titles if the line is too narrow."""
-    right = ((":", "key"), (" command  ", "dim"), ("?", "key"), (" help ", "dim"))
-    short = (right[2], (" ", ""))
-    for length, tail in (
-        (99, right), (99, right[2:]), (99, short), (99, ()), (2, short), (2, ()), (0, ())
-    ):  # fmt: skip
-        spans: list[tuple[str, str]] = []
-        areas = []
-        at = 0
-        for tab in views:
-            here = tab.mode == current
-            title = tab.title if here and length else tab.title[:length]
-            text = f" {tab.number or ''} {title}".rstrip() + " "
-            text = f" [{text.strip()}] " if here else f" {text} " if length == 99 else text
-            spans.append((text, "tab" if here else "dim"))
-            areas.append(Pressable(at, at + len(text), f"go.{tab.mode}"))
-            at += len(text)
-        if at + width_of(line(*tail)) <= width or (not tail and not length):
-            return _ends(line(*spans), line(*tail), width), tuple(areas)
-    raise AssertionError("the last form is taken at any width")
+    """Return `[1 Status]2 Groups ...`; on a narrow line the other views are numbers alone."""
+    full = width >= FULL_NAMES
+    apart = full and width < MORE_TABS  # one blank between two tabs, which brackets take
+    spans: list[tuple[str, str]] = []
+    areas = []
+    at = 0
+    for tab in views:
+        here = tab.mode == current
+        if not (here or tab.key.isdigit() or width >= MORE_TABS):
+            continue
+        text = f"{tab.key} {tab.title}" if here or full else tab.key
+        text = f"[{text}]" if here else f" {text} "
+        if width >= WIDE_TABS and spans:
+            spans.append((" ", ""))
+            at += 1
+        if apart and spans:
+            before, style = spans[-1]
+            if here:
+                spans[-1] = (before[:-1], style)
+                at -= 1
+            else:
+                text = text[1:]
+        spans.append((text, "tab" if here else "dim"))
+        areas.append(Pressable(at, at + len(text), tab.command))
+        at += len(text)
+    return cut(line(*spans), width), tuple(areas)
 
 
 class Hint(NamedTuple):
@@ -218,46 +224,46 @@ MOST_BADGES = 6
 
 _WELL = (HERE, CONNECTED)
 _WORDS = {
-    APART: "apart", CONNECTING: "logging in", NEEDS_LOGIN: "login", SILENT: "no answer",
-    UNREACHABLE: "away", SLOW: "slow",
+    APART: "not connected", CONNECTING: "logging in", NEEDS_LOGIN: "log in: L",
+    SILENT: "no answer", UNREACHABLE: "no connection", SLOW: "slow",
 }  # fmt: skip
+_SHORT_WORDS = _WORDS | {NEEDS_LOGIN: "L", APART: "", UNREACHABLE: "away"}
 _SHORT_NAME = 5
 
 
 def cluster_badges(
     clusters: Sequence[ClusterView], now: float, connecting: Collection[str] = ()
 ) -> list[list[Line]]:
-    """Return the badges in several forms, the longest first; empty if there is nothing to report.
+    """Return the badges in several forms, the longest first; empty if there is no cluster.
 
-    A single cluster without a problem needs no badge. Clusters with a problem keep their badges and
-    words the longest.
+    Clusters with a problem keep their badges and words the longest.
     """
     marks = {one.name: cluster_mark(one, connecting) for one in clusters}
-    if len(clusters) < 2 and all(mark in _WELL for mark in marks.values()):
-        return []
     ill = [one for one in clusters if marks[one.name] not in _WELL]
     well = [one for one in clusters if one not in ill]
     kept = [one for one in clusters if one in [*ill, *well][:MOST_BADGES]]
     more = [line((f"+{len(clusters) - len(kept)}", "dim"))] if len(kept) < len(clusters) else []
     forms = [
         [_badge(one, marks[one.name], now) for one in kept] + more,
+        [_badge(one, marks[one.name], now, short=True) for one in kept] + more,
         [_short(one, marks[one.name], with_word=one in ill) for one in kept] + more,
-        [_short(one, marks[one.name], with_word=False) for one in kept] + more,
+        [_short(one, marks[one.name]) for one in kept] + more,
     ]
     if ill and len(ill) < len(clusters):
         rest = line((f"+{len(clusters) - len(ill[:MOST_BADGES])}", "dim"))
         forms.append([*(_short(one, marks[one.name]) for one in ill[:MOST_BADGES]), rest])
-    return forms
+    return forms if clusters else []
 
 
-def _badge(cluster: ClusterView, mark: Mark, now: float) -> Line:
-    word = _WORDS.get(mark, "")
+def _badge(cluster: ClusterView, mark: Mark, now: float, *, short: bool = False) -> Line:
+    word = (_SHORT_WORDS if short else _WORDS).get(mark, "")
     if not word and cluster.as_of is not None:
         word = age(max(0.0, now - cluster.as_of))
+        word += "" if short or word == "now" else " ago"
     style = "dim" if mark in _WELL else mark.style
     return line((cluster.name, ""), (f" {mark.glyph}", mark.style), (f" {word}".rstrip(), style))
 
 
 def _short(cluster: ClusterView, mark: Mark, *, with_word: bool = False) -> Line:
-    word = f" {_WORDS.get(mark, '')}".rstrip() if with_word else ""
+    word = f" {_SHORT_WORDS.get(mark, '')}".rstrip() if with_word else ""
     return line((cluster.name[:_SHORT_NAME], ""), (f"{mark.glyph}{word}", mark.style))

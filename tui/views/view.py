@@ -43,8 +43,11 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.table.list_table import ListTable
 
 
-TABS = tuple(Tab(number, title, mode) for mode, (number, title) in VIEWS.items())
-UNNUMBERED = {mode: Tab(0, TITLES[mode], mode) for mode in TITLES if mode not in VIEWS}
+TABS = (
+    *(Tab(str(number), title, mode, f"go.{mode}") for mode, (number, title) in VIEWS.items()),
+    Tab("C", TITLES["clusters"], "clusters", "go.clusters"),
+    Tab("P", "Projects", "projects", "app.projects"),
+)
 
 LOWEST = 8
 """Lines of a terminal; with fewer lines the list uses all of them, without frames and
@@ -253,10 +256,10 @@ class ScreenView(Screen[None]):
                 ),
                 busy=sending_badge(session.sending),
                 played=session.played.state.badge if session.played else "",
+                now=session.clock(),
             )
         )
-        shown = (*TABS, UNNUMBERED[self.MODE]) if self.MODE in UNNUMBERED else TABS
-        spans, areas = tabs(width, shown, self.MODE)
+        spans, areas = tabs(width, TABS, self.MODE)
         self.query_one("#tabs", OneLine).show(spans, areas)
 
     def show_bottom(self) -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len, set_cell_size
@@ -180,18 +181,16 @@ class Dim:
 class Number:
     """A count: with thousands commas if they fit, otherwise with an SI suffix.
 
-    `part`: of the count on its left; the number is in parentheses.
+    `mark`: in front of the number.
     """
 
     value: int
     style: str = ""
-    part: bool = False
+    mark: str = ""
 
     def text(self, width: int) -> str:
         """Return `12,800`, or `13K` if the former does not fit."""
-        exact, short = count(self.value), si(self.value)
-        if self.part:
-            exact, short = f"({exact})", f"({short})"
+        exact, short = f"{self.mark}{count(self.value)}", f"{self.mark}{si(self.value)}"
         return exact if len(exact) <= width else short
 
     def at(self, width: int) -> Line:
@@ -215,7 +214,7 @@ class FirstThatFits:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Progress: `done` and `moving` of `total` as blocks, and the percentage done.
+    """Progress: `done`, `moving` and `ready` of `total` as blocks, and the percentage done.
 
     The parts differ in their glyph as well as in their colour.
     """
@@ -223,21 +222,46 @@ class Bar:
     done: int
     moving: int
     total: int
+    ready: int = 0
 
     def at(self, width: int) -> Line:
-        """Return `████▒▒░░░░ 40%`; a bar is full, or empty, only for a share of exactly 1, or 0."""
+        """Return `████▒▒░░   40%`."""
         percent = percentage(self.done, self.total)
         room = width - len(percent)
         if room < 3:
             return (Span(percent[-width:]),)
-        full = portion(self.done, self.total, room)
-        half = portion(self.done + self.moving, self.total, room) - full
-        return (
-            Span("█" * full, "completed"),
-            Span("▒" * half, "submitted"),
-            Span("░" * (room - full - half), "faint"),
-            Span(percent),
-        )
+        parts = (
+            (self.done, "█", "completed"), (self.moving, "▒", "submitted"),
+            (self.ready, "░", "eligible"),
+        )  # fmt: skip
+        return (*bar(parts, self.total, room), Span(percent))
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def bar(parts: Iterable[tuple[float, str, str]], total: float, room: int) -> Line:
+    """Return the parts of a total (value, glyph, style name) side by side in `room` columns.
+
+    Each part ends within half a cell of its true place. A last part of whole blocks ends within a
+    sixteenth, so that it is full only at the total, and visible from the first.
+    """
+    found: list[Span] = []
+    shown = [part for part in parts if part[0] > 0] if total > 0 else []
+    ends = list(accumulate(value for value, _, _ in shown))
+    at = 0
+    for (_, glyph, style), end in zip(shown, ends, strict=True):
+        share = min(1.0, end / total)
+        if glyph == "█" and end == ends[-1]:
+            eighths = max(8 * at + 1, round(8 * room * share))
+            full, rest = divmod(min(eighths, 8 * room - (share < 1.0)), 8)
+            found.append(Span("█" * (full - at) + _EIGHTHS[rest].strip(), style))
+            at = full + bool(rest)
+        else:
+            size = round(room * share) - at
+            found.append(Span(glyph * size, style))
+            at += size
+    return (*found, Span(" " * (room - at)))
 
 
 HEIGHTS = "▁▂▃▄▅▆▇█"

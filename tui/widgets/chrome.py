@@ -80,6 +80,11 @@ class Panel(Static):
         self._stale = stale
         self._draw()
 
+    @property
+    def line_count(self) -> int:
+        """The number of lines of the text."""
+        return len(self._lines)
+
     def on_resize(self) -> None:
         """Cut the lines at the new width."""
         self._draw()

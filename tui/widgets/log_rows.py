@@ -56,7 +56,7 @@ def row_line(row: LogRow, number: int | None, rows: int, found: str, hit: bool) 
         before = f"{number:>{len(f'{rows:,}')},} " if not row.goes_on else ""
         before = f"{before:>{len(f'{rows:,}') + 1}}"
     mark = "↪" if row.goes_on else " "
-    head = line((f"{'›' if hit else ' '}{before}{mark}", "key" if hit else "faint"))
+    head = line((f"{'›' if hit else ' '}{before}{mark}", "key" if hit else "dim"))
     spans: list[Span] = []
     at = 0
     for start, end in _places(shown, found):
@@ -128,7 +128,7 @@ class LogPages(Sequence[Line]):
         """Return one row, as it is drawn."""
         row = self.row(index)
         if row is None:
-            return line(("…", "faint"))
+            return line(("…", "dim"))
         number = index + 1 if not self.state.first else None
         return row_line(row, number, self.state.rows, self.found, index == self.hit)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.base.text import hours, si
+from rowtui.core.base.text import hours as hours_text
+from rowtui.core.base.text import in_words, si
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.groups.model import Status
 from rowtui.core.network.graph.job_model import GraphJobState
@@ -104,8 +106,14 @@ WARNING = Mark("▲", "warning", "warning")
 
 
 def duration(seconds: float | None) -> str:
-    """Return `00:12:05`, `2-03:04:00`, as commands show it; empty for None."""
-    return "" if seconds is None else format_duration(max(0, seconds))
+    """Return `0:12:05`, `2-03:04:00`: a time that counts; empty for None."""
+    text = "" if seconds is None else format_duration(max(0, seconds))
+    return text[1:] if text.startswith("0") else text
+
+
+def limit(seconds: float) -> str:
+    """Return `45 s`, `4 h`, `1 h 30 min`: a time that is not counted, such as a limit."""
+    return f"{seconds:.0f} s" if seconds < 60 else in_words(seconds / 3600)
 
 
 def age(seconds: float) -> str:
@@ -140,24 +148,29 @@ def hours_minutes_seconds(seconds: int) -> str:
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
-def in_words(hours: float) -> str:
-    """Return `40 min`, `12 h 30 min`, `2 d 7 h`."""
-    minutes = max(1, round(hours * 60))
-    if minutes < 60:
-        return f"{minutes} min"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
-    days, rest = divmod(round(hours), 24)
-    return f"{days:,} d" + (f" {rest} h" if rest else "")
+def moment(at: float, now: float) -> str:
+    """Return a time ahead: `about 15:20`, `about 08:30 tomorrow`, `about 23 November`."""
+    then, today = time.localtime(at), time.localtime(now)
+    days = (date(*then[:3]) - date(*today[:3])).days
+    if days > 1:
+        year = f" {then.tm_year}" if then.tm_year != today.tm_year else ""
+        return f"about {then.tm_mday} {time.strftime('%B', then)}{year}"
+    clock = time.strftime("%H:%M", then)
+    return f"about {clock} tomorrow" if days else f"about {clock}"
+
+
+def amount_of_hours(hours: float) -> str:
+    """Return `7,680`, `1.8`, `0.02`: hours of CPUs or GPUs in a column."""
+    return hours_text(hours) if hours < 9.95 else f"{hours:,.0f}"
 
 
 def short_cost(cost: Cost) -> str:
     """Return `461K CPU-h`, `12 GPU-h`, both with `+`; `–` for a cost of zero."""
     parts = []
     if cost.cpu_hours > 0:
-        parts.append(f"{hours(cost.cpu_hours)} CPU-h")
+        parts.append(f"{hours_text(cost.cpu_hours)} CPU-h")
     if cost.gpu_hours > 0:
-        parts.append(f"{hours(cost.gpu_hours)} GPU-h")
+        parts.append(f"{hours_text(cost.gpu_hours)} GPU-h")
     return " + ".join(parts) or "–"
 
 
@@ -169,7 +182,7 @@ def cost_forms(cost: Cost) -> tuple[str, ...]:
     full = short_cost(cost)
     if cost.gpu_hours <= 0 or cost.cpu_hours <= 0:
         return (full,)
-    return (full, f"{hours(cost.cpu_hours)}+{hours(cost.gpu_hours)} GPU-h")
+    return (full, f"{hours_text(cost.cpu_hours)}+{hours_text(cost.gpu_hours)} GPU-h")
 
 
 def file_size(size: int) -> str:

@@ -7,12 +7,11 @@ import time
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural
+from rowtui.core.base.text import in_words, memory, plural
 from rowtui.core.base.values import compact
 from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.project.planning.plan_submission import project_problems
-from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Condition, GroupRule, Resources
 
 if TYPE_CHECKING:
@@ -25,53 +24,50 @@ if TYPE_CHECKING:
 
 
 def describe_resources(resources: Resources) -> str:
-    """Describe resources, for example `4 processes per directory, 2 threads each, 01:00:00 per
-    directory`.
-    """
-    processes = plural(resources.processes.value, "process", "processes")
-    if resources.processes.per_directory:
-        processes += " per directory"
-    parts = [processes]
-    if resources.threads_per_process:
-        parts.append(f"{plural(resources.threads_per_process, 'thread')} each")
+    """Return what a job asks for: `16 CPUs, 24 GB, 4 h`, or `2 CPUs and 20 min per directory`."""
+    processes, threads = resources.processes, resources.threads_per_process or 1
+    cpus = processes.value * threads
+    parts = [plural(cpus, "CPU") + " per directory" * processes.per_directory]
     if resources.gpus_per_process:
-        parts.append(f"{plural(resources.gpus_per_process, 'GPU')} each")
+        gpus = processes.value * resources.gpus_per_process
+        parts.append(plural(gpus, "GPU") + " per directory" * processes.per_directory)
     if resources.memory_per_cpu_mb:
-        parts.append(f"{resources.memory_per_cpu_mb:,} MB per CPU")
+        whole = resources.memory_per_cpu_mb * (1 if processes.per_directory else cpus)
+        parts.append(memory(whole) + " per CPU" * processes.per_directory)
     if resources.memory_per_gpu_mb:
-        parts.append(f"{resources.memory_per_gpu_mb:,} MB per GPU")
-    limit = format_duration(resources.walltime.seconds)
-    parts.append(limit + (" per directory" if resources.walltime.per_directory else " per job"))
-    return ", ".join(parts)
+        parts.append(f"{memory(resources.memory_per_gpu_mb)} per GPU")
+    limit = in_words(resources.walltime.seconds / 3600)
+    return ", ".join([*parts, limit + " per directory" * resources.walltime.per_directory])
 
 
 def describe_grouping(group: GroupRule) -> str:
-    """Describe a group rule, for example `if /T < 2.5, sorted by /T, split by it, at most 100,
-    whole groups only`.
-    """
-    parts = []
+    """Return what a job works on: `at most 12 directories with the same T, where T < 2.5`."""
+    names = ", ".join(pointer.removeprefix("/") or "value" for pointer in group.sort_by)
+    split = bool(names) and group.split_by_sort_key
+    many = "directories" if group.maximum_size != 1 else "directory"
+    most = (
+        "all directories" if group.maximum_size is None else f"at most {group.maximum_size} {many}"
+    )
+    parts = [f"{most} with the same {names}" if split else most]
+    if names and not split:
+        parts.append(f"in the order of {names}")
+    if group.reverse_sort:
+        parts.append("the last first")
+    if group.submit_whole:
+        parts.append("only when all of them are eligible")
     if group.include:
         parts.append(
-            "if " + " or ".join(_conditions(selector.conditions) for selector in group.include)
+            "where " + " or ".join(_conditions(selector.conditions) for selector in group.include)
         )
-    if group.sort_by:
-        parts.append("sorted by " + ", ".join(group.sort_by))
-        if group.split_by_sort_key:
-            parts.append("split where it changes")
-    if group.reverse_sort:
-        parts.append("reversed")
-    if group.maximum_size is not None:
-        parts.append(f"at most {group.maximum_size} in a group")
-    if group.submit_whole:
-        parts.append("whole groups only")
-    return ", ".join(parts) or "all directories in one group"
+    return ", ".join(parts)
 
 
 def _conditions(conditions: tuple[Condition, ...]) -> str:
     if not conditions:
         return "always"
     return " and ".join(
-        f"{condition.pointer or 'value'} {condition.operator} {compact(condition.operand)}"
+        f"{condition.pointer.removeprefix('/') or 'value'} {condition.operator} "
+        + compact(condition.operand)
         for condition in conditions
     )
 

@@ -51,6 +51,11 @@ class ActionThroughput(NamedTuple):
             return 0, 0.0
         return sum(latest), max(LEAST_HOURS, min(len(latest) - first, self.begun))
 
+    @property
+    def quiet_hours(self) -> int:
+        """The latest hours in which no directory completed."""
+        return next((at for at, many in enumerate(reversed(self.hours)) if many), HOURS)
+
     def hours_left(self, directories: int) -> float | None:
         """Return the hours for this many directories at the rate of `lately`; None for rate 0."""
         done, hours = self.lately

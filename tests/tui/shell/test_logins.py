@@ -56,7 +56,7 @@ async def begin(hand: Hand[SampleEngine], sign: str) -> None:
 async def test_a_key_a_password_and_a_code_lead_to_a_connected_cluster() -> None:
     async with opened(with_clusters()) as hand:
         # the status says which cluster needs a login; an unknown key is rejected by Enter and Esc
-        await hand.sees("delta needs a login: it asks for", "L")
+        await hand.sees("delta asks for a login", "L")
         await hand.press("L")
         for answer in ("enter", "escape"):
             await hand.sees("Is this delta?")
@@ -226,7 +226,7 @@ def asking_later() -> tuple[SampleEngine, list[asyncio.Event], list[object]]:
 async def test_keys_typed_before_a_question_comes_reach_neither_the_answer_nor_the_view() -> None:
     engine, (first, second), got = asking_later()
     async with opened(engine) as hand:
-        await hand.sees("delta needs a login")
+        await hand.sees("delta asks for a login")
         await hand.press("L", "6", "L")
         await hand.sees("Log in to delta", "The login is under way")
         first.set()
@@ -245,7 +245,7 @@ async def test_keys_typed_before_a_question_comes_reach_neither_the_answer_nor_t
 async def test_a_hidden_login_takes_no_keys_until_it_is_shown_again() -> None:
     engine, (first, second), got = asking_later()
     async with opened(engine) as hand:
-        await hand.sees("delta needs a login")
+        await hand.sees("delta asks for a login")
         await hand.press("L")
         await hand.sees("The login is under way")
         await hand.press("escape", "6")

@@ -208,7 +208,7 @@ async def test_a_clock_that_jumps_shows_no_age_below_zero_and_stops_nothing() ->
             looks = engine.looks
             await hand.press("r")
             await hand.until(lambda before=looks: engine.looks > before)  # type: ignore[misc]
-        await hand.sees("· now")
+        await hand.sees("local ● now")
 
 
 async def test_what_is_copied_is_bounded_and_says_what_it_needs(

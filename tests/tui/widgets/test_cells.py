@@ -107,16 +107,19 @@ def test_columns_of_a_family_get_their_long_titles_together_or_not_at_all() -> N
 
 def test_durations_are_as_commands_print_them_and_ages_are_short() -> None:
     assert [duration(n) for n in (None, 45, 725, 11564, 183_840)] == [
-        "", "00:00:45", "00:12:05", "03:12:44", "2-03:04:00",
+        "", "0:00:45", "0:12:05", "3:12:44", "2-03:04:00",
     ]  # fmt: skip
     assert [age(n) for n in (0, 4, 17, 61, 7300, 200_000)] == [
         "now", "now", "15 s", "1 min", "2 h", "2 d",
     ]  # fmt: skip
 
 
+TITLES = ("Status", "Groups", "Log")
+
+
 @given(st.integers(1, 250))
 def test_the_lines_around_a_view_fit_any_width(width: int) -> None:
-    views = [Tab(1, "Status", "status"), Tab(2, "Groups", "groups"), Tab(7, "Log", "log")]
+    views = [Tab(key, title, title.lower(), "") for key, title in zip("127", TITLES, strict=True)]
     spans, areas = tabs(width, views, "groups")
     assert all(area.start < area.end for area in areas)
     if width >= 12:

@@ -13,7 +13,7 @@ from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.views.clusters.texts import cluster_mark
 from rowtui.tui.widgets.cells import Cell, Line, Number, cut, fit, line, width_of, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import AWAY, Mark, age, ago, duration
+from rowtui.tui.widgets.short_text import AWAY, Mark, age, ago, limit
 
 LABEL = 12
 """The number of columns of the labels on the left of the details."""
@@ -149,7 +149,7 @@ def _looks(cluster: ClusterDetail, now: float) -> list[Line]:
     elif cluster.pace is PollPace.BACKING_OFF:
         asked.append(f"asked ever more seldom after {plural(cluster.failures, 'failure')} in a row")
     elif cluster.interval:
-        asked.append(f"asked every {duration(int(cluster.interval))}")
+        asked.append(f"asked every {limit(int(cluster.interval))}")
     return [line(jobs), *([line(" · ".join(asked))] if asked else [])]
 
 
@@ -187,7 +187,7 @@ def _kind_row(kind: NodeType, currency: str, count: str = "") -> tuple[Line, ...
     price = kind.price_per_hour
     priced = "–" if price is None else f"{price:,.2f} {currency}".rstrip()
     many = count or ("–" if kind.at_most is None else f"{kind.at_most:,}")
-    longest = "–" if kind.longest_seconds is None else duration(kind.longest_seconds)
+    longest = "–" if kind.longest_seconds is None else limit(kind.longest_seconds)
     whole = " whole" if kind.whole_node else ""
     texts = (
         kind.partition or "any", f"{kind.cpus:,}{whole}", memory,
@@ -242,7 +242,7 @@ def limits(partition: Partition) -> list[str]:
     if partition.gpus_per_node:
         parts.append(f"{plural(partition.gpus_per_node, 'GPU')} a node")
     if partition.maximum_walltime_seconds is not None:
-        parts.append(f"{duration(partition.maximum_walltime_seconds)} at most")
+        parts.append(f"{limit(partition.maximum_walltime_seconds)} at most")
     if partition.account_suffix:
         parts.append(f"account ends with {partition.account_suffix}")
     if partition.prevent_auto_select:

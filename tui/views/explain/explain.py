@@ -23,7 +23,7 @@ from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.tui.views.explain.what_if import amount_text, walltime_of
 from rowtui.tui.widgets.cells import Cell, FirstThatFits, Line, line, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import Mark, duration
+from rowtui.tui.widgets.short_text import Mark, limit
 
 CHOSEN = Mark("✓", "chosen", "completed")
 CANDIDATE = Mark("○", "candidate", "eligible")
@@ -207,5 +207,5 @@ def amounts_text(decision: Decision) -> str:
     parts = [cores.replace("1 cores", "1 core") if cores == "1 cores" else cores, memory]
     parts.append("1 GPU" if gpus == "1 GPUs" else gpus)
     if (seconds := walltime_of(decision)) is not None:
-        parts.append(duration(seconds))
+        parts.append(limit(seconds))
     return " · ".join(parts)

@@ -19,7 +19,7 @@ from rowtui.core.project.views.views import WhatIfRequest
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_time
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.fields import Fields, InputField
-from rowtui.tui.widgets.short_text import duration
+from rowtui.tui.widgets.short_text import limit
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Static
@@ -204,8 +204,8 @@ def what_if_parts(asked: WhatIfRequest, plain: Decision | None) -> list[str]:
             parts.append(f"{'GPUs' if name == 'gpus' else name} {was}{amount_text(value)}{unit}")
     if change.walltime_seconds is not None:
         totals = plain.request.totals if plain else None
-        was = f"{duration(totals.walltime_seconds)} → " if totals else ""
-        parts.append(f"walltime {was}{duration(change.walltime_seconds)}")
+        was = f"{limit(totals.walltime_seconds)} → " if totals else ""
+        parts.append(f"walltime {was}{limit(change.walltime_seconds)}")
     parts += [f"with tag {visible(tag)} ({strength})" for tag, strength in change.add_tags]
     parts += [f"without tag {visible(tag)}" for tag in change.drop_tags]
     if asked.user is not None:

@@ -23,7 +23,7 @@ from rowtui.tui.widgets.cells import (
     wrapped,
 )
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import STATUS_MARKS, cost_forms, duration
+from rowtui.tui.widgets.short_text import STATUS_MARKS, cost_forms, limit
 from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
 
 
@@ -152,7 +152,7 @@ def group_cells(group: GroupSummary) -> dict[str, Cell]:
         "first": line((group.first, style)),
         "cpus": Number(group.cpus),
         "gpus": Number(group.gpus),
-        "walltime": line(duration(group.walltime_seconds)),
+        "walltime": line(limit(group.walltime_seconds)),
         "cost": FirstThatFits(tuple(line(form) for form in cost_forms(group.cost))),
         "problem": line(("▲ " + trouble, "warning")) if trouble else line(""),
     }

@@ -11,7 +11,7 @@ from rowtui.core.runs.limits.times import cost_text
 from rowtui.tui.views.network.run_limits import asked_text
 from rowtui.tui.widgets.cells import Span, line, portion, width_of, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import RUN_MARKS, duration
+from rowtui.tui.widgets.short_text import RUN_MARKS, limit
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import FailureView, NetworkView, RunView
@@ -112,7 +112,7 @@ def _until_done(view: NetworkView, width: int, *, brief: bool) -> list[Line]:
     about = "at the latest " if guess.basis == "walltime limits" else "about "
     done: list[tuple[str, str]] = [
         ("done ", "dim"), (f"{about}{moment(guess.done_at, view.at)}", ""),
-        (f"  in {duration(round(guess.seconds_left))}", ""),
+        (f"  in {limit(round(guess.seconds_left))}", ""),
         (f"  {plural(guess.jobs, 'sample')} left", "dim"),
     ]  # fmt: skip
     if guess.growing:
@@ -121,7 +121,7 @@ def _until_done(view: NetworkView, width: int, *, brief: bool) -> list[Line]:
     done.append((f"  by {guess.basis}{times}", "dim"))
     if brief or not guess.critical_path:
         return wrapped(line(*done), width, 2)
-    steps = " → ".join(f"{one.node} {duration(round(one.seconds))}" for one in guess.critical_path)
+    steps = " → ".join(f"{one.node} {limit(round(one.seconds))}" for one in guess.critical_path)
     path: list[tuple[str, str]] = [("◆ ", "warning"), (steps, "dim")]
     if width_of(whole := line(*done, ("   ", ""), *path)) <= width:
         return [whole]

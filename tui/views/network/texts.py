@@ -9,7 +9,7 @@ from rowtui.core.base.text import plural
 from rowtui.tui.views.network.picture.boxes import IN_ORDER, link_mark
 from rowtui.tui.views.network.samples import STATE_MARKS, value_text
 from rowtui.tui.widgets.cells import line, wrapped
-from rowtui.tui.widgets.short_text import GRAPH_MARKS, duration
+from rowtui.tui.widgets.short_text import GRAPH_MARKS, limit
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import NetworkView, NodeView, SampleView
@@ -37,7 +37,7 @@ def node_lines(view: NetworkView, node: NodeView, width: int) -> list[Line]:
         own = "its own" if node.home == node.name else f"those of {node.home}"
         lines.append(_field("in", f"directories: {own}"))
     if node.critical is not None:
-        text = f"on the critical path, {duration(round(node.critical))} of it"
+        text = f"on the critical path, {limit(round(node.critical))} of it"
         lines.append(line(("◆ ", "warning"), (text, "warning")))
     for link in view.links:
         if link.target == node.name and node.kind == "node":

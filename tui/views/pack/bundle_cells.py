@@ -19,7 +19,7 @@ from rowtui.tui.widgets.cells import (
     portion,
 )
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import duration
+from rowtui.tui.widgets.short_text import limit
 
 if TYPE_CHECKING:
     from rowtui.core.packing.model import ResourceAmounts
@@ -105,7 +105,7 @@ def bundle_cells(row: Row) -> dict[str, Cell]:
         "nodes": nodes,
         "jobs": Number(row.jobs, "" if each else "title"),
         **{
-            name: ShareBar(share) if share else line(("–", "faint"))
+            name: ShareBar(share) if share else line(("–", "dim"))
             for name, share in zip(("cores", "memory", "gpus"), row.shares, strict=True)
         },
         "time": TimeBar(seconds, longest),
@@ -145,7 +145,7 @@ class TimeBar:
 
     def at(self, width: int) -> Line:
         """Return `████░░░░  4:00:00`."""
-        text = f" {duration(self.seconds):>8}"
+        text = f" {limit(self.seconds):>8}"
         room = width - len(text)
         if room < 3 or not self.longest:
             return (Span(text.strip()),)

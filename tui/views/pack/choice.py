@@ -20,7 +20,7 @@ from rowtui.tui.views.pack.bundles import Picture
 from rowtui.tui.views.pack.packing import CONFIGURED, LEAST_GAP
 from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped
 from rowtui.tui.widgets.fields import Fields, InputField
-from rowtui.tui.widgets.short_text import duration
+from rowtui.tui.widgets.short_text import limit
 from textual.app import ComposeResult
 from textual.widgets import Static
 
@@ -57,7 +57,7 @@ def choice_words(choice: PackChoice) -> list[str]:
     if choice.largest_bundle is not None:
         words.append(f"at most {plural(choice.largest_bundle, 'job')} in a bundle")
     if choice.longest_seconds is not None:
-        words.append(f"at most {duration(choice.longest_seconds)}")
+        words.append(f"at most {limit(choice.longest_seconds)}")
     if choice.time_factor is not None:
         words.append(f"times × {choice.time_factor:g}")
     if choice.node_types:
@@ -75,7 +75,7 @@ def what_changed(old: PackChoice, new: PackChoice, known: Sequence[str]) -> str:
         words.append("bundles as configured" if many is None else f"at most {many:,} in a bundle")
     if old.longest_seconds != new.longest_seconds:
         longest = new.longest_seconds
-        words.append("time as configured" if longest is None else f"at most {duration(longest)}")
+        words.append("time as configured" if longest is None else f"at most {limit(longest)}")
     if old.time_factor != new.time_factor:
         factor = new.time_factor
         words.append("times as configured" if factor is None else f"times × {factor:g}")
@@ -163,7 +163,7 @@ def _setting(key: str, name: str, value: Line, width: int) -> list[Line]:
 def _limit(value: int | None, time: bool = False) -> str:
     if value is None:
         return CONFIGURED
-    return f"at most {duration(value) if time else f'{value:,}'}"
+    return f"at most {limit(value) if time else f'{value:,}'}"
 
 
 class TypedPackLimits(NamedTuple):

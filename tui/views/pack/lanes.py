@@ -18,7 +18,7 @@ from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.views.pack.bundle_cells import amounts_words, memory_text
 from rowtui.tui.views.pack.bundles import BundleRow
 from rowtui.tui.widgets.cells import Line, Span, cut, line, wrapped
-from rowtui.tui.widgets.short_text import duration
+from rowtui.tui.widgets.short_text import limit
 
 LETTERS = ascii_uppercase + ascii_lowercase
 MOST_COLUMNS = 128
@@ -58,7 +58,7 @@ def node_lines(row: BundleRow, jobs: Sequence[PlannedJob], axis: str, width: int
     for number, lane in enumerate(lanes):
         names = dict.fromkeys(visible(jobs[one].action) for one in lane.jobs)
         what = f"{plural(len(lane.jobs), 'job')} of {', '.join(names)}"
-        about = f"  {amounts_words(lane.amounts)}, {duration(sum(lane.seconds))}"
+        about = f"  {amounts_words(lane.amounts)}, {limit(sum(lane.seconds))}"
         style = COLOURS[jobs[lane.jobs[0]].action_index % len(COLOURS)]
         lines.append(
             line((letter(number), style), f"  lane {number + 1:<4,}", what, (about, "dim"))
@@ -121,7 +121,7 @@ class LaneChart:
         text = [" "] * self.room
         free = self.room  # Labels are placed from the right, so that the end is always shown.
         for tick in range(ticks, -1, -1):
-            label = duration(self.seconds * tick // ticks) if tick else "0"
+            label = limit(self.seconds * tick // ticks) if tick else "0"
             end = min(self.room, round(self.room * tick / ticks) + (len(label) + 1) // 2)
             begin = max(0, end - len(label)) if tick else 0
             if begin + len(label) < free or tick == ticks:

@@ -15,7 +15,7 @@ from rowtui.tui.views.pack.bundle_cells import amounts_words, costs, half_empty,
 from rowtui.tui.views.pack.bundles import AloneRow, BundleRow, Row, TypeRow
 from rowtui.tui.views.pack.lanes import MOST_LANES, LaneChart, node_lines
 from rowtui.tui.widgets.cells import Line, fit, line, wrapped
-from rowtui.tui.widgets.short_text import duration
+from rowtui.tui.widgets.short_text import duration, limit
 
 MOST_JOBS = 400
 """The number of jobs that are listed one by one; one key opens the plan with all of them."""
@@ -52,7 +52,7 @@ def _bundle_lines(
     parts = [
         "one job, alone" if bundle.jobs == 1 else f"{plural(bundle.jobs, 'job')} in {lanes}",
         amounts_words(bundle.used),
-        duration(bundle.seconds),
+        limit(bundle.seconds),
         costs(bundle.cost, unit),
     ]
     lines = wrapped(line((" · ".join(parts), "title")), width, 2)
@@ -142,9 +142,9 @@ def _facts(it: NodeTypeView, unit: str) -> list[tuple[str, str]]:
     facts = [("has", amounts_words(it.amounts) + memory + disk), ("costs", cost)]
     facts.append(("at most", "as many as wanted" if it.at_most is None else f"{it.at_most:,}"))
     if it.longest_seconds is not None:
-        facts.append(("longest", duration(it.longest_seconds)))
+        facts.append(("longest", limit(it.longest_seconds)))
     if it.boot_seconds:
-        facts.append(("boots in", f"{duration(it.boot_seconds)}, which is paid for"))
+        facts.append(("boots in", f"{limit(it.boot_seconds)}, which is paid for"))
     if it.whole_node:
         facts.append(("whole", "a job gets the whole node"))
     if it.source:
@@ -160,7 +160,7 @@ def _alone_lines(row: AloneRow, jobs: Sequence[PlannedJob], width: int) -> list[
     lines.append(())
     for position in row.left.jobs[:MOST_JOBS]:
         job = jobs[position]
-        about = f"{amounts_words(_amounts(job))}, {duration(job.walltime_seconds)}"
+        about = f"{amounts_words(_amounts(job))}, {limit(job.walltime_seconds)}"
         lines.append(line("  ", job.name, (f"  {about}", "dim")))
     if (more := len(row.left.jobs) - MOST_JOBS) > 0:
         lines.append(line((f"  and {plural(more, 'more job')}", "dim")))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rowtui.core.base.text import count, hours, plural
+from rowtui.core.base.text import count, hours, in_words, plural
 from rowtui.core.usage.past import PastJob, PastView
 from rowtui.core.usage.past_intervals import HOUR
 from rowtui.core.usage.past_nodes import NodeFailures, chance_text
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chart import ChartArea, ChartMark, ChartPart
-from rowtui.tui.widgets.short_text import in_words
 from rowtui.tui.widgets.time_charts import (
     BarRow,
     SpanRow,

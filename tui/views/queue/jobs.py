@@ -16,7 +16,7 @@ from rowtui.core.submission.plan.record import JobRecord
 from rowtui.tui.shell.work import start
 from rowtui.tui.widgets.cells import FirstThatFits, Span, fit, line, width_of
 from rowtui.tui.widgets.columns import GAP, TableColumn, place
-from rowtui.tui.widgets.short_text import JOB_MARKS, duration
+from rowtui.tui.widgets.short_text import JOB_MARKS, duration, limit
 
 if TYPE_CHECKING:
     from rowtui.core.project.queue.rows import QueueRow, RowKey
@@ -30,18 +30,22 @@ REST_SECONDS = 0.7
 AGAIN_SECONDS = 20.0
 """Seconds between two requests for one running job; the engine asks its cluster less often."""
 
+WITH_WORDS = 48
+"""Columns from which a job's state has its word beside its mark."""
+
 MOST_KNOWN = 100
 """Jobs whose usage is kept."""
 
 
-def _first_columns(jobs: Sequence[JobRecord]) -> list[TableColumn]:
+def _first_columns(jobs: Sequence[JobRecord], width: int) -> list[TableColumn]:
     names = max((len(job.action) for job in jobs), default=6)
-    widest = max((len(JOB_MARKS[job.state].word) for job in jobs), default=7) + 2
+    words = max((len(JOB_MARKS[job.state].word) for job in jobs), default=7)
+    widest = words + 2 if width >= WITH_WORDS else 1
     ids = [job_id(job) for job in jobs]
     return [
-        TableColumn("state", "State", 11, max(11, widest)),
+        TableColumn("state", "State", widest),
         TableColumn("id", "Job", max(3, *map(len, ids), 0), align="right"),
-        TableColumn("action", "Action", min(max(names, 6), 10), min(max(names, 6), 30)),
+        TableColumn("action", "Action", min(max(names, 6), 11), min(max(names, 6), 30)),
     ]
 
 
@@ -69,9 +73,9 @@ def jobs_in_brief(jobs: Sequence[JobRecord], width: int, room: int) -> list[Line
     shown += waiting[: max(left - len(ended), left // 2)]
     shown += ended[: max(0, room - len(shown))]
     columns = (
-        *_first_columns(shown),
+        *_first_columns(shown, width),
         _elapsed_column(shown),
-        TableColumn("reason", "Reason", 12, 16, priority=2, grow=1),
+        TableColumn("reason", "Why", 8, 16, priority=2, grow=1),
     )
     placed = place(columns, max(1, width))
     lines = []
@@ -86,8 +90,9 @@ def jobs_in_brief(jobs: Sequence[JobRecord], width: int, room: int) -> list[Line
 
 
 def _cells(job: JobRecord) -> dict[str, Cell]:
+    mark = JOB_MARKS[job.state]
     return {
-        "state": JOB_MARKS[job.state].spans,
+        "state": FirstThatFits((mark.spans, line((mark.glyph, mark.style)))),
         "id": line(job_id(job)),
         "action": line(job.action),
         "elapsed": FirstThatFits(_times(job.state, job.elapsed, job.limit)),
@@ -103,9 +108,8 @@ def job_id(record: JobRecord) -> str:
 def _times(state: JobState, elapsed: int | None, most: int | None) -> tuple[Line, ...]:
     """Return the elapsed time in forms from wide to narrow; with the limit of active jobs."""
     passed = duration(None if state.waits else elapsed)
-    limit = duration(most)
-    if limit and state.active:
-        return line(passed or "–", (f" / {limit}", "dim")), line(passed or "–")
+    if most and state.active:
+        return line(passed or "–", (f" / {limit(most)}", "dim")), line(passed or "–")
     return (line(passed),)
 
 

@@ -216,7 +216,7 @@ class QueueView(QueueVerbs):
         clusters = session.jobs.clusters if session.jobs else ()
         panel.display = bool(clusters) and not self.has_class("-low")
         width = max(1, self.size.width - 4)
-        if self.size.height < 30:
+        if self.size.height < 32:
             brief = clusters_in_one_line(clusters, session.clock(), width, session.connecting)
             panel.show([brief])
         else:

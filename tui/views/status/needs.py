@@ -37,7 +37,7 @@ class NextStep(enum.Enum):
     TRUST = "read the file, then trust it"
     NETWORK = "look at the network"
     SENDING = "look at the submission"
-    BAD = "see which"
+    BAD = "see which, and why"
     SUBMIT = "plan them"
 
 
@@ -73,7 +73,7 @@ class NeedItem(NamedTuple):
         return line((self.glyph + " ", self.style), self.text)
 
 
-COLUMNS = (TableColumn("text", "the worst first", 8, grow=1),)
+COLUMNS = (TableColumn("text", "", 8, grow=1),)
 
 
 def need_cells(need: NeedItem) -> dict[str, Cell]:
@@ -130,7 +130,9 @@ def needs(
         for one in snapshot.untrusted
     ]  # fmt: skip
     if snapshot.bad_count:
-        text = plural(snapshot.bad_count, "bad directory", "bad directories") + " set aside"
+        count = plural(snapshot.bad_count, "directory", "directories")
+        verb = "is" if snapshot.bad_count == 1 else "are"
+        text = f"{count} {verb} not counted"
         more = tuple(f"{name}: {reason}" for name, reason in snapshot.bad)
         found.append(NeedItem("▲", text, "warning", NextStep.BAD, "bad", more))
     found += [_problem(one) for one in snapshot.problems if one.severity != "error"]
@@ -175,7 +177,7 @@ def _failures(snapshot: ProjectSnapshot) -> Iterable[NeedItem]:
 
 
 def _failed(action: ActionSummary, count: int, cause: str, more: tuple[str, ...]) -> NeedItem:
-    text = f"{action.name}: {count:,} failed" + (f": {cause}" if cause else "")
+    text = f"{action.name}: {count:,} failed" + (f", {cause}" if cause else "")
     return NeedItem(
         "✗", text, "failed", NextStep.FAILED, f"{action.index} {cause}", more,
         action_index=action.index, cause=cause,
@@ -197,8 +199,8 @@ def _logins(jobs: JobsView | None) -> list[NeedItem]:
     """Return clusters that wait for a login."""
     return [
         NeedItem(
-            "▲", f"{one.name} needs a login: {one.login}", "warning", NextStep.LOGIN, one.name,
-            cluster=one.name,
+            "▲", f"{one.name} asks for a login", "warning", NextStep.LOGIN, one.name,
+            (one.login,), cluster=one.name,
         )
         for one in (jobs.clusters if jobs is not None else ())
         if one.login

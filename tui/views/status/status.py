@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.core.base.text import plural
-from rowtui.tui.widgets.cells import Bar, FirstThatFits, Number, bars, line
+from rowtui.core.base.text import Cost, count, in_words, plural
+from rowtui.tui.widgets.cells import Bar, FirstThatFits, Number, line, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import JOB_MARKS, cost_forms, in_words
+from rowtui.tui.widgets.short_text import JOB_MARKS, amount_of_hours, moment
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
@@ -18,67 +18,95 @@ if TYPE_CHECKING:
 
 
 COUNTS = ("completed", "submitted", "eligible", "waiting")
-ENDED = ("failed", "not_reached", "cancelled")
-"""The ends of the last job of eligible directories: parts of that count, in parentheses."""
+"""The counts that add up to the total."""
+
+ENDED = {"failed": "✗", "not_reached": "◌", "cancelled": "⊘"}
+"""The marks of the ends of the last job of eligible directories, which are parts of that count."""
 
 
-def action_columns(
-    actions: Sequence[ActionSummary], used: Mapping[str, UsageRow]
-) -> tuple[TableColumn, ...]:
-    """Return the columns of the status table; the first is as wide as the longest name needs.
+def action_columns(actions: Sequence[ActionSummary]) -> tuple[TableColumn, ...]:
+    """Return the columns of the status table; each is as wide as its widest value needs."""
 
-    `used`: what the jobs of an action used, where that is known.
-    """
-    longest = max((len(action.name) for action in actions), default=6)
-    widest = {
-        name: max((len(f"{getattr(action, name):,}") for action in actions), default=1)
-        for name in (*COUNTS, *ENDED)
-    }
+    def widest(name: str) -> int:
+        return max(len(count(sum(getattr(one, name) for one in actions))), 1)
 
-    def counting(name: str, short: str, priority: int) -> TableColumn:
-        title, width = name.capitalize(), widest[name]
+    def counting(name: str, short: str, priority: int = 0) -> TableColumn:
+        title, width = name.capitalize(), widest(name)
         if name in ENDED:
-            title, width = f"({name.replace('_', ' ')})", width + 2
-        least, ideal = min(max(len(short), width), 6), max(width, len(title))
+            title, width = f"{short} {name.replace('_', ' ')}", width + 1
+        least = min(max(len(short), width), 7)
+        ideal = max(width, len(title))
         return TableColumn(
             name, title, least, ideal, "right", priority, short=short, family="counts"
         )
 
-    measured = any(row.cpu_share is not None for row in used.values())
-
     def is_any(name: str) -> bool:
         return any(getattr(action, name) for action in actions)
 
+    longest = max((len(one.name) for one in actions), default=6)
+    longest = max(longest, len(all_actions(actions)))
+    hours = max(len(amount_of_hours(_cost(actions).cpu_hours)), 5)
+    gpus = max(len(amount_of_hours(_cost(actions).gpu_hours)), 5)
     return (
         TableColumn("action", "Action", min(12, max(6, longest)), min(40, max(6, longest))),
-        counting("completed", "Done", 0),
-        counting("submitted", "Subm", 0),
-        counting("eligible", "Elig", 0),
-        counting("failed", "(fail)", 1),
-        *((counting("not_reached", "(notr)", 4),) if is_any("not_reached") else ()),
-        *((counting("cancelled", "(canc)", 4),) if is_any("cancelled") else ()),
-        counting("waiting", "Wait", 1),
-        *((TableColumn("used", "CPU used", 5, 8, "right", 5, short="CPU %"),) if measured else ()),
-        TableColumn("cost", "Remaining", 10, 12, "right", 3, short="Left"),
-        TableColumn("progress", "Progress", 10, 14, priority=2, grow=1),
-    )
+        counting("completed", "Done"),
+        counting("submitted", "Subm", 1),
+        counting("eligible", "Elig"),
+        counting("failed", "✗"),
+        *((counting("not_reached", "◌", 5),) if is_any("not_reached") else ()),
+        *((counting("cancelled", "⊘", 5),) if is_any("cancelled") else ()),
+        counting("waiting", "Wait", 2),
+        counting("total", "Total", 4),
+        TableColumn("cost", "CPU-h left", hours, 10, "right", 5, short="CPU-h"),
+        *((TableColumn("gpus", "GPU-h left", gpus, 10, "right", 5, short="GPU-h"),)
+          if _cost(actions).gpu_hours else ()),
+        TableColumn("progress", "Progress", 8, 14, priority=3, grow=1),
+    )  # fmt: skip
 
 
-def action_cells(action: ActionSummary, used: UsageRow | None = None) -> dict[str, Cell]:
+def action_cells(action: ActionSummary) -> dict[str, Cell]:
     """Return one row of the status table."""
     name = line((action.name, "warning" if action.problem else ""))
     if action.problem:
         name = line(("▲ ", "warning"), (action.name, "warning"))
-    cells: dict[str, Cell] = {"action": name}
-    for count in (*COUNTS, *ENDED):
-        value = getattr(action, count)
-        style = count if count in COUNTS or count == "failed" else "warning"
-        cells[count] = Number(value, style if value else "faint", part=count in ENDED)
-    share = None if used is None else used.cpu_share
-    cells["used"] = line(("–", "faint") if share is None else f"{share:.0%}")
-    cells["cost"] = FirstThatFits(tuple(line(form) for form in cost_forms(action.remaining_cost)))
-    cells["progress"] = Bar(action.completed, action.submitted, action.total)
+    return {"action": name, **_cells([action])}
+
+
+def total_cells(actions: Sequence[ActionSummary]) -> dict[str, Cell]:
+    """Return the row below the actions: the sums of the columns."""
+    name = FirstThatFits((line(all_actions(actions)), line("all")))
+    return {"action": name, **_cells(actions)}
+
+
+def all_actions(actions: Sequence[ActionSummary]) -> str:
+    """Return the name of the row of sums."""
+    return f"all {plural(len(actions), 'action')}"
+
+
+def _cells(actions: Sequence[ActionSummary]) -> dict[str, Cell]:
+    def total(name: str) -> int:
+        return sum(getattr(action, name) for action in actions)
+
+    cells: dict[str, Cell] = {
+        name: Number(total(name), name) if total(name) else line(("·", "dim")) for name in COUNTS
+    }
+    for name, mark in ENDED.items():
+        style = "failed" if name == "failed" else "warning"
+        cells[name] = Number(total(name), style, mark=mark) if total(name) else ()
+    cost = _cost(actions)
+    cells["total"] = Number(total("total"))
+    cells["cost"], cells["gpus"] = _amount(cost.cpu_hours), _amount(cost.gpu_hours)
+    done, moving, ready = (total(name) for name in COUNTS[:3])
+    cells["progress"] = Bar(done, moving, total("total"), ready)
     return cells
+
+
+def _cost(actions: Sequence[ActionSummary]) -> Cost:
+    return Cost.total(action.remaining_cost for action in actions)
+
+
+def _amount(hours: float) -> Line:
+    return line(amount_of_hours(hours)) if hours else line(("–", "dim"))
 
 
 def changed_counts(old: ProjectSnapshot | None, new: ProjectSnapshot) -> frozenset[tuple[int, str]]:
@@ -98,32 +126,41 @@ def changed_counts(old: ProjectSnapshot | None, new: ProjectSnapshot) -> frozens
     return frozenset(found)
 
 
-def action_detail(action: ActionSummary, used: UsageRow | None = None) -> list[Line]:
-    """Return an action's settings in workflow.toml, and its state; the most useful lines first."""
+def action_detail(
+    action: ActionSummary, width: int, used: UsageRow | None = None, pace: Line = ()
+) -> list[Line]:
+    """Return an action's state and what its jobs ask for and used; the most useful lines first.
+
+    `pace`: how fast it progresses; empty for unknown.
+    """
     lines = []
     if action.problem:
         lines.append(line(("▲ ", "warning"), (action.problem, "warning")))
-    lines.append(_field("status", *_standing(action)))
-    lines.append(_field("command", first_line(action.command)))
-    lines.append(_field("groups", action.grouping or "all directories in one group"))
-    lines.append(_field("resources", action.resources or "1 process"))
-    lines.append(
-        _field("remaining", str(action.remaining_cost) if action.remaining_cost else "nothing")
-    )
-    if (words := used_words(used)) and used is not None:
-        basis = f"  of what {plural(used.jobs, 'job')} requested"
-        lines.append(_field("used", words, (basis, "dim")))
-    lines.append(_field("products", ", ".join(action.products) or "none: it never completes"))
-    lines.append(_field("after", ", ".join(action.previous_actions) or "nothing"))
+    lines += wrapped(_standing(action), width)
+    left = f"{action.remaining_cost} at most" if action.remaining_cost else "nothing"
+    fields: list[tuple[str, Line]] = [
+        ("left", line(left)),
+        ("pace", pace),
+        ("each job", line(f"{action.resources}, {action.grouping}")),
+        ("used", line(used_words(used))),
+        ("command", line(first_line(action.command))),
+        ("product", line(", ".join(action.products) or "none: the action never completes")),
+        ("after", line(", ".join(action.previous_actions))),
+    ]
+    for name, text in fields:
+        if any(span.text for span in text):
+            start = line((f"{name:<9} ", "dim"))
+            lines += wrapped((*start, *text), width, 10)
     return lines
 
 
 def used_words(used: UsageRow | None) -> str:
-    """Return `CPU 42%, memory 61%, time 12%`: means of what was used; "" if nothing is known."""
+    """Return `CPUs 91%, memory 61%, time 12% of what 5 jobs asked for`; "" for unknown."""
     if used is None:
         return ""
-    shares = (("CPU", used.cpu_share), ("memory", used.memory_share), ("time", used.wall_share))
-    return ", ".join(f"{name} {share:.0%}" for name, share in shares if share is not None)
+    shares = (("CPUs", used.cpu_share), ("memory", used.memory_share), ("time", used.wall_share))
+    known = ", ".join(f"{name} {share:.0%}" for name, share in shares if share is not None)
+    return f"{known} of what {plural(used.jobs, 'job')} asked for" if known else ""
 
 
 def first_line(text: str) -> str:
@@ -132,72 +169,54 @@ def first_line(text: str) -> str:
     return (lines[0] + (" …" if len(lines) > 1 else "")) if lines else ""
 
 
-def _standing(action: ActionSummary) -> list[tuple[str, str]]:
+def _standing(action: ActionSummary) -> Line:
     if not action.total:
-        return [("includes no directory", "dim")]
+        return line(("no directory belongs to this action", "dim"))
     parts = [(f"✓ {action.completed:,} completed", "completed")]
     if action.submitted:
         parts.append((f"▶ {action.submitted:,} submitted", "submitted"))
     if action.eligible:
         parts.append((f"○ {action.eligible:,} eligible", "eligible"))
-    if ended := [
-        f"{mark} {number:,} {word}"
-        for mark, number, word in (
-            ("✗", action.failed, "failed"),
-            ("◌", action.not_reached, "not reached"),
-            ("⊘", action.cancelled, "cancelled"),
-        )
-        if number
-    ]:  # These directories are eligible, and are not added to the four counts.
-        parts.append((f"({', '.join(ended)})", "failed" if action.failed else "warning"))
+    # These directories are eligible, and are not added to the four counts.
+    for name, mark in ENDED.items():
+        if number := getattr(action, name):
+            style = "failed" if name == "failed" else "warning"
+            parts.append((f"{mark} {number:,} of them {name.replace('_', ' ')}", style))
     if action.waiting:
         parts.append((f"· {action.waiting:,} waiting", "waiting"))
-    spaced: list[tuple[str, str]] = []
-    for part in parts:
-        gap = " " if part[0].startswith("(") else "  "
-        spaced += [(gap, ""), part] if spaced else [part]
-    return spaced
+    return line(*(it for part in parts for it in (part, "   ")))[:-1]
 
 
-def _field(name: str, *parts: str | tuple[str, str]) -> Line:
-    return line((f"{name:<10} ", "dim"), *parts)
-
-
-def job_counts(view: JobsView | None) -> list[Line]:
-    """Return the number of jobs in each state, one line each; the active states first."""
+def job_counts(view: JobsView | None) -> str:
+    """Return `4 running · 2 pending`, of the jobs that have not ended."""
     if view is None:
-        return [line(("not asked yet", "dim"))]
-    if not view.jobs:
-        return [line(("no jobs yet", "dim"))]
+        return ""
     counts = {state.value: number for state, number in view.states.items()}
-    widest = max(len(f"{number:,}") for number in counts.values())
-    return [
-        line((f"{mark.glyph} {counts[state.value]:>{widest},} {mark.word}", mark.style))
+    return " · ".join(
+        f"{counts[state.value]:,} {mark.word}"
         for state, mark in JOB_MARKS.items()
-        if state.value in counts
-    ]
+        if state.active and state.value in counts
+    )
 
 
-def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line]:
-    """Return completed directories in each hour of the last day, and when the rest may end."""
-    if view is None or action is None:
-        return []
-    pace = next((one for one in view.paces if one.action == action.name), None)
-    if pace is None or not any(pace.hours):
-        return [line(("no job of it ended well within a day", "dim"))]
-    most = max(pace.hours)
-    lines = [
-        line((bars(pace.hours), "completed"), ("  24 h", "dim")),
-        line(("best hour  ", "dim"), f"{most:,}", ("   this hour  ", "dim"), f"{pace.hours[-1]:,}"),
-    ]
+def pace_of(view: JobsView | None, action: ActionSummary, now: float) -> Line:
+    """Return how many directories complete in an hour, and when the rest ends.
+
+    `now`: epoch seconds.
+    """
     left = action.submitted + action.eligible + action.waiting
-    hours = pace.hours_left(left)
-    if not left:
-        lines.append(line(("all of it is completed", "dim")))
-    elif hours is None:
-        lines.append(line(("nothing completed for some hours", "warning")))
-    else:
-        done, within = pace.lately
-        basis = f" after {done:,} in {in_words(within)}"
-        lines.append(line(("the rest  ", "dim"), f"in {in_words(hours)}", (basis, "dim")))
-    return lines
+    pace = next((one for one in view.paces if one.action == action.name), None) if view else None
+    if view is None or not left:
+        return ()
+    if pace is None or not any(pace.hours):
+        return line(("no directory completed in the last 24 hours", "dim"))
+    ahead = pace.hours_left(left)
+    if ahead is None:
+        return line((f"no directory completed in the last {pace.quiet_hours} hours", "warning"))
+    done, within = pace.lately
+    rate = done / within
+    speed = f"{rate:,.0f} an hour" if rate >= 1 else f"{rate * 24:.1f} a day"
+    return line(
+        speed, (f", in the last {in_words(within)}", "dim"),
+        f"; the other {count(left)} end {moment(now + ahead * 3600, now)}",
+    )  # fmt: skip

@@ -83,7 +83,7 @@ class NeedSteps(ScreenView):
         lines = list(need.more)
         if more > 0:
             lines.append(f"... and {more:,} more: `rowtui scan` names them all")
-        self.app.push_screen(PageScreen("Directories that are set aside", lines))
+        self.app.push_screen(PageScreen("Directories that are not counted", lines))
 
     def _edit(self, need: NeedItem) -> None:
         start(self.app, partial(self._open_editor, need), "editor", exclusive=True)

@@ -18,23 +18,47 @@ from rowtui.tui.views.status.status import (
     action_columns,
     action_detail,
     job_counts,
-    pace_lines,
+    pace_of,
+    total_cells,
     used_words,
 )
 from rowtui.tui.views.status.steps import NeedSteps
-from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.cells import line, wrapped
+from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark, ChartPart
 from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.short_text import clock_time
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
+from rowtui.tui.widgets.time_charts import columns_chart
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rowtui.core.engine.api.engine import ActionSummary
     from rowtui.core.usage.table import UsageRow
     from rowtui.tui.views.status.needs import NeedItem
+    from rowtui.tui.widgets.cells import Line
+    from textual.widget import Widget
 
+
+SIDE_BY_SIDE, SIDE_BY_SIDE_LINES = 112, 32
+"""The terminal from which panes are beside each other, as in `view.tcss`."""
+
+FRAME = 2
+"""Lines of a frame."""
+
+RULES = 2
+"""Lines of the rules above two panes that are below each other."""
+
+LOWEST_CHART = 8
+"""Lines of the lowest chart with its frame; with less room there is none."""
+
+MOST_ROWS = 50
+"""Events and jobs in their panes: as many as fit on the highest screen."""
+
+COUNTS_EXPLAINED = "Done + Subm + Elig + Wait = Total; ✗ = failed among the eligible"
 
 AGAIN_SECONDS = 20.0
 """Seconds between two requests for what the jobs of each action used."""
@@ -54,15 +78,19 @@ class StatusView(NeedSteps):
         self._used_at = -AGAIN_SECONDS  # when the used amounts were asked for
 
     def body(self) -> ComposeResult:
-        """Compose actions and detail on the left, and the needs on the right (or below)."""
-        with Vertical(id="left"):
-            yield VirtualTable(name="actions")
-            yield Panel("Action", name="detail")
-            yield Panel("Activity", name="activity")
-        with Vertical(id="right"):
-            yield VirtualTable(name="needs")
-            yield Panel("Completed in an hour", name="pace")
-            yield Panel("Jobs", name="jobs")
+        """Compose the actions and the chosen one beside the needs, jobs, events and charts."""
+        with Horizontal(id="columns"):
+            with Vertical(id="left"):
+                yield VirtualTable(name="actions")
+                with Horizontal(id="middle"):
+                    yield Panel("Action", name="detail")
+                    yield Panel("Jobs", name="wide-jobs")
+                yield Chart(name="pace")
+            with Vertical(id="right"):
+                yield VirtualTable(name="needs", headed=False)
+                yield Panel("Jobs", name="jobs")
+                yield Panel("What happened", name="activity")
+        yield Panel("", name="brief")
 
     def show_body(self) -> None:
         """Show everything from the latest snapshot."""
@@ -77,40 +105,75 @@ class StatusView(NeedSteps):
         else:
             table.empty = line(("Reading the project…", "dim"))
         table.show(
-            ListRows(actions, _key, lambda _, it: action_cells(it, self._used.get(it.name))),
-            action_columns(actions, self._used),
+            ListRows(actions, _key, lambda _, it: action_cells(it)),
+            action_columns(actions),
             stale=session.stale,
         )
+        table.sum_up(total_cells(actions) if len(actions) > 1 else None)
         if session.action is not None:
             table.choose(_key(session.action))
         if session.changed:
             by_index = {action.index: _key(action) for action in actions}
             table.flash((by_index[index], count) for index, count in session.changed)
             session.changed = frozenset()
-        found = [plural(len(actions), "action")] if snapshot else []
+        found = [COUNTS_EXPLAINED if self.size.width >= SIDE_BY_SIDE else ""] if actions else []
         if (network := session.network.view) is not None and network.waiting:
-            found.append(
-                plural(network.waiting, "job of the network waits", "jobs of the network wait")
-                + " for inputs"
-            )
-        set_titles(table, "Workflow", ", ".join(found))
-        self._show_detail()
+            words = ("job of the network waits", "jobs of the network wait")
+            found = [f"{plural(network.waiting, *words)} for inputs"]
+        set_titles(table, "Workflow", *found)
         self._show_needs()
+        self._show_detail()
         self._ask_used()
         self._show_pace()
         self._show_jobs()
-        activity = self.query_one("#activity", Panel)
-        room = max(1, activity.size.height)
-        latest = list(session.activity)[-room:][::-1]
-        activity.show(
-            line(
-                (clock_time(entry.at) + "  ", "dim"),
-                (f"{entry.source:<8} ", "dim"),
-                (entry.text, entry.style),
-            )
-            for entry in latest
+        self._show_events()
+        self._show_brief(actions)
+        self._share_height()
+
+    def _share_height(self) -> None:
+        """Give the panes of the first two rows the lines that they need, and the rest to a chart.
+
+        Where the panes are below each other, their styles give the heights.
+        """
+        names = ("#actions", "#needs", "#middle", "#jobs", "#activity", "#pace")
+        actions, needs, middle, jobs, activity, chart = map(self.query_one, names)
+        beside = self.size.width >= SIDE_BY_SIDE and self.size.height >= SIDE_BY_SIDE_LINES
+        heights: dict[Widget, int | str | None] = dict.fromkeys((actions, needs, middle, jobs))
+        chart.display = False
+        if beside:
+            most = self.query_one("#columns").size.height
+            rows = max(actions.virtual_size.height, len(self._needs), 2) + FRAME
+            first = min(rows, most * 2 // 5)
+            second = self.query_one("#detail", Panel).line_count + FRAME
+            chart.display = most - first - second >= LOWEST_CHART
+            heights[actions] = heights[needs] = first
+            heights[middle] = heights[jobs] = second if chart.display else "1fr"
+        for widget, height in heights.items():
+            widget.styles.height = height
+        room = self.query_one("#right").size.height - len(self._needs) - RULES
+        activity.display = beside or room > 0
+
+    def _show_events(self) -> None:
+        panel = self.query_one("#activity", Panel)
+        panel.show(
+            line((f"{clock_time(entry.at)}  ", "dim"), (entry.text, entry.style))
+            for entry in list(self.session.activity)[-MOST_ROWS:][::-1]
         )
-        set_titles(activity, "Activity", "@ all of it")
+        set_titles(panel, "What happened", "@ everything")
+
+    def _show_brief(self, actions: Sequence[ActionSummary]) -> None:
+        """Show on a small screen what the table has no room for, and the first needs."""
+        total = sum(action.total for action in actions)
+        submitted, waiting = (
+            sum(getattr(action, name) for action in actions) for name in ("submitted", "waiting")
+        )
+        counts = line(
+            (f"▶ {submitted:,} submitted", "submitted"),
+            (f"  · {waiting:,} waiting", "waiting"),
+            (f"  of {total:,}", "dim"),
+        )
+        needs = [need.spans for need in self._needs[:2]]
+        self.query_one("#brief", Panel).show([counts, *needs] if actions else needs)
 
     def _ask_used(self) -> None:
         """Ask, not often, what the jobs of each action used."""
@@ -131,36 +194,57 @@ class StatusView(NeedSteps):
                 self.show_body()
 
     def _show_detail(self) -> None:
-        action, need = self.session.action, self.session.need
+        session = self.session
+        action, need = session.action, session.need
         detail = self.query_one("#detail", Panel)
+        width = detail.size.width
         if need is not None:
-            detail.show(need_detail(need, detail.size.width), stale=self.session.stale)
+            detail.show(need_detail(need, width), stale=session.stale)
             set_titles(detail, "What needs you")
             return
         if action is None:
             detail.show([])
             set_titles(detail, "Action")
             return
-        shown = action_detail(action, self._used.get(action.name))
-        detail.show(shown, stale=self.session.stale)
-        set_titles(detail, action.name, "Enter groups")
+        pace = pace_of(session.jobs, action, session.clock())
+        shown = action_detail(action, width, self._used.get(action.name), pace)
+        detail.show(shown, stale=session.stale)
+        set_titles(detail, action.name, "Enter: its groups")
 
     def _show_pace(self) -> None:
-        action = self.session.action
-        panel = self.query_one("#pace", Panel)
-        panel.show(pace_lines(self.session.jobs, action), stale=self.session.stale)
-        set_titles(panel, f"{action.name} completed in an hour" if action else "Pace")
+        """Show the directories that all actions completed in each of the last hours."""
+        chart, jobs = self.query_one("#pace", Chart), self.session.jobs
+        paces = [pace.hours for pace in jobs.paces] if jobs is not None else []
+        hours = [sum(each) for each in zip(*paces, strict=True)]
+        now = self.session.clock()
+        mark = ChartMark.ASCII if self.dashboard.how.ascii_only else ChartMark.BLOCK
+
+        def drawn(width: int, height: int) -> list[Line]:
+            if not any(hours):
+                text = "No job has completed a directory in the last 24 hours."
+                return wrapped(line((text, "dim")), width)
+            parts = [ChartPart("completed", hours)]
+            times = (now - len(hours) * 3600, now)
+            area = ChartArea(width, height, mark)
+            return columns_chart(parts, times, "directories per hour", area)
+
+        chart.show_made(drawn)
+        set_titles(
+            chart,
+            "Completed in the last 24 hours",
+            plural(sum(hours), "directory", "directories") if hours else "",
+        )
 
     def _show_jobs(self) -> None:
-        """Show the number of jobs in each state and, as far as there is room, the jobs."""
+        """Show how many jobs run and wait and, as far as there is room, the newest ones."""
         view = self.session.jobs
-        panel = self.query_one("#jobs", Panel)
-        lines = job_counts(view)
-        room = panel.size.height - len(lines) - 1
-        if view is not None and view.jobs and room > 0:
-            lines += [(), *jobs_in_brief(view.jobs, panel.size.width, room)]
-        panel.show(lines, stale=self.session.stale)
-        set_titles(panel, "Jobs", "6 queue")
+        counts = job_counts(view)
+        for panel in (self.query_one("#jobs", Panel), self.query_one("#wide-jobs", Panel)):
+            lines = [line(("no jobs yet" if view is not None else "not asked yet", "dim"))]
+            if view is not None and view.jobs:
+                lines = jobs_in_brief(view.jobs, panel.size.width, MOST_ROWS)
+            panel.show(lines, stale=self.session.stale)
+            set_titles(panel, f"Jobs: {counts}" if counts else "Jobs", "6 queue")
 
     def _show_needs(self) -> None:
         session = self.session
@@ -181,12 +265,14 @@ class StatusView(NeedSteps):
         if found and not table.has_focus:
             table.move_to_key(found[0].key)
         self._choose_need()
-        set_titles(table, "Needs you", "Enter: next step" if found else "")
 
     def _choose_need(self) -> None:
         table = self.query_one("#needs", VirtualTable)
         chosen = table.has_focus and table.cursor < len(self._needs)
         need = self._needs[table.cursor] if chosen else None
+        step = f"Enter: {need.step.value}" if need and need.step.value else "Tab, then Enter"
+        set_titles(table, plural(len(self._needs), "thing needs you", "things need you")
+                   if self._needs else "Needs you", step if self._needs else "")  # fmt: skip
         if need != self.session.need:
             self.session.need = need
             self._show_detail()
@@ -209,7 +295,6 @@ class StatusView(NeedSteps):
             self.session.action_index = action.index
             table.choose(_key(action))
             self._show_detail()
-            self._show_pace()
             self.show_bottom()
 
     async def on_virtual_table_row_pressed(self) -> None:

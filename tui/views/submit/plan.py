@@ -19,7 +19,7 @@ from rowtui.tui.views.submit.plan_checks import check_lines, checks_short
 from rowtui.tui.views.submit.plan_choice import PlanChoice
 from rowtui.tui.widgets.cells import FirstThatFits, Number, dimmed, line
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import cost_forms, duration
+from rowtui.tui.widgets.short_text import cost_forms, limit
 
 if TYPE_CHECKING:
     from rowtui.core.project.review.views import PlanCheck
@@ -250,7 +250,7 @@ def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell
         "destination": line(str(job.destination)),
         "cpus": Number(job.cpus),
         "gpus": Number(job.gpus),
-        "walltime": line(duration(job.walltime_seconds)),
+        "walltime": line(limit(job.walltime_seconds)),
         "cost": FirstThatFits(tuple(line(form) for form in cost_forms(job.cost))),
         "first": line((job.directories[0] if job.directories else "", "dim")),
         "again": line(reason_again(job)),

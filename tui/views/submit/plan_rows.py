@@ -25,7 +25,7 @@ from rowtui.tui.views.submit.plan import (
     reason_again,
 )
 from rowtui.tui.widgets.cells import Cell, FirstThatFits, Number, dimmed, line, plain
-from rowtui.tui.widgets.short_text import cost_forms, duration
+from rowtui.tui.widgets.short_text import cost_forms, limit
 
 
 class PlanRow(NamedTuple):
@@ -133,7 +133,7 @@ def _bundle_cells(row: PlanRow, bundle: InBundle, sending: Sending) -> dict[str,
         ),
         "cpus": Number(bundle.cpus, "title"),
         "gpus": Number(bundle.gpus, "title"),
-        "walltime": line((duration(bundle.seconds), "title")),
+        "walltime": line((limit(bundle.seconds), "title")),
         "cost": FirstThatFits(tuple(line((form, "title")) for form in cost_forms(cost))),
         "first": line((f"on {bundle.node_type}", "dim")),
         "again": line(""),
@@ -218,7 +218,7 @@ def _who_runs(row: PlanRow) -> list[str]:
     whole = ", the whole node" if bundle.whole_node else ""
     lines = [
         f"# One scheduler job on a node of {visible(bundle.node_type)}:",
-        f"# {amounts_words(asks)}{whole}, {duration(bundle.seconds)} at most.",
+        f"# {amounts_words(asks)}{whole}, {limit(bundle.seconds)} at most.",
         f"# {plural(len(row.jobs), 'request')} in {plural(lanes, 'lane')}: lanes side by side, "
         "in each one after another.",
         "# What each of them would run alone stands at its row below.",
@@ -229,11 +229,11 @@ def _who_runs(row: PlanRow) -> list[str]:
         assert job.bundle is not None
         at = passed.get(job.bundle.lane, 0)
         passed[job.bundle.lane] = at + job.bundle.own_seconds
-        when = f"from {duration(at)} on" if at else "at once"
+        when = f"from {limit(at)} on" if at else "at once"
         own = ResourceAmounts(job.cpus, job.memory_mb or 0, job.gpus)
         lines.append(
             f"# .{number:<4} lane {job.bundle.lane + 1:<3} {when:<17} "
-            f"{visible(job.name)}: {amounts_words(own)}, {duration(job.bundle.own_seconds)}"
+            f"{visible(job.name)}: {amounts_words(own)}, {limit(job.bundle.own_seconds)}"
         )
     return lines
 

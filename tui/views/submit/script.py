@@ -88,7 +88,7 @@ def diff_lines(found: ScriptDifference, *, unfolded: bool = False) -> tuple[Line
 def part_line(part: DifferenceLine) -> Line:
     """Return `+ #SBATCH --nodes=4`: a sign and a colour, and the colours of bash."""
     if part.kind == "fold":
-        return line((f"  …  {part.text or plural(part.lines, 'unchanged line')}", "faint"))
+        return line((f"  …  {part.text or plural(part.lines, 'unchanged line')}", "dim"))
     if part.kind == "gone":
         return (Span("- ", "failed"), Span(visible(part.text.expandtabs(4)), "failed"))
     spans = script_line(part.text)

@@ -100,6 +100,7 @@ class TableLines:
         for name in ("heading", "cursor", "idle-cursor"):
             part = table.get_component_rich_style(f"table--{name}", partial=True)
             self._grounds[name] = base + part
+        self._grounds["total"] = base + Style(bold=True)
         for name in ("", "cursor", "idle-cursor"):
             self._grounds[f"{name} changed"] = self._grounds[name] + changed
         self._styles: dict[str, _Styles] = {}
@@ -134,6 +135,18 @@ class TableLines:
             segments.append(Segment(" " * GAP, base))
         return Strip(segments).adjust_cell_length(width, base)
 
+    def total(
+        self,
+        cells: Mapping[str, Cell],
+        placed: Sequence[PlacedColumn],
+        can_mark: bool,
+        stale: bool,
+        width: int,
+    ) -> Strip:
+        """Return the row of totals, in bold."""
+        look = RowLook(cells, here=False, focus=False, marked=False, flashing=())
+        return self.row(look, placed, can_mark, stale, width, ground="total")
+
     def row(
         self,
         look: RowLook,
@@ -144,9 +157,11 @@ class TableLines:
         *,
         places: Places | None = None,
         shift: int = 0,
+        ground: str = "",
     ) -> Strip:
         """Return one row with cursor and mark; highlight matches of `places`, shift long texts."""
-        ground = ("cursor" if look.focus else "idle-cursor") if look.here else ""
+        if look.here:
+            ground = "cursor" if look.focus else "idle-cursor"
         styles = self._styles_on(ground)
         blank = styles[""]
         texts: list[str] = ["›" if look.here else " "]

@@ -7,7 +7,7 @@ screen and not on the number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from rowtui.tui.commands.registry import bindings_for
@@ -26,7 +26,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 if TYPE_CHECKING:
-    from rowtui.tui.widgets.cells import Line
+    from rowtui.tui.widgets.cells import Cell, Line
     from rowtui.tui.widgets.columns import PlacedColumn, TableColumn
     from rowtui.tui.widgets.table.rows import RowSource
     from rowtui.tui.widgets.table.table_lines import Places
@@ -66,10 +66,12 @@ class VirtualTable(MovingKeys, can_focus=True):
     RowPressed: TypeAlias = table_news.RowPressed
     HeadingPressed: TypeAlias = table_news.HeadingPressed
 
-    def __init__(self, *, name: str, can_mark: bool = False) -> None:
+    def __init__(self, *, name: str, can_mark: bool = False, headed: bool = True) -> None:
         super().__init__(id=name)
         self._styles_cache = FramedLines()
         self.can_mark = can_mark
+        self.head_lines = 1 if headed else 0
+        self.total: Mapping[str, Cell] | None = None
         self.marks = Marks()
         self.source: RowSource = _NO_ROWS
         self.columns: Sequence[TableColumn] = ()
@@ -119,6 +121,12 @@ class VirtualTable(MovingKeys, can_focus=True):
         self._drawn.expect({})
         self.rows_changed()
 
+    def sum_up(self, total: Mapping[str, Cell] | None) -> None:
+        """Show these cells as a last row that is always visible, and that no cursor reaches."""
+        if total != self.total:
+            self.total = total
+            self.refresh()
+
     def say_if_empty(self, text: Line) -> None:
         """Set the text in place of rows; repaint at once if the table is empty."""
         if text != self.empty:
@@ -140,7 +148,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         if now is None:
             now = max(0, min(was, count - 1))
         known = self.source.key(now) if count else None
-        size = Size(self._width, count + 1)
+        size = self._whole_size(count)
         if size != self.virtual_size:
             self.virtual_size = size
             self.refresh()
@@ -254,8 +262,16 @@ class VirtualTable(MovingKeys, can_focus=True):
         return self._vertical_scrollbar
 
     @property
+    def _other_lines(self) -> int:
+        """The lines of titles and total, which do not scroll."""
+        return self.head_lines + (self.total is not None)
+
+    def _whole_size(self, rows: int) -> Size:
+        return Size(self._width, rows + self._other_lines)
+
+    @property
     def _visible_rows(self) -> int:
-        return max(1, self._height - 1)
+        return max(1, self._height - self._other_lines)
 
     @property
     def _top(self) -> int:
@@ -288,7 +304,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         """Choose the columns for the new width."""
         self._place_columns()
         self._forget_strips()
-        self.virtual_size = Size(self._width, self.source.row_count + 1)
+        self.virtual_size = self._whole_size(self.source.row_count)
         if self.source.row_count:
             self._scroll_for_size()
         self._want_visible()
@@ -313,13 +329,13 @@ class VirtualTable(MovingKeys, can_focus=True):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        if offset.y == 0:
+        if offset.y < self.head_lines:
             column = self._column_at(offset.x)
             if column is not None:
                 self.post_message(self.HeadingPressed(self, column))
             return
-        index = self._top + offset.y - 1
-        if index >= self.source.row_count:
+        index = self._top + offset.y - self.head_lines
+        if index >= min(self.source.row_count, self._top + self._visible_rows):
             return
         if index == self.cursor and event.chain == 2:
             self.post_message(self.RowPressed(self))
@@ -369,9 +385,9 @@ class VirtualTable(MovingKeys, can_focus=True):
 
     def _repaint_row(self, index: int) -> None:
         self._drawn.expect_not(index)
-        y = index - self._top + 1
-        if 1 <= y < self._height:
-            self.refresh(Region(0, y, self._width, 1))
+        row = index - self._top
+        if 0 <= row < self._visible_rows:
+            self.refresh(Region(0, row + self.head_lines, self._width, 1))
 
     def _repaint_different(self) -> None:
         top, visible = self._top, self._visible_rows
@@ -382,7 +398,7 @@ class VirtualTable(MovingKeys, can_focus=True):
             if not same(index, look):
                 looks[index] = look
         if len(looks) > visible // 2:  # Many small regions take longer than one large region.
-            self.refresh(Region(0, 1, self._width, visible))
+            self.refresh(Region(0, self.head_lines, self._width, visible))
         else:
             for index in looks:
                 self._repaint_row(index)
@@ -422,9 +438,12 @@ class VirtualTable(MovingKeys, can_focus=True):
         lines = self._lines
         if lines is None:
             lines = self._lines = TableLines(self, Palette(self.app))
-        if y == 0:
+        if y < self.head_lines:
             return lines.heading(self._placed, self._gutter, self.sort, width)
-        index = y - 1 + top
+        row = y - self.head_lines
+        index = row + top
+        if self.total is not None and row == min(count, self._visible_rows):
+            return lines.total(self.total, self._placed, self.can_mark, self.stale, width)
         if index >= count:
             return lines.blank(self.empty if index == 0 else (), width)
         look = self._drawn.expected(index)

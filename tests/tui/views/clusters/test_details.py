@@ -43,7 +43,7 @@ def test_what_is_not_known_is_said() -> None:
 
 def test_the_pace_says_why_a_cluster_is_asked_more_seldom() -> None:
     known = ClusterDetail("alpha", "slurm", as_of=NOW - 30, next_at=NOW + 60, interval=60.0)
-    assert "asked every 00:01:00" in text_of(known)
+    assert "asked every 1 min" in text_of(known)
     slow = known._replace(pace=PollPace.SLOWED, latency=6.14)
     assert "its answer took 6.1 s" in text_of(slow)
     assert "since its answers take long" in text_of(slow)
@@ -60,12 +60,14 @@ def test_the_limits_of_a_partition_are_words() -> None:
     assert limits(
         Partition("gpu", minimum_gpus_per_job=1, memory_per_gpu="40G",
                   maximum_walltime_seconds=2 * 86_400, prevent_auto_select=True)
-    ) == ["at least 1 GPU", "40G a GPU", "2-00:00:00 at most", "only by name"]  # fmt: skip
+    ) == ["at least 1 GPU", "40G a GPU", "2 d at most", "only by name"]  # fmt: skip
 
 
-def test_one_cluster_that_is_well_has_no_badge_and_one_that_is_not_has() -> None:
-    well = ClusterView("local", "local", as_of=NOW)
-    assert cluster_badges([well], NOW) == []
+def test_a_cluster_has_its_age_and_one_that_is_not_well_a_word() -> None:
+    well = ClusterView("local", "local", as_of=NOW - 15)
+    assert cluster_badges([], NOW) == []
+    [[badge], [short], *_] = cluster_badges([well], NOW)
+    assert [plain(badge), plain(short)] == ["local ● 15 s ago", "local ● 15 s"]
     [[badge], *_] = cluster_badges([well._replace(error="the disk is full")], NOW)
     assert plain(badge) == "local ▲ no answer"
 

@@ -86,8 +86,7 @@ def test_the_story_tells_who_matched_which_rules_and_value_by_value(decision: De
 
 def test_the_job_in_short(decision: Decision) -> None:
     assert texts(job_lines(explanation(decision), 100)) == (
-        "✓ goes to wholenode on anvil\n16 cores · 96 GB · no GPUs · 04:00:00"
-        "  10 directories, first d0"
+        "✓ goes to wholenode on anvil\n16 cores · 96 GB · no GPUs · 4 h  10 directories, first d0"
     )
     assert who(decision) == "someone · roles physics, gpu-users"
 

@@ -125,7 +125,7 @@ def test_the_banner_says_from_what_to_what_and_that_nothing_of_it_is_submitted()
         WhatIf(Amounts(cores=8, gpus=1), 7_200, ("x\x1b",), (("fast", "require"),)), "bob", ()
     )
     assert plain(banner(asked, job)) == (
-        " WHAT IF  not part of the plan: cores 16 → 8 · GPUs – → 1 · walltime 04:00:00 → 02:00:00"
+        " WHAT IF  not part of the plan: cores 16 → 8 · GPUs – → 1 · walltime 4 h → 2 h"
         " · with tag fast (require) · without tag x\\x1b · as user bob · roles none"
     )
 

@@ -37,7 +37,7 @@ async def test_the_view_shows_run_failures_graph_samples_and_node_and_is_gone_th
         await hand.sees("network study: 12 more jobs", "14 jobs of the network wait for inputs")
         await hand.press("8")
         await hand.sees(
-            "▲ paused  run 2026-11-21T0412", "s allows more", "done about 05:17  in 00:27:15",
+            "▲ paused  run 2026-11-21T0412", "s allows more", "done about 05:17  in 27 min",
             "CPU-hours ████████░░ 96.40 of 120", "Failed: 2 samples, 5 others blocked",
             "exit code 137", "7 nodes · 102 samples", "simulate · all", "60 samples",
             "✗ 1 failed",

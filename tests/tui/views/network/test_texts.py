@@ -154,7 +154,7 @@ def test_a_paused_run_says_why_and_which_key_allows_more() -> None:
     assert "▲ paused" in text
     assert "of 120 confirmed  s allows more and goes on" in text
     assert "CPU-hours ████████░░ 96.40 of 120" in text
-    assert "◆ simulate 00:25:00 → average 00:00:40" in text
+    assert "◆ simulate 25 min → average 40 s" in text
 
 
 def test_jobs_that_no_plan_would_have_are_said_with_the_reason() -> None:

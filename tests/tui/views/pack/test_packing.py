@@ -120,7 +120,7 @@ def test_the_jobs_of_a_lane_stand_one_after_another_and_what_is_free_is_seen() -
     assert "─][name1─" in lines[2]
     assert "[name2─" in lines[3]
     assert lines[3].endswith("····")
-    assert "01:00:00 – 02:00:00" in "\n".join(lines)
+    assert "1:00:00 – 2:00:00" in "\n".join(lines)
 
 
 def test_many_short_jobs_of_a_lane_are_drawn_together() -> None:

@@ -33,11 +33,11 @@ async def test_what_needs_a_person_comes_worst_first_with_its_cause_and_next_ste
     snapshot = await engine.refresh()
     found = needs(snapshot, None, JobsView(1, 0.0, (), "squeue: no answer"))
     assert texts(found) == [
-        "✗ equilibrate: 2 failed: exit code 2",
-        "✗ equilibrate: 1 failed: time limit",
+        "✗ equilibrate: 2 failed, exit code 2",
+        "✗ equilibrate: 1 failed, time limit",
         "▲ local: squeue: no answer",
         "▲ mapping.yml is not trusted: its code does not run",
-        "▲ 1 bad directory set aside",
+        "▲ 1 directory is not counted",
         "▲ workflow.toml:3:1: odd",
         *(text for text in texts(found)[6:]),
     ]
@@ -55,7 +55,7 @@ async def test_what_needs_a_person_comes_worst_first_with_its_cause_and_next_ste
     assert (found[1].action_index, found[1].cause) == (1, "time limit")
     assert found[4].more == ("x\n: not JSON",)
     shown = [plain(part) for part in need_detail(found[4], 60)]
-    assert shown == ["▲ 1 bad directory set aside", "  x\\n: not JSON", "Enter see which"]
+    assert shown == ["▲ 1 directory is not counted", "  x\\n: not JSON", "Enter see which, and why"]
     assert "R retry the directories with this failure" in plain(need_detail(found[0], 60)[-1])
 
 

@@ -8,15 +8,17 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.groups.model import Status
 from rowtui.core.submission.plan.model import Plan
 from rowtui.tui.views.status.status import (
+    COUNTS,
     action_cells,
     action_columns,
     action_detail,
     changed_counts,
+    total_cells,
 )
 from rowtui.tui.views.submit.plan import Became, Sending, SentOutcome
 from rowtui.tui.views.submit.plan_checks import says_yes, word_for
 from rowtui.tui.views.submit.plan_sending import sending_line
-from rowtui.tui.widgets.cells import plain
+from rowtui.tui.widgets.cells import Number, plain
 from rowtui.tui.widgets.short_text import JOB_MARKS, STATUS_MARKS
 
 from tests.tui.sample import SampleEngine
@@ -31,18 +33,29 @@ def test_every_state_has_a_glyph_a_word_and_a_colour() -> None:
 
 async def test_a_row_has_a_cell_for_every_column() -> None:
     snapshot = await SampleEngine().refresh()
-    columns = {column.id for column in action_columns(snapshot.actions, {})}
+    columns = {column.id for column in action_columns(snapshot.actions)}
     assert all(columns <= set(action_cells(action)) for action in snapshot.actions)
 
 
-async def test_a_part_of_the_eligible_directories_stands_beside_them_in_parentheses() -> None:
+async def test_a_part_of_the_eligible_directories_stands_beside_them_with_its_mark() -> None:
     (action, *_) = (await SampleEngine().refresh()).actions
     action = replace(action, eligible=3, failed=1, not_reached=1, cancelled=1)
-    titles = [column.title for column in action_columns([action], {})]
-    parts = ["(failed)", "(not reached)", "(cancelled)"]
+    titles = [column.title for column in action_columns([action])]
+    parts = ["✗ failed", "◌ not reached", "⊘ cancelled"]
     assert titles[3:8] == ["Eligible", *parts, "Waiting"]
     cells = action_cells(action)
-    assert [plain(cells[name].at(8)) for name in ("eligible", "failed")] == ["3", "(1)"]
+    assert [plain(cells[name].at(8)) for name in ("eligible", "failed")] == ["3", "✗1"]
+
+
+async def test_the_counts_add_up_and_the_last_row_has_their_sums() -> None:
+    actions = (await SampleEngine().refresh()).actions
+    for cells in (*map(action_cells, actions), total_cells(actions)):
+        numbers = [cells[name] for name in (*COUNTS, "total")]
+        *parts, total = [one.value if isinstance(one, Number) else 0 for one in numbers]
+        assert sum(parts) == total
+    total = total_cells(actions)["total"]
+    assert isinstance(total, Number)
+    assert total.value == sum(action.total for action in actions)
 
 
 async def test_only_other_numbers_count_as_changed() -> None:
@@ -57,7 +70,7 @@ async def test_only_other_numbers_count_as_changed() -> None:
 
 async def test_an_action_with_a_problem_says_it_first() -> None:
     action = replace((await SampleEngine().refresh()).actions[0], problem="T is missing in a, b")
-    assert plain(action_detail(action)[0]) == "▲ T is missing in a, b"
+    assert plain(action_detail(action, 80)[0]) == "▲ T is missing in a, b"
 
 
 def confirms(plan: Plan, typed: str) -> bool:

@@ -4,41 +4,46 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rowtui.core.base.text import in_words
+from rowtui.core.engine.api.engine import ActionSummary
 from rowtui.core.project.queue.throughput import HOURS, ActionThroughput
 from rowtui.core.project.views.views import JobsView
-from rowtui.tui.views.status.status import pace_lines
+from rowtui.tui.views.status.status import pace_of
 from rowtui.tui.widgets.cells import plain
-from rowtui.tui.widgets.short_text import in_words
+from rowtui.tui.widgets.short_text import moment
 
 from tests.tui.sample import SampleEngine
 
+NOON = 12 * 3600.0  # of the first of January, 1970
 
-async def test_the_last_day_is_bars_and_the_rest_is_told() -> None:
+
+def pace(action: ActionSummary, *paces: ActionThroughput) -> str:
+    return plain(pace_of(JobsView(1, 0.0, (), paces=paces), action, NOON))
+
+
+async def test_the_pace_names_the_rate_and_when_the_rest_ends() -> None:
     action = (await SampleEngine().refresh()).actions[1]
     hours = (0,) * (HOURS - 3) + (4, 8, 0)
-    view = JobsView(1, 0.0, (), paces=(ActionThroughput(action.name, hours),))
     left = action.submitted + action.eligible + action.waiting
-    assert [plain(part) for part in pace_lines(view, action)] == [
-        "▁" * (HOURS - 3) + "▅█▁  24 h",
-        "best hour  8   this hour  0",
-        f"the rest  in {in_words(left / 4)} after 12 in 3 h",
-    ]
-    still = JobsView(1, 0.0, (), paces=(ActionThroughput(action.name, (5, *hours[1:-3], 0, 0, 0)),))
-    assert plain(pace_lines(still, action)[-1]) == "nothing completed for some hours"
-    assert "no job of it ended well" in plain(pace_lines(JobsView(1, 0.0, ()), action)[0])
-    assert pace_lines(None, action) == []
-
-
-async def test_no_number_of_what_just_began_is_above_that_of_the_best_hour() -> None:
-    action = (await SampleEngine().refresh()).actions[1]
-    began = ActionThroughput(action.name, (*(0,) * (HOURS - 1), 240), begun=1 / 60)
-    _, counts, rest = pace_lines(JobsView(1, 0.0, (), paces=(began,)), action)
-    assert plain(counts) == "best hour  240   this hour  240"
-    assert plain(rest).endswith(" after 240 in 1 min")
-    done = replace(action, submitted=0, eligible=0, waiting=0)
-    assert plain(pace_lines(JobsView(1, 0.0, (), paces=(began,)), done)[-1]) == (
-        "all of it is completed"
+    assert pace(action, ActionThroughput(action.name, hours)) == (
+        f"4 an hour, in the last 3 h; the other {left} end {moment(NOON + left * 900, NOON)}"
     )
+    slow = ActionThroughput(action.name, (*(0,) * (HOURS - 5), 1, *(0,) * 4))
+    assert pace(action, slow).startswith("4.8 a day, in the last 5 h; the other 90 end about ")
+    still = ActionThroughput(action.name, (5, *hours[1:-7], *(0,) * 7))
+    assert pace(action, still) == "no directory completed in the last 23 hours"
+    assert pace(action) == "no directory completed in the last 24 hours"
+    assert pace_of(None, action, NOON) == ()
+    began = ActionThroughput(action.name, (*(0,) * (HOURS - 1), 20), begun=1 / 60)
+    assert pace(action, began).startswith("1,200 an hour, in the last 1 min; the other 90 end")
+    done = replace(action, submitted=0, eligible=0, waiting=0)
+    assert not pace(done, began)
+
+
+def test_moments_ahead_are_named_by_clock_by_day_or_by_date() -> None:
+    assert [moment(NOON + hours * 3600, NOON) for hours in (1, 12, 36.5, 24 * 400)] == [
+        "about 13:00", "about 00:00 tomorrow", "about 3 January", "about 5 February 1971",
+    ]  # fmt: skip
 
 
 def test_times_are_told_as_people_do() -> None:
