@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import io
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.choice import known_clusters
+from rowtui.cli.jobs.choice import given_clusters, known_clusters
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.cli.usage.report_html import GENERATOR, html
-from rowtui.cli.usage.report_text import ReportSource, RunSummary, markdown
+from rowtui.cli.usage.report_text import ReportSource, RunSummary, markdown, when
 from rowtui.cli.usage.usage_json import write_csv
+from rowtui.core import __version__
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import count, plural, visible
+from rowtui.core.clusters.schedulers.local.machine import host_name, user_name
 from rowtui.core.usage.report import UsageReport, usage_report
 from rowtui.core.usage.table import chosen_usage
 from rowtui.core.workflow.find import has_network
@@ -53,6 +57,8 @@ def report(args: argparse.Namespace, out: Output) -> int:
         found = usage_report(columns, costs)
         source = ReportSource(
             visible(project.root.name),
+            _head(project.root, time.time()),
+            tuple(_conditions(args)),
             found,
             _logs(project, found),
             project.usage.energy_factors(columns),
@@ -66,6 +72,28 @@ def report(args: argparse.Namespace, out: Output) -> int:
         file = None if path is None else str(path)
         out.json(WrittenReport(file, args.trace))
     return 0
+
+
+def _head(root: Path, now: float) -> tuple[tuple[str, str], ...]:
+    """Return when, by whom and from where the report is written."""
+    here = datetime.fromtimestamp(now, UTC).astimezone()
+    return (
+        ("Written", when(now)),
+        ("Time zone", f"{here:%Z, UTC%z}"),
+        ("By", f"{visible(user_name())} on {host_name()}"),
+        ("With", f"rowtui {__version__}"),
+        ("Project", visible(str(root))),
+    )
+
+
+def _conditions(args: argparse.Namespace) -> Iterator[str]:
+    """Yield the conditions of the options that choose jobs."""
+    if args.action:
+        yield f"actions that match {visible(args.action)}"
+    if clusters := given_clusters(args):
+        yield f"jobs on {' and '.join(visible(name) for name in clusters)}"
+    if args.since:
+        yield f"jobs that ended since {when(args.since)}"
 
 
 def _logs(project: OpenProject, found: UsageReport) -> Mapping[str, str]:

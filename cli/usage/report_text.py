@@ -41,9 +41,15 @@ class RunSummary(NamedTuple):
 
 
 class ReportSource(NamedTuple):
-    """All that a report shows. `logs`: paths by token of failed jobs; `energy`: by cluster."""
+    """All that a report shows. `logs`: paths by token of failed jobs; `energy`: by cluster.
+
+    `head`: when, by whom and from where the report was written. `chosen`: the conditions of the
+    jobs; none for all jobs of the project.
+    """
 
     name: str
+    head: tuple[tuple[str, str], ...]
+    chosen: tuple[str, ...]
     found: UsageReport
     logs: Mapping[str, str]
     energy: Mapping[str, EnergyFactors]
@@ -64,8 +70,10 @@ def sentences(source: ReportSource) -> Iterator[str]:
     """Yield the summary."""
     found = source.found
     total = found.total
+    if source.chosen:
+        yield f"Only a part of the project's jobs is shown: {', '.join(source.chosen)}."
     if total is None:
-        yield "No job has ended yet."
+        yield "No such job has ended yet." if source.chosen else "No job has ended yet."
     else:
         charged = Cost(total.charged_cpu_hours, total.charged_gpu_hours)
         yield (
@@ -112,15 +120,20 @@ def _every_table(source: ReportSource) -> Iterator[ReportTable]:
     actions = [*found.actions, *([] if found.total is None else [found.total])]
     yield _usage_table("Requested and used", "Action", actions, _ROWS_NOTE)
     yield ReportTable(
-        "Use by request, in jobs",
-        ("Action", "Of", "0 to 25%", "25 to 50%", "50 to 75%", "75 to 100%", "More"),
+        "Used, as shares of the request",
+        ("Action", "Of", "Jobs", "Least", "Quarter", "Median", "3 quarters", "Most", "Over 100%"),
         [
-            [visible(it.action), it.resource, *(count(each) for each in it.counts)]
+            [
+                visible(it.action), it.resource, count(it.jobs),
+                *(f"{share:.0%}" for share in (it.least, it.lower, it.median, it.upper, it.most)),
+                count(it.over),
+            ]
             for it in found.shares
         ],
-        "How many jobs used how much of what they requested.",
+        "A quarter of the jobs used at most the share below Quarter, half of them at most the "
+        "median, three quarters at most the next. Over 100%: jobs that used more than requested.",
         texts=2,
-    )
+    )  # fmt: skip
     yield from _cost_tables(source)
     if source.run is not None:
         states = ("Node", "Samples", "Completed", "Failed", "Cancelled", "Open", "Retried")
@@ -206,6 +219,9 @@ def _factors(cluster: str, it: EnergyFactors) -> str:
 def markdown(source: ReportSource) -> Iterator[str]:
     """Yield the lines of the report for a mail."""
     yield f"# {_plain(source.name)}"
+    yield ""
+    for name, text in source.head:
+        yield f"- {name}: {text}"
     yield ""
     yield from sentences(source)
     for table in tables(source):

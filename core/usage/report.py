@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 BINS = 60
 MOST_ROWS = 50  # actions, clusters, nodes, partitions or reasons in a report
 MOST_DAYS = 100  # the newest
-MOST_BARS = 200  # jobs that are drawn one by one
+MOST_BARS = 200  # jobs that are all drawn one by one
+CHOSEN_BARS = 80  # jobs that are drawn one by one if there are more
 MOST_DRAWN = 12  # actions that are drawn as density or as distributions
 EXAMPLES = 3  # failed jobs that are named for each cause
-SHARES = 5  # quarters, and one interval for more than 100 %
+QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Interval(NamedTuple):
@@ -67,15 +68,21 @@ class Density(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The distribution of what jobs of an action used, by what they requested.
+    """The distribution of what jobs of an action used, as shares of what they requested.
 
-    `resource`: `CPU`, `memory` or `time`. `counts`: jobs in each quarter from 0 to 100 %; the
-    last number is jobs with more than 100 %.
+    `resource`: `walltime`, `memory` or `CPUs`. `jobs`: those of which both amounts are known;
+    `over`: those that used more than they requested. `lower` and `upper` are quartiles.
     """
 
     action: str
     resource: str
-    counts: tuple[int, ...]
+    jobs: int
+    over: int
+    least: float
+    lower: float
+    median: float
+    upper: float
+    most: float
 
 
 class FailedOfCause(NamedTuple):
@@ -90,9 +97,9 @@ class UsageReport(NamedTuple):
     """All numbers of a report. `total`: None without jobs; `intervals` have equal lengths.
 
     Tables have at most 50 rows, `days` the newest 100; `total`, `actions` and `clusters` have
-    costs. `bars`: the jobs with a known time in the order of their start, if there are at most 200;
-    otherwise `density` has the actions with the most charged hours. `unmeasured`: jobs of which no
-    time is known.
+    costs. `bars`: the jobs with a known time in the order of their start; of more than 200, those
+    that failed or took longest, and `density` has the actions with the most charged hours. `ran`
+    and `unmeasured`: jobs of which a time is known, and of which none is.
     """
 
     total: UsageRow | None = None
@@ -110,6 +117,7 @@ class UsageReport(NamedTuple):
     shares: tuple[Shares, ...] = ()
     failures: tuple[FailedOfCause, ...] = ()
     clusters: tuple[UsageRow, ...] = ()
+    ran: int = 0
     unmeasured: int = 0
 
 
@@ -129,7 +137,8 @@ def usage_report(columns: UsageColumns, costs: JobCosts) -> UsageReport:
     nodes = sorted(usage_table(columns, "node"), key=lambda it: (-it.failed, it.name))
     actions = tuple(usage_table(columns, "action", costs))
     drawn = [row.name for row in actions[:MOST_DRAWN]]
-    few = int(known.sum()) <= MOST_BARS
+    ran = columns.chosen(known)
+    few = len(ran) <= MOST_BARS
     edges = first + each * np.arange(BINS + 1)
     return UsageReport(
         total_row(columns, costs),
@@ -145,13 +154,22 @@ def usage_report(columns: UsageColumns, costs: JobCosts) -> UsageReport:
         tuple(nodes[:MOST_ROWS]),
         tuple(usage_table(columns, "day")[-MOST_DAYS:]),
         tuple(_waits(columns, began)[:MOST_ROWS]),
-        run_bars(columns.chosen(known)) if few else (),
-        () if few else running_jobs(columns.chosen(known), drawn, edges),
+        run_bars(ran if few else failed_or_longest(ran, CHOSEN_BARS)),
+        () if few else running_jobs(ran, drawn, edges),
         used_shares(columns, drawn),
         failure_causes(failed),
         tuple(usage_table(columns, "cluster", costs)[:MOST_ROWS]),
+        len(ran),
         int((~known).sum()),
     )
+
+
+def failed_or_longest(columns: UsageColumns, most: int) -> UsageColumns:
+    """Return the failed jobs that took longest, filled up with the other jobs that did."""
+    order = np.lexsort((-columns.column("wall"), ~has_failed(columns)))
+    mask: NDArray[np.bool_] = np.zeros(len(columns), bool)
+    mask[order[:most]] = True
+    return columns.chosen(mask)
 
 
 def run_bars(columns: UsageColumns) -> tuple[JobBar, ...]:
@@ -190,22 +208,18 @@ def used_shares(columns: UsageColumns, actions: list[str]) -> tuple[Shares, ...]
     for action in actions:
         its = group == names.index(action)
         for resource, used, requested in (
-            ("CPU", cpu, wanted.cpus * wall),
+            ("walltime", wall, wanted.walltime),
             ("memory", memory, wanted.memory),
-            ("time", wall, wanted.walltime),
+            ("CPUs", cpu, wanted.cpus * wall),
         ):
-            counts = _counts(used[its], requested[its])
-            if sum(counts):
-                found.append(Shares(action, resource, counts))
+            known = its & (requested > 0) & ~np.isnan(used)
+            share = used[known] / requested[known]
+            if len(share):
+                # Times of single precision exceed 100 % by rounding.
+                over = int((share > 1.0001).sum())
+                spread = (float(it) for it in np.quantile(share, QUARTERS))
+                found.append(Shares(action, resource, len(share), over, *spread))
     return tuple(found)
-
-
-def _counts(used: NDArray[Any], requested: NDArray[Any]) -> tuple[int, ...]:
-    known = (requested > 0) & ~np.isnan(used)
-    share = used[known] / requested[known]
-    # 100 % belongs to the last quarter, and single-precision times exceed it by rounding.
-    quarter = np.where(share <= 1.0001, np.minimum(share * 4, 3), SHARES - 1).astype(np.int64)
-    return tuple(int(it) for it in np.bincount(quarter, minlength=SHARES))
 
 
 def failure_causes(failed: UsageColumns) -> tuple[FailedOfCause, ...]:

@@ -11,9 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from rowtui.cli.usage.report_pictures import TimeAxis, round_ticks
+from rowtui.core import __version__
+from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.clusters.schedulers.measured import Used
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.report import CHOSEN_BARS
 from rowtui.core.usage.store import UsageStore
 
 from tests.cli.conftest import Shell
@@ -56,6 +62,78 @@ def test_all_forms_have_the_sums_of_the_journal(ended: Shell) -> None:
     assert "<&>" not in page
 
 
+def test_the_head_names_when_who_and_where_and_which_jobs(ended: Shell) -> None:
+    ended.succeed("report", "all.html", cluster=None)
+    whole = (ended.folder / "all.html").read_text()
+    ended.succeed("report", "part.html", "-a", "one*", "--since", "2d", cluster="local")
+    part = (ended.folder / "part.html").read_text()
+    text = ended.succeed("report", "--markdown", "-a", "two*", cluster=None)
+    for page in (whole, part):
+        assert re.search(r"Written <b>\d{4}-\d\d-\d\d \d\d:\d\d</b>", page)
+        assert re.search(r"Time zone <b>\S+, UTC[+-]\d{4}</b>", page)
+        assert f"By <b>{user_name()} on " in page
+        assert f"With <b>rowtui {__version__}</b>" in page
+        assert f"Project <b>{ended.folder}</b>" in page
+    assert "Only a part" not in whole
+    assert re.search(
+        r"Only a part of the project&#x27;s jobs is shown: actions that match one\*, jobs on local,"
+        r" jobs that ended since \d{4}-\d\d-\d\d \d\d:\d\d\.",
+        part,
+    )
+    assert f"- Project: {ended.folder}" in text
+    assert "jobs is shown: actions that match two*." in text
+    assert "No such job has ended yet." in text
+
+
+def of_jobs(folder: Path, number: int) -> None:
+    """Store jobs of two actions; every twentieth failed."""
+    kinds = [UsageKind(name, "alpha", "p", "jane", 1, 4, 0, 512, 600) for name in ("melt", "cool")]
+    UsageStore(folder).append(
+        JobUsage(
+            f"abc-{it}", kinds[it % 2], it + 1, 1,
+            read_old_end(it % 20 == 0, "cause" if it % 20 == 0 else "", 1_700_000_900 + it * 60),
+            1_700_000_000 + it * 60, Used(300.0 + it, 90.0, 1 << 18, node="n1"),
+        )
+        for it in range(number)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("jobs", "drawn"), [(5, 5), (60, 60), (500, CHOSEN_BARS)])
+def test_each_drawn_job_has_its_name_and_the_mark_of_its_action(
+    empty_folder: Shell, jobs: int, drawn: int
+) -> None:
+    (empty_folder.folder / "workspace").mkdir()
+    (empty_folder.folder / "workflow.toml").write_text(WORKFLOW)
+    of_jobs(empty_folder.folder, jobs)
+    empty_folder.succeed("report", cluster=None)
+    page = (empty_folder.folder / "report.html").read_text()
+    named = re.findall(r'text-anchor="end">(\d+) (?:melt|cool)</text>', page)
+    assert len(set(named)) == drawn
+    assert {str(it + 1) for it in range(0, jobs, 20)} <= set(named)
+    assert (f"Of {jobs} jobs, {drawn} are drawn" in page) == (drawn < jobs)
+    assert page.count("<pattern ") == 2
+    assert page.count('<text class="failed" x=') == len(range(0, jobs, 20))
+
+
+@given(some.floats(0, 1e9), some.booleans())
+def test_an_axis_of_numbers_has_round_ticks_from_zero(most: float, whole: bool) -> None:
+    ticks = round_ticks(most, whole=whole)
+    assert 3 <= len(ticks) <= 5
+    assert ticks[0] == 0
+    assert ticks[-1] >= most * (1 - 1e-9)
+    assert not whole or all(tick == int(tick) for tick in ticks)
+
+
+@given(some.floats(1e9, 2e9), some.floats(0, 3e8))
+def test_an_axis_of_time_has_ticks_within_it(first: float, span: float) -> None:
+    axis = TimeAxis(first, first + span)
+    ticks = list(axis.ticks())
+    assert 3 <= len(ticks) <= 9
+    assert [at for at, *_ in ticks] == sorted({at for at, *_ in ticks})
+    assert all(first <= at <= first + max(span, 4) for at, *_ in ticks)
+    assert ticks[0][2]  # The day, or the year.
+
+
 def test_no_cell_of_a_trace_is_a_formula(empty_folder: Shell) -> None:
     (empty_folder.folder / "workspace" / "a").mkdir(parents=True)
     action = '[[action]]\nname = "=1+1"\ncommand = "true {directory}"\nproducts = ["x"]\n'
@@ -85,7 +163,7 @@ def test_jobs_that_were_never_measured_are_counted(ended: Shell) -> None:
 def test_a_project_without_jobs_has_a_report_too(empty_folder: Shell) -> None:
     (empty_folder.folder / "workspace").mkdir()
     (empty_folder.folder / "workflow.toml").write_text(WORKFLOW)
-    assert "No job has ended yet." in empty_folder.succeed("report", "--markdown")
+    assert "No job has ended yet." in empty_folder.succeed("report", "--markdown", cluster=None)
     empty_folder.succeed("report", "--trace", "trace.csv")
     assert (empty_folder.folder / "trace.csv").read_text() == ""
 
@@ -191,13 +269,21 @@ async def test_a_browser_shows_it_at_every_width_and_reads_it(ended: Shell, tmp_
         await until_loaded(tab)
         assert tab.asked == [address]
         assert tab.complaints == []
-        for width in (400, 1000, 1600):
+        for width in (360, 900, 1600):
             size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
             await tab.tell("Emulation.setDeviceMetricsOverride", **size)
             # Wide tables scroll in themselves, the page does not.
             assert await tab.value("innerWidth") == width
             assert await tab.value("document.documentElement.scrollWidth") <= width
         await check_reading(tab)
+        await tab.tell("Emulation.setEmulatedMedia", media="print")
+        sizes = [
+            await tab.value(
+                f"parseFloat(getComputedStyle(document.querySelector('{one}')).fontSize)"
+            )
+            for one in ("main > p", "td", ".note")
+        ]
+        assert sizes == sorted(sizes, reverse=True)
         printed = await tab.tell("Page.printToPDF")
         assert base64.b64decode(printed["data"]).startswith(b"%PDF")
 
@@ -219,7 +305,8 @@ async def check_reading(tab: Tab) -> None:
     ]
     headings = [name for role, name in named if role == "heading"]
     assert headings[:4] == [
-        "project", "Jobs that ended over time", "The run of each job", "Requested and used",
+        "project", "Jobs that ended over time", "The run of each job",
+        "Requested and used by action",
     ]  # fmt: skip
     assert ("columnheader", "Failed") in named
     assert ("rowheader", "one<&>") in named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.costs import job_costs
 from rowtui.core.usage.model import NO_USAGE, JobUsage, UsageKind
 from rowtui.core.usage.report import (
+    CHOSEN_BARS,
     EXAMPLES,
     MOST_BARS,
+    Shares,
     UsageReport,
     failure_causes,
     running_jobs,
@@ -85,15 +88,19 @@ def test_each_job_counts_once_in_every_part(
     assert sum(it.failed for it in found.intervals) == failed
     assert sum(it.jobs for it in found.failures) == failed
     assert sum(row.jobs for row in found.reasons) == failed
-    assert (found.unmeasured, len(found.bars)) == (unknown, len(jobs) - unknown)
-    times = [it for it in found.shares if it.resource == "time"]
-    assert sum(sum(it.counts) for it in times) == len(jobs) - unknown
+    assert (found.unmeasured, found.ran) == (unknown, len(jobs) - unknown)
+    assert len(found.bars) == found.ran
+    times = [it for it in found.shares if it.resource == "walltime"]
+    assert sum(it.jobs for it in times) == found.ran
 
 
-def test_more_jobs_than_can_be_drawn_are_shown_as_density(tmp_path: Path) -> None:
-    columns = stored(tmp_path, *(job(it, "", Used(50.0)) for it in range(1, MOST_BARS + 2)))
-    found = report(columns)
-    assert found.bars == ()
+def test_of_many_jobs_those_that_failed_or_took_longest_are_drawn(tmp_path: Path) -> None:
+    jobs = [
+        job(it, "cause" if it < 5 else "", Used(50.0 + (it == 77))) for it in range(MOST_BARS + 1)
+    ]
+    found = report(stored(tmp_path, *jobs))
+    assert len(found.bars) == CHOSEN_BARS
+    assert {0, 1, 2, 3, 4, 77} <= {bar.job.job_id for bar in found.bars}
     [density] = found.density
     busy = sum(density.running) * found.seconds_each
     assert busy == pytest.approx((MOST_BARS + 1) * 50.0, rel=0.01)
@@ -108,15 +115,59 @@ def test_running_jobs_are_counted_for_the_time_that_they_ran(tmp_path: Path) -> 
     assert found.running == pytest.approx((1.5, 0.5, 0.0, 0.5))
 
 
-def test_use_is_counted_in_quarters_of_the_request(tmp_path: Path) -> None:
-    # A hundred seconds, 4 CPUs and 1,024 KiB are requested.
-    columns = stored(
-        tmp_path, job(1, "", Used(100.0, 400.0, 2048)), job(2, "", Used(20.0, 30.0, 512))
+@given(
+    some.lists(
+        some.tuples(
+            some.sampled_from(["simulate", "analyze"]),
+            some.floats(1, 1000, width=32),
+            some.none() | some.floats(0, 4000, width=32),
+            some.none() | some.integers(1, 2**20),
+        ),
+        min_size=1, max_size=40,
     )
-    found = {it.resource: it.counts for it in used_shares(columns, ["simulate"])}
-    assert found["time"] == (1, 0, 0, 1, 0)
-    assert found["CPU"] == (0, 1, 0, 1, 0)
-    assert found["memory"] == (0, 0, 1, 0, 1)
+)  # fmt: skip
+def test_quartiles_are_those_of_used_by_requested(
+    tmp_path_factory: pytest.TempPathFactory,
+    jobs: list[tuple[str, float, float | None, int | None]],
+) -> None:
+    kinds = {name: KIND._replace(action=name) for name in ("simulate", "analyze")}
+    columns = stored(tmp_path_factory.mktemp("project"), *(
+        job(number, "", Used(wall, cpu, memory), at=number + 2000, kind=kinds[action])
+        for number, (action, wall, cpu, memory) in enumerate(jobs)
+    ))  # fmt: skip
+    # A hundred seconds, 4 CPUs and 1,024 KiB are requested.
+    expected = {
+        (action, resource): [
+            share
+            for name, wall, cpu, memory in jobs
+            if name == action
+            and (
+                share := {
+                    "walltime": wall / 100,
+                    "memory": None if memory is None else memory / 1024,
+                    "CPUs": None if cpu is None else cpu / (4 * wall),
+                }[resource]
+            )
+            is not None
+        ]
+        for action in {job[0] for job in jobs}
+        for resource in ("walltime", "memory", "CPUs")
+    }
+    found = {
+        (it.action, it.resource): it
+        for it in used_shares(columns, sorted({job[0] for job in jobs}))
+    }
+    assert set(found) == {key for key, values in expected.items() if values}
+    for key, it in found.items():
+        check_quartiles(it, expected[key])
+
+
+def check_quartiles(it: Shares, values: list[float]) -> None:
+    assert it.jobs == len(values)
+    assert it.over == sum(value > 1.0001 for value in values)
+    assert (it.least, it.most) == pytest.approx((min(values), max(values)))
+    quarters = statistics.quantiles(values * (2 if len(values) == 1 else 1), method="inclusive")
+    assert (it.lower, it.median, it.upper) == pytest.approx(quarters)
 
 
 def test_the_newest_failures_of_each_cause_are_named(tmp_path: Path) -> None:
