@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,8 @@ import platformdirs
 from rowtui.core.base.codec import record
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
+from rowtui.core.project.queue.needs import QueueNeed
+from rowtui.core.project.views.needs import FailureCause
 
 VERSION = 1
 
@@ -34,16 +37,45 @@ LONGEST_TEXT = 1_000
 MOST_NAMES = 20
 """Names in a stored list, for example of clusters."""
 
+MOST_ACTIONS = 50
+"""Actions whose counts are stored."""
+
+HOURS_EACH, HOURS = 2, 24
+"""Hours of one number of `lately`, and of all of them."""
+
+
+class ActionCounts(NamedTuple):
+    """The directories of one action by status, and its remaining cost.
+
+    `failed`, `not_reached` and `cancelled` are part of `eligible`. `problem`: why the directories
+    of the action cannot be determined, or "".
+    """
+
+    action_index: int
+    name: str
+    completed: int = 0
+    submitted: int = 0
+    eligible: int = 0
+    waiting: int = 0
+    failed: int = 0
+    not_reached: int = 0
+    cancelled: int = 0
+    cpu_hours: float = 0.0
+    gpu_hours: float = 0.0
+    problem: str = ""
+
 
 class ProjectSummary(NamedTuple):
     """The state of a project, by its records. Counts are of pairs of an action and a directory.
 
     `gone`: the folder has no workflow.toml any more. `problem`: why the project cannot be read, or
-    "". `jobs`: submitted jobs; `running`, `stuck`: how many of them ran, and how many did not start
-    before the user acts, when their queues were last polled; `running` is None if a queue is not
-    known. `cpu_hours`, `gpu_hours`: the remaining cost. `paused`: why a run is paused, or "".
-    `silent`: clusters with jobs of the project whose last poll failed, because they need a login or
-    do not answer.
+    "". `jobs`: submitted jobs; `running`, `pending`: how many of them ran, or waited, when their
+    queues were last polled; None if a queue is not known. `stuck`: jobs that do not start before
+    the user acts. `cpu_hours`, `gpu_hours`: the remaining cost. `paused`: why a run is paused, or
+    "". `silent`: clusters with jobs of the project whose last poll failed, because they need a
+    login or do not answer. `actions`: the first ones; `failures`: of their directories.
+    `lately`: directories that jobs completed in each two hours of the last day, as far as records
+    of ended jobs exist; else empty.
     """
 
     gone: bool = False
@@ -57,11 +89,15 @@ class ProjectSummary(NamedTuple):
     failed: int = 0
     jobs: int = 0
     running: int | None = None
-    stuck: int = 0
+    pending: int | None = None
+    stuck: tuple[QueueNeed, ...] = ()
     cpu_hours: float = 0.0
     gpu_hours: float = 0.0
     paused: str = ""
     silent: tuple[str, ...] = ()
+    actions: tuple[ActionCounts, ...] = ()
+    failures: tuple[FailureCause, ...] = ()
+    lately: tuple[int, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -94,9 +130,12 @@ class KnownProject(NamedTuple):
         if summary is None or not summary.usable:
             return ()
         found = [f"{summary.failed:,} failed"] if summary.failed else []
-        found += [f"{summary.stuck:,} unable to start"] if summary.stuck else []
+        stuck = sum(it.jobs for it in summary.stuck)
+        found += [f"{stuck:,} unable to start"] if stuck else []
         found += ["run paused"] if summary.paused else []
-        return (*found, *(f"login to {name}?" for name in summary.silent))
+        found += [f"login to {name}?" for name in summary.silent]
+        ready = sum(it.eligible for it in summary.actions if it.eligible > it.failed)
+        return (*found, f"{ready:,} eligible") if ready else tuple(found)
 
     @property
     def state(self) -> str:
@@ -212,13 +251,22 @@ def summary_of(content: Any) -> ProjectSummary:
         found = record(ProjectSummary, content)
     except TypeError as error:
         raise ValueError(f"it has {error}") from None
-    if not all(0 <= each < 1 << 53 for each in found if isinstance(each, int | float)):
+    if not all(0 <= each < 1 << 53 for each in _numbers(found)):
         raise ValueError("it has a number that is out of range")
     return found._replace(
         problem=found.problem[:LONGEST_TEXT],
         paused=found.paused[:LONGEST_TEXT],
         silent=tuple(name[:LONGEST_TEXT] for name in found.silent[:MOST_NAMES]),
     )
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """Yield all numbers in a record."""
+    if isinstance(value, int | float):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _numbers(each)
 
 
 def _table(data: bytes) -> dict[str, Any]:

@@ -15,21 +15,37 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import np
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.clusters.polling.cache import PollCache, cache_name, queues_folder
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.reasons import explain
+from rowtui.core.groups.model import ActionStatus
 from rowtui.core.groups.status import status_table
-from rowtui.core.home.known import LONGEST_TEXT, MOST_KNOWN, MOST_NAMES, ProjectSummary
+from rowtui.core.home.known import (
+    HOURS,
+    HOURS_EACH,
+    LONGEST_TEXT,
+    MOST_ACTIONS,
+    MOST_KNOWN,
+    MOST_NAMES,
+    ActionCounts,
+    ProjectSummary,
+)
 from rowtui.core.project.open_project import OpenProject
+from rowtui.core.project.queue.needs import STUCK, QueueNeed
+from rowtui.core.project.views.needs import causes_of_failures
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.store import NETWORK_RUNS, PROJECT_RUNS, RunStore
 from rowtui.core.state.model import State
 from rowtui.core.state.records import with_staged
 from rowtui.core.state.row.staging import list_staged, read_staged
+from rowtui.core.usage.store import UsageStore
+from rowtui.core.usage.table import ended_well
 from rowtui.core.workflow.find import WORKFLOW_FILE
 
 DEEPEST = 5
@@ -72,56 +88,107 @@ def _summary(root: str) -> ProjectSummary:
     state = stored.state
     table = status_table(project.workflow, state)
     problem = next((row.problem for row in table.rows if row.problem), "")
-    jobs, running, stuck, silent = _jobs(project, state)
     rows = table.rows
+    shown = rows[:MOST_ACTIONS]
+    causes = [causes_of_failures(row, state.ends.get(row.action.name, {})) for row in shown]
     counts = {
         name: sum(getattr(row, name).bit_count() for row in rows)
         for name in ("completed", "submitted", "eligible", "waiting", "failed")
     }
     cost = Cost.total(row.remaining_cost for row in rows)
-    return ProjectSummary(
+    summary = ProjectSummary(
         problem=problem,
         directories=table.directories,
         total=sum(number for name, number in counts.items() if name != "failed"),
         **counts,
-        jobs=jobs,
-        running=running,
-        stuck=stuck,
         cpu_hours=cost.cpu_hours,
         gpu_hours=cost.gpu_hours,
         paused=paused,
-        silent=silent,
+        actions=tuple(map(_counts, shown)),
+        failures=tuple(
+            it._replace(cause=it.cause[:LONGEST_TEXT]) for it in chain.from_iterable(causes)
+        )[:MOST_NAMES],
+        lately=_lately(project.root, time.time()),
+    )
+    return _with_jobs(summary, project, state)
+
+
+def _counts(row: ActionStatus) -> ActionCounts:
+    cost = row.remaining_cost
+    return ActionCounts(
+        row.action.index,
+        row.action.name[:LONGEST_TEXT],
+        completed=row.completed.bit_count(),
+        submitted=row.submitted.bit_count(),
+        eligible=row.eligible.bit_count(),
+        waiting=row.waiting.bit_count(),
+        failed=row.failed.bit_count(),
+        not_reached=row.not_reached.bit_count(),
+        cancelled=row.cancelled.bit_count(),
+        cpu_hours=cost.cpu_hours,
+        gpu_hours=cost.gpu_hours,
+        problem=row.problem[:LONGEST_TEXT],
     )
 
 
-def _jobs(project: OpenProject, state: State) -> tuple[int, int | None, int, tuple[str, ...]]:
-    """Return how many jobs are submitted, run, and are unable to start; clusters without an answer.
+def _lately(root: Path, now: float) -> tuple[int, ...]:
+    """Return the directories that jobs completed in each two hours of the last day."""
+    try:
+        jobs = UsageStore(root).columns()
+    except RowtuiError:
+        return ()
+    if not len(jobs):
+        return ()
+    ago = now - jobs.column("ended_at").astype(np.float64)
+    recent = ended_well(jobs) & (ago >= 0) & (ago < HOURS * 3600)
+    places = (HOURS * 3600 - ago[recent]) // (HOURS_EACH * 3600)
+    many = jobs.directories()[recent]
+    parts = HOURS // HOURS_EACH
+    counted = np.bincount(np.minimum(places, parts - 1).astype(np.int64), many, parts)
+    return tuple(int(it) for it in counted)
 
-    The numbers are those of the stored polls.
-    """
-    jobs: dict[str, set[int | str]] = {}
-    for records in state.submitted.values():
+
+def _with_jobs(summary: ProjectSummary, project: OpenProject, state: State) -> ProjectSummary:
+    """Add the submitted jobs, with their states in the stored polls."""
+    actions: dict[str, dict[int | str, str]] = {}  # by cluster and job
+    for action, records in state.submitted.items():
         for record in records.values():
-            jobs.setdefault(record.cluster, set()).add(record.job_id or record.token)
-    running: int | None = 0
-    stuck = 0
+            jobs = actions.setdefault(record.cluster, {})
+            jobs[record.job_id or record.token] = action
+    running: set[tuple[str, int]] = set()
+    waiting: set[tuple[str, int]] = set()
+    stuck: dict[tuple[str, str, str], set[int]] = {}
     silent: list[str] = []
-    for name, ids in jobs.items():
+    all_known = True
+    for name, jobs in actions.items():
         cluster = project.configured.named(name)
         known = None
         if cluster is not None:
             known = PollCache(queues_folder(), cache_name(cluster, project.environment)).read()
         if known is None or known.snapshot is None:
-            running = None
-        elif running is not None:
-            now = {it.id for it in known.snapshot.jobs if it.state is JobState.RUNNING}
-            running += len(now & ids)
-        if known is not None and known.snapshot is not None:
-            waiting = (it for it in known.snapshot.jobs if it.state.waits and it.id in ids)
-            stuck += sum(explain(it, 0.0).needs_person for it in waiting)
+            all_known = False
+        else:
+            for job in known.snapshot.jobs:
+                if job.id not in jobs:
+                    continue
+                if job.state is JobState.RUNNING:
+                    running.add((name, job.id))
+                elif job.state.waits:
+                    waiting.add((name, job.id))
+                    if explain(job, 0.0).needs_person:
+                        stuck.setdefault((name, jobs[job.id], job.reason), set()).add(job.id)
         if cluster is not None and cluster.remote is not None and known and known.error:
             silent.append(visible(name)[:LONGEST_TEXT])
-    return sum(map(len, jobs.values())), running, stuck, tuple(sorted(silent)[:MOST_NAMES])
+    return summary._replace(
+        jobs=sum(map(len, actions.values())),
+        running=len(running) if all_known else None,
+        pending=len(waiting - running) if all_known else None,
+        stuck=tuple(
+            QueueNeed(STUCK, cluster, action, visible(cause)[:LONGEST_TEXT], len(ids), 0.0, ())
+            for (cluster, action, cause), ids in sorted(stuck.items())[:MOST_NAMES]
+        ),
+        silent=tuple(sorted(silent)[:MOST_NAMES]),
+    )
 
 
 def _paused(root: Path) -> str:

@@ -280,6 +280,11 @@ class UsageColumns:
         """Return the number of jobs."""
         return len(self.rows)
 
+    def directories(self) -> NDArray[Any]:
+        """Return the number of directories of each job."""
+        number: NDArray[Any] = self.rows["directories"] & (_COMPLETE - 1)
+        return number
+
     def incomplete(self) -> NDArray[np.bool_]:
         """Return which jobs lack the values of the scheduler's accounts."""
         lacking: NDArray[np.bool_] = self.rows["directories"] < _COMPLETE

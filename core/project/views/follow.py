@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.files import own_config_folder
 from rowtui.core.project.scan import look_again
-from rowtui.core.workflow.find import PROJECT_FILES, has_mapping_files
+from rowtui.core.project.views.needs import known_mapping_places, mapping_paths
 from rowtui.core.workspace.watch import FileWatcher, Stamp
 
 if TYPE_CHECKING:
@@ -169,30 +168,3 @@ def look_at_touched(project: OpenProject, touched: Sequence[str]) -> None:
     names = [os.fsencode(name) for name in touched]
     with contextlib.suppress(RowtuiError):  # the next synchronisation reports the problem
         look_again(project, names)
-
-
-def mapping_paths(project: OpenProject) -> tuple[Path, ...]:
-    """Return the paths to watch for mapping files that are made, edited, deleted or trusted.
-
-    Files that are included by mapping files are among these once the mapping files were read.
-    """
-    root, environment = project.root, project.environment
-    paths = [root / name for name in PROJECT_FILES]
-    own = own_config_folder(environment)
-    if own is not None:
-        paths.append(own / "mapping")
-    if has_mapping_files(root, environment):
-        from rowtui.core.mapping.files.places import user_places
-
-        paths.append(user_places(environment).trust)
-        if own is not None:
-            with contextlib.suppress(OSError):
-                paths += sorted(path for path in (own / "mapping").iterdir() if path.is_file())
-        paths += map(Path, known_mapping_places(project))
-    return tuple(dict.fromkeys(paths))
-
-
-def known_mapping_places(project: OpenProject) -> tuple[str, ...]:
-    """Return the mapping files on disk, as far as they were read already, without reading."""
-    mapping = vars(project).get("mapping")
-    return () if mapping is None else mapping.known_places()

@@ -6,18 +6,20 @@ because the user has not trusted it. The module reads mapping files, but fetches
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.groups.model import ActionStatus
-from rowtui.core.project.views.follow import mapping_paths
-from rowtui.core.state.model import LastEnd
-from rowtui.core.workflow.find import has_mapping_files
+from rowtui.core.base.files import own_config_folder
+from rowtui.core.workflow.find import PROJECT_FILES, has_mapping_files
 
 if TYPE_CHECKING:
+    from rowtui.core.groups.model import ActionStatus
     from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.views.mapping_trust import UntrustedFile
+    from rowtui.core.state.model import LastEnd
 
 MOST_CAUSES = 5
 """Most causes that are listed separately for one action; the others form one entry."""
@@ -52,7 +54,7 @@ class ProjectNeeds:
             records = self._project.state.ends.get(row.action.name, {})
             kept = self._counted.get(row.action.index)
             if kept is None or kept[0] is not records or kept[1] != row.failed:
-                kept = (records, row.failed, _causes(row, records))
+                kept = (records, row.failed, causes_of_failures(row, records))
                 self._counted[row.action.index] = kept
             found += kept[2]
         return tuple(found)
@@ -70,7 +72,10 @@ class ProjectNeeds:
         return self._looked[1]
 
 
-def _causes(row: ActionStatus, records: Mapping[int, LastEnd]) -> tuple[FailureCause, ...]:
+def causes_of_failures(
+    row: ActionStatus, records: Mapping[int, LastEnd]
+) -> tuple[FailureCause, ...]:
+    """Return why the failed directories of an action failed, the most common cause first."""
     if not row.failed:
         return ()
     directories: dict[str, int] = {}
@@ -90,6 +95,33 @@ def _causes(row: ActionStatus, records: Mapping[int, LastEnd]) -> tuple[FailureC
         at_jobs = set().union(*(jobs[cause] for cause in rest))
         parts.append((OTHER_CAUSES, sum(directories[cause] for cause in rest), len(at_jobs)))
     return tuple(FailureCause(row.action.index, *each) for each in parts)
+
+
+def mapping_paths(project: OpenProject) -> tuple[Path, ...]:
+    """Return the paths to watch for mapping files that are made, edited, deleted or trusted.
+
+    Files that are included by mapping files are among these once the mapping files were read.
+    """
+    root, environment = project.root, project.environment
+    paths = [root / name for name in PROJECT_FILES]
+    own = own_config_folder(environment)
+    if own is not None:
+        paths.append(own / "mapping")
+    if has_mapping_files(root, environment):
+        from rowtui.core.mapping.files.places import user_places
+
+        paths.append(user_places(environment).trust)
+        if own is not None:
+            with contextlib.suppress(OSError):
+                paths += sorted(path for path in (own / "mapping").iterdir() if path.is_file())
+        paths += map(Path, known_mapping_places(project))
+    return tuple(dict.fromkeys(paths))
+
+
+def known_mapping_places(project: OpenProject) -> tuple[str, ...]:
+    """Return the mapping files on disk, as far as they were read already, without reading."""
+    mapping = vars(project).get("mapping")
+    return () if mapping is None else mapping.known_places()
 
 
 def _identity(path: object) -> tuple[object, ...]:

@@ -11,10 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.home import known as known_module
-from rowtui.core.home.known import KnownProject, KnownProjects, ProjectSummary, summary_of
+from rowtui.core.home.known import (
+    ActionCounts,
+    KnownProject,
+    KnownProjects,
+    ProjectSummary,
+    summary_of,
+)
 from rowtui.core.home.reading import find_below, read_projects
 from rowtui.core.home.summary import found_below, read_summary
 from rowtui.core.project.open_project import OpenProject
+from rowtui.core.project.queue.needs import QueueNeed
+from rowtui.core.project.views.needs import FailureCause
+from rowtui.core.submission.plan.outcome import read_old_end
+from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.usage.store import UsageStore
 
 WORKFLOW = """\
 [workspace]
@@ -73,7 +84,29 @@ def test_a_summary_has_the_counts_and_changes_nothing_in_the_project(tmp_path: P
     assert (summary.directories, summary.total, summary.eligible) == (4, 4, 4 - summary.completed)
     assert summary.usable
     assert summary.cpu_hours > 0
+    [action] = summary.actions
+    assert (action.name, action.completed, action.eligible) == (
+        "one",
+        summary.completed,
+        summary.eligible,
+    )
+    assert action.cpu_hours == summary.cpu_hours
+    assert summary.lately == ()
+    assert KnownProject(root, summary=summary).needs == ("3 eligible",)
     assert tree(root) == before
+
+
+def test_a_summary_counts_the_directories_that_jobs_completed_lately(tmp_path: Path) -> None:
+    root = project(tmp_path / "study")
+    kind = UsageKind("one", "alpha", "", "jane", 1, 1, 0, None, 60)
+    now = time.time()
+    ages = [(60, "", 3), (60, "cause", 5), (5 * 3600, "", 2), (23.9 * 3600, "", 1),
+            (25 * 3600, "", 7)]  # fmt: skip
+    UsageStore(Path(root)).append(
+        JobUsage(f"abc-{at}", kind, at + 1, size, read_old_end(0, cause, now - ago), 1.0)
+        for at, (ago, cause, size) in enumerate(ages)
+    )
+    assert read_summary(root).lately == (1, *[0] * 8, 2, 0, 3)
 
 
 def test_a_folder_inside_of_another_project_is_gone_and_not_the_other(tmp_path: Path) -> None:
@@ -168,19 +201,48 @@ def test_damaged_files_are_left_out(tmp_path: Path) -> None:
         problem=st.text(max_size=50),
         **dict.fromkeys(COUNTS, st.integers(0, 1 << 40)),
         running=st.none() | st.integers(0, 1 << 40),
-        stuck=st.integers(0, 1 << 40),
+        pending=st.none() | st.integers(0, 1 << 40),
+        stuck=st.lists(
+            st.builds(
+                QueueNeed, st.text(max_size=5), st.just("alpha"), st.text(max_size=5), st.just("x"),
+                st.integers(0, 99), st.just(0.0), st.just(()),
+            ),
+            max_size=2,
+        ).map(tuple),
         cpu_hours=st.floats(0, 1e12),
         gpu_hours=st.floats(0, 1e12),
         paused=st.text(max_size=50),
         silent=st.lists(st.text(max_size=5), max_size=5).map(tuple),
+        actions=st.lists(
+            st.tuples(
+                st.integers(0, 9), st.text(max_size=5), *[st.integers(0, 99)] * 7,
+                st.floats(0, 1e9), st.floats(0, 1e9), st.text(max_size=5),
+            ).map(lambda it: ActionCounts(*it)),
+            max_size=3,
+        ).map(tuple),
+        failures=st.lists(
+            st.builds(FailureCause, st.integers(0, 9), st.text(max_size=5), st.integers(0, 99),
+                      st.integers(0, 99)),
+            max_size=3,
+        ).map(tuple),
+        lately=st.lists(st.integers(0, 99), max_size=12).map(tuple),
     )
-)
+)  # fmt: skip
 def test_a_summary_is_the_same_after_a_file(summary: ProjectSummary) -> None:
     assert summary_of(json.loads(json.dumps(summary._asdict()))) == summary
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"total": -1}, {"total": True}, {"silent": [1]}, {"cpu_hours": "x"}, {"more": 1}]
+    "wrong",
+    [
+        {"total": -1},
+        {"total": True},
+        {"silent": [1]},
+        {"cpu_hours": "x"},
+        {"more": 1},
+        {"lately": [-1]},
+        {"actions": [[0, "a", -1]]},
+    ],
 )
 def test_a_summary_of_another_form_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"^(it has|total|silent)"):
