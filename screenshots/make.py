@@ -29,6 +29,7 @@ from rowtui.tui.shell.terminal import Manner
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from screenshots import demo, placing, submit
+from screenshots.projects import projects
 from screenshots.clusters import far_one, on_anvil, typing, with_commands
 from tests.tui.hand import Hand, opened, screen_colours
 from tests.tui.sample import SampleEngine
@@ -308,6 +309,7 @@ SCENES: dict[str, Scene] = {
         demo.still_demo,
     ),  # fmt: skip
     "help": Scene(keys("2", "question_mark"), "Here: Groups"),
+    "projects": Scene(projects, "lj-fluid", (*SIZES, Shot((40, 12)))),
     "palette": Scene(keys("2", "ctrl+p"), "Search for commands"),
 }
 

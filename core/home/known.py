@@ -69,18 +69,19 @@ class ProjectSummary(NamedTuple):
     """The state of a project, by its records. Counts are of pairs of an action and a directory.
 
     `gone`: the folder has no workflow.toml any more. `problem`: why the project cannot be read, or
-    "". `jobs`: submitted jobs; `running`, `pending`: how many of them ran, or waited, when their
-    queues were last polled; None if a queue is not known. `stuck`: jobs that do not start before
-    the user acts. `cpu_hours`, `gpu_hours`: the remaining cost. `paused`: why a run is paused, or
-    "". `silent`: clusters with jobs of the project whose last poll failed, because they need a
-    login or do not answer. `actions`: the first ones; `failures`: of their directories.
-    `lately`: directories that jobs completed in each two hours of the last day, as far as records
-    of ended jobs exist; else empty.
+    "". `bad`: directories that are set aside. `jobs`: submitted jobs; `running`, `pending`: how
+    many of them ran, or waited, when their queues were last polled; None if a queue is not known.
+    `stuck`: jobs that do not start before the user acts. `cpu_hours`, `gpu_hours`: the remaining
+    cost. `paused`: why a run is paused, or "". `silent`: clusters with jobs of the project whose
+    last poll failed, because they need a login or do not answer. `actions`: the first ones;
+    `failures`: of their directories. `lately`: directories that jobs completed in each two hours of
+    the last day, as far as records of ended jobs exist; else empty.
     """
 
     gone: bool = False
     problem: str = ""
     directories: int = 0
+    bad: int = 0
     total: int = 0
     completed: int = 0
     submitted: int = 0

@@ -99,6 +99,7 @@ def _summary(root: str) -> ProjectSummary:
     summary = ProjectSummary(
         problem=problem,
         directories=table.directories,
+        bad=len(state.directories.bad),
         total=sum(number for name, number in counts.items() if name != "failed"),
         **counts,
         cpu_hours=cost.cpu_hours,

@@ -8,39 +8,41 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from rowtui.core.base.text import Cost, plural, visible
-from rowtui.core.home.known import KnownProject, KnownProjects
+from rowtui.core.base.text import plural, visible
+from rowtui.core.home.known import HOURS, HOURS_EACH, KnownProject, KnownProjects
 from rowtui.core.home.reading import read_projects
+from rowtui.tui.commands.command import shown_keys
+from rowtui.tui.home.projects import (
+    COLUMNS,
+    about_line,
+    cells_of,
+    chart_of,
+    needs_of,
+    snapshot_of,
+    state_line,
+    total_cells,
+    values_of,
+)
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialogs import Dialog
+from rowtui.tui.views.chrome import Hint
+from rowtui.tui.views.dialogs import Dialog, PageScreen
 from rowtui.tui.views.questions import confirm
-from rowtui.tui.widgets.cells import Cell, FirstThatFits, Line, Number, line, percentage, wrapped
-from rowtui.tui.widgets.chrome import OneLine, set_titles
-from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import age, ago, cost_forms
+from rowtui.tui.views.status.status import action_cells, action_columns
+from rowtui.tui.widgets.cells import line, wrapped
+from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark
+from rowtui.tui.widgets.chrome import OneLine, Panel, set_titles
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
+from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-
-COLUMNS = (
-    TableColumn("project", "Project", 9, 24, grow=1),
-    TableColumn("done", "Done", 5, align="right", priority=1),
-    TableColumn("needs", "Needs you", 12, 24, grow=2),
-    TableColumn("running", "Running", 3, 7, "right", 3, short="Run"),
-    TableColumn("jobs", "Jobs", 4, 6, "right", 4),
-    TableColumn("cost", "Cost left", 10, 12, "right", 6),
-    TableColumn("opened", "Opened", 10, 10, "right", 5),
-    TableColumn("read", "Read", 10, 10, "right", 7),
-    TableColumn("directories", "Dirs", 5, 7, "right", 8),
-    TableColumn("failed", "Failed", 4, 6, "right", 9, short="Fail"),
-)
+from textual.containers import Horizontal, Vertical
 
 HOW_TO_BEGIN = (
     line("You have not opened a project yet."),
@@ -51,86 +53,14 @@ HOW_TO_BEGIN = (
 READ_SECONDS = 60.0
 """Seconds between two readings of all projects while the view is open."""
 
+DETAILED, WITH_CHART = (60, 20), 112
+"""The terminal from which the chosen project is shown below the list, and the columns from which a
+chart is beside it."""
 
-def state_line(one: KnownProject, now: float) -> Line:
-    """Return what needs the user, or why the project cannot be opened."""
-    if one.no_answer_since:
-        silent = age(max(0.0, now - one.no_answer_since))
-        text = "does not answer" + ("" if silent == "now" else f" for {silent}")
-        return line((f"▲ {text}", "failed"))
-    summary = one.summary
-    if summary is None:
-        return line(("not read yet", "dim"))
-    if summary.gone:
-        return line(("gone: x forgets it", "warning"))
-    if summary.problem:
-        return line((f"✗ {summary.problem}", "failed"))
-    return line((", ".join(one.needs), "failed" if summary.failed else "warning"))
+EXPLAINED = f"CPU-h left: at most · Last {HOURS} h: completed directories per {HOURS_EACH} hours"
 
-
-def cells_of(one: KnownProject, now: float, here: str) -> Mapping[str, Cell]:
-    """Return the cells of one row. `here`: the folder of the project that is open, or ""."""
-    summary = one.summary
-    cells: dict[str, Cell] = {
-        "project": line((one.name, "title" if one.root == here else "")),
-        "needs": state_line(one, now),
-        "opened": line((ago(one.opened or None, now), "dim")),
-        "read": line((ago(one.read or None, now), "dim")),
-    }
-    if summary is None or not summary.usable:
-        return cells
-    whole = summary.total > 0 and summary.completed == summary.total
-    done = percentage(summary.completed, summary.total).strip()
-    cells["done"] = line((done, "completed" if whole else ""))
-    cells["jobs"] = Number(summary.jobs, "" if summary.jobs else "dim")
-    cells["failed"] = Number(summary.failed, "failed" if summary.failed else "dim")
-    cells["directories"] = Number(summary.directories, "dim")
-    cells["running"] = (
-        line(("–", "dim"))
-        if summary.running is None
-        else Number(summary.running, "submitted" if summary.running else "dim")
-    )
-    forms = cost_forms(Cost(summary.cpu_hours, summary.gpu_hours))
-    cells["cost"] = FirstThatFits(tuple(line((text, "dim")) for text in forms))
-    return cells
-
-
-def values_of(one: KnownProject, now: float) -> Mapping[str, Any]:
-    """Return the values by which the list is filtered and sorted. Times are ages in seconds."""
-    values: dict[str, Any] = {
-        "project": one.name,
-        "path": one.root,
-        "state": one.state,
-        "needs": "".join(span.text for span in state_line(one, now)),
-        "opened": round(now - one.opened) if one.opened else "",
-        "read": round(now - one.read) if one.read else "",
-    }
-    summary = one.summary
-    if summary is not None and summary.usable:
-        values |= {
-            "done": 100 * summary.completed // summary.total if summary.total else "",
-            "failed": summary.failed,
-            "running": "" if summary.running is None else summary.running,
-            "jobs": summary.jobs,
-            "cost": summary.cpu_hours + summary.gpu_hours,
-            "directories": summary.directories,
-        }
-    return values
-
-
-def about_line(one: KnownProject, now: float) -> Line:
-    """Return the line below the list about the project under the cursor."""
-    summary = one.summary
-    parts: list[str | tuple[str, str]] = [f" {one.root}"]
-    if one.read:
-        parts.append((f"  as of {ago(one.read, now)}", "dim"))
-    if one.no_answer_since or summary is None:
-        return line(*parts)
-    if summary.problem:
-        parts.append((f"  {summary.problem}", "failed"))
-    elif summary.paused:
-        parts.append((f"  run paused: {summary.paused}", "warning"))
-    return line(*parts)
+AROUND = 4
+"""Lines of the list for its frame, its titles and its total."""
 
 
 class HomeScreen(Dialog[str]):
@@ -138,14 +68,17 @@ class HomeScreen(Dialog[str]):
 
     CSS_PATH = "home.tcss"
     AUTO_FOCUS: ClassVar[str | None] = "#home-list"
+    LIST_KEYS = (Hint("/", "filter", ""), Hint("o", "sort", ""))
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open", id="home.open", tooltip="open this project"),
         Binding("escape,q,P", "back", "back", id="home.back",
                 tooltip="show all rows again, or leave this view"),
         Binding("r", "read", "read again", id="home.read", tooltip="read all projects again"),
-        Binding("x", "forget", "forget", id="home.forget",
+        Binding("delete", "forget", "take off the list", id="home.forget", key_display="Del",
                 tooltip="remove this project from the list; the project stays as it is"),
         Binding("y", "copy", "copy", show=False, id="home.copy", tooltip="copy its folder"),
+        Binding("question_mark", "help", "help", id="home.help", tooltip="show these keys"),
+        Binding("x", "moved", show=False),
     ]  # fmt: skip
 
     def __init__(
@@ -174,8 +107,13 @@ class HomeScreen(Dialog[str]):
         self._to_open = ""  # The project that is opened once it answers.
 
     def compose(self) -> ComposeResult:
-        """Compose the list, or the lines that explain how to begin."""
+        """Compose the list with details of one project, or the lines that explain how to begin."""
         yield ListTable(name="home-list", kept_as="projects")
+        with Horizontal(id="home-details"):
+            with Vertical(id="home-project"):
+                yield Panel("Needs you", name="home-needs")
+                yield VirtualTable(name="home-actions")
+            yield Chart(name="home-chart")
         yield LaidOut(name="home-begin")
         yield OneLine(name="home-about")
 
@@ -213,6 +151,7 @@ class HomeScreen(Dialog[str]):
         )
         table.empty = line(("No project matches the filter.", "dim"))
         table.show(rows, COLUMNS)
+        table.sum_up(total_cells(projects) if len(projects) > 1 else None)
         begin = self.query_one("#home-begin", LaidOut)
         table.display, begin.display = bool(projects), not projects
         if not projects:
@@ -221,30 +160,75 @@ class HomeScreen(Dialog[str]):
             )
             begin.focus()
             set_titles(begin, "Projects")
+        self._share_room()
         self._show_titles()
-        self._show_about()
+        self._show_chosen()
+
+    def _share_room(self) -> None:
+        """Give the list the lines of its rows, and the rest to the details; else all of them."""
+        (width, height), projects = self.size, len(self._projects)
+        details = bool(projects) and width >= DETAILED[0] and height >= DETAILED[1]
+        self.query_one("#home-details").display = details
+        self.query_one("#home-chart").display = width >= WITH_CHART
+        most = min(projects + AROUND, height // 2)
+        self.table.styles.height = most if details else "1fr"
+
+    def on_resize(self) -> None:
+        """Share the new room."""
+        super().on_resize()
+        self._share_room()
+        self._show_titles()
+        self.call_after_refresh(self._show_chosen)
 
     def _show_titles(self) -> None:
-        counted = self.table.tally or plural(len(self._projects), "project")
-        needing = sum(bool(one.needs) for one in self._projects.values())
-        below = counted + (f" · {needing:,} need you" if needing else "")
+        below = self.table.tally or ("" if self.size.width < WITH_CHART else EXPLAINED)
         if self._left_to_read:
-            below += f" · reading {self._left_to_read:,}"
+            below = f"reading {self._left_to_read:,} · {below}".removesuffix(" · ")
         set_titles(self.table, f"Projects{self.table.filter_named}", below)
 
-    def _show_about(self) -> None:
-        one = self.chosen
-        self.query_one("#home-about", OneLine).show(about_line(one, self._clock()) if one else ())
+    def _show_chosen(self) -> None:
+        """Show the project under the cursor, and the chart of all projects."""
+        one, now = self.chosen, self._clock()
+        self.query_one("#home-about", OneLine).show(about_line(one, now) if one else ())
+        needs = self.query_one("#home-needs", Panel)
+        actions = self.query_one("#home-actions", VirtualTable)
+        snapshot = snapshot_of(one) if one is not None else None
+        found = [need.spans for need in needs_of(one)] if one is not None else []
+        if one is not None and snapshot is None:
+            found = [state_line(one, now)]
+        stale = one is not None and one.no_answer_since > 0
+        needs.show(found or [line(("Nothing needs you here.", "dim"))], stale=stale)
+        number = plural(len(found), "thing needs you", "things need you")
+        name = visible(one.name) if one is not None else "Project"
+        set_titles(needs, f"{name}: {number}" if found else name, "Enter opens it")
+        shown = snapshot.actions if snapshot is not None else ()
+        actions.empty = line(("No action is known.", "dim"))
+        actions.show(
+            ListRows(shown, lambda it: it.index, lambda _, it: action_cells(it)),
+            action_columns(shown, {}),
+            stale=stale,
+        )
+        set_titles(actions, "Workflow", plural(len(shown), "action") if shown else "")
+        chart = self.query_one("#home-chart", Chart)
+        is_ascii = getattr(getattr(self.app, "how", None), "ascii_only", False)
+        mark = ChartMark.ASCII if is_ascii else ChartMark.BLOCK
+        projects = list(self._projects.values())
+        chart.show_made(
+            lambda width, height: chart_of(projects, now, ChartArea(width, height, mark))
+        )
+        set_titles(chart, f"All projects, last {HOURS} hours", "read again every minute")
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
-        """Show the line about the project under the cursor."""
+        """Show the project under the cursor."""
         event.stop()
-        self._show_about()
+        if self._answer:
+            self.answer("")
+        self._show_chosen()
 
     def on_list_table_rearranged(self) -> None:
         """Show the number of rows that the filter leaves."""
         self._show_titles()
-        self._show_about()
+        self._show_chosen()
 
     def on_virtual_table_row_pressed(self) -> None:
         """Open with a second click."""
@@ -294,7 +278,7 @@ class HomeScreen(Dialog[str]):
         self._to_open = ""
         why = {
             "no answer": "does not answer; r asks again",
-            "gone": "is gone; x removes it from this list",
+            "gone": "is gone; Del removes it from this list",
         }.get(one.state, "")
         if why:
             self.app.notify(f"{visible(one.name)} {why}.", severity="warning", markup=False)
@@ -302,22 +286,32 @@ class HomeScreen(Dialog[str]):
             self.dismiss(one.root)
 
     def action_forget(self) -> None:
-        """Remove the project from the list; ask first if the project exists."""
-        one = self.chosen
-        if one is None:
-            return
-        if one.state == "gone":
-            self._forget(one.root)
-        else:
+        """Remove the project from the list after a confirmation."""
+        if (one := self.chosen) is not None:
             lines = ["The project stays as it is. Opening it lists it again."]
-            name = visible(one.name)
-            confirm(self.app, f"Forget {name}?", lines, 1, partial(self._forget, one.root))
+            if one.state == "gone":
+                lines = [f"Its folder has no workflow.toml: {visible(one.root)}"]
+            question = f"Take {visible(one.name)} off the list?"
+            confirm(self.app, question, lines, 1, partial(self._forget, one.root))
+
+    def action_moved(self) -> None:
+        """Name the key that replaced x."""
+        self.answer("x is now Del")
+
+    def action_help(self) -> None:
+        """Show the keys of this view and of its list."""
+        keys = [
+            f"{shown_keys(it.key):>12}  {it.tooltip}"
+            for it in (*self.BINDINGS, *ListTable.BINDINGS, *VirtualTable.BINDINGS)
+            if isinstance(it, Binding) and it.tooltip
+        ]
+        self.app.push_screen(PageScreen("Keys of Projects", keys))
 
     def _forget(self, root: str) -> None:
         try:
             self._known.forget(root)
         except OSError as error:
-            self.app.notify(f"Not forgotten: {error}", severity="error", markup=False)
+            self.app.notify(f"Not removed: {error}", severity="error", markup=False)
             return
         self._projects.pop(root, None)
         self._show()

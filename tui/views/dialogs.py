@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.tui.commands.command import shown_keys
@@ -19,8 +19,9 @@ from textual.widgets import Button, Static
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A page on top of a view; its bottom line shows the keys of the page."""
+    """A page on top of a view; its bottom line shows the keys of the page and of its list."""
 
+    LIST_KEYS: ClassVar[Sequence[Hint]] = ()
     _answer = ""
 
     def action_no(self) -> None:
@@ -50,7 +51,7 @@ class Dialog(ModalScreen[ScreenResultType]):
         text = line((f" {self._answer} ", "warning")) if self._answer else ()
         for keys in self.query("#keys").results(OneLine):
             room = self.size.width - width_of(text)
-            keys.show((*text, *hints(room, typed_keys(self))[0]))
+            keys.show((*text, *hints(room, [*typed_keys(self), *self.LIST_KEYS])[0]))
 
 
 def field_keys(name: str, before: str = "up", after: str = "down") -> list[BindingType]:

@@ -10,6 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rowtui.core.clusters.polling.cache import (
+    KnownQueue,
+    PollCache,
+    cache_name,
+    queues_folder,
+)
+from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
 from rowtui.core.home import known as known_module
 from rowtui.core.home.known import (
     ActionCounts,
@@ -23,6 +30,7 @@ from rowtui.core.home.summary import found_below, read_summary
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.queue.needs import QueueNeed
 from rowtui.core.project.views.needs import FailureCause
+from rowtui.core.state.model import Submitted
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.store import UsageStore
@@ -36,7 +44,8 @@ products = ["one"]
 """
 
 COUNTS = (
-    "directories", "total", "completed", "submitted", "eligible", "waiting", "failed", "jobs",
+    "directories", "bad", "total", "completed", "submitted", "eligible", "waiting", "failed",
+    "jobs",
 )  # fmt: skip
 
 # A reader for which the folder `frozen` is on a file system that does not answer.
@@ -107,6 +116,35 @@ def test_a_summary_counts_the_directories_that_jobs_completed_lately(tmp_path: P
         for at, (ago, cause, size) in enumerate(ages)
     )
     assert read_summary(root).lately == (1, *[0] * 8, 2, 0, 3)
+
+
+def test_a_summary_counts_jobs_by_the_stored_polls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = project(tmp_path / "study", done=0)
+    opened = OpenProject.open(Path(root))
+    jobs = {it: Submitted("anvil", it + 1) for it in range(4)}
+    opened.store.commit(
+        lambda stored: stored._replace(state=stored.state._replace(submitted={"one": jobs}))
+    )
+    assert (read_summary(root).jobs, read_summary(root).running) == (4, None)
+    anvil = opened.configured.named("anvil")
+    assert anvil is not None
+    queues_folder().mkdir(parents=True)
+    seen = (
+        Job(1, JobState.RUNNING),
+        Job(2, JobState.PENDING, reason="Priority"),
+        Job(3, JobState.PENDING, reason="InvalidAccount"),
+        Job(9, JobState.RUNNING),
+    )
+    cache = PollCache(queues_folder(), cache_name(anvil, opened.environment))
+    assert cache.write(KnownQueue(snapshot=QueueSnapshot("anvil", 1.0, seen), as_of=1.0))
+    summary = read_summary(root)
+    assert (summary.jobs, summary.running, summary.pending) == (4, 1, 2)
+    [stuck] = summary.stuck
+    assert (stuck.action, stuck.cause, stuck.jobs) == ("one", "InvalidAccount", 1)
+    assert "1 unable to start" in KnownProject(root, summary=summary).needs
 
 
 def test_a_folder_inside_of_another_project_is_gone_and_not_the_other(tmp_path: Path) -> None:

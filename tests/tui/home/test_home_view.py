@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from rowtui.core.home.known import KnownProject, KnownProjects, ProjectSummary
+from rowtui.core.home.known import ActionCounts, KnownProject, KnownProjects, ProjectSummary
+from rowtui.core.project.views.needs import FailureCause
 from rowtui.tui.home.app import HomeApp
+from rowtui.tui.home.projects import needs_of
 from rowtui.tui.home.screen import HomeScreen
+from rowtui.tui.views.status.needs import needs
 
 from tests.tui.hand import Hand, hand_on, opened
 
@@ -20,7 +24,10 @@ SIZES = [(40, 12), (80, 24), (120, 36), (300, 80)]
 
 GOOD = ProjectSummary(
     directories=1000, total=2000, completed=1990, eligible=10, failed=3, jobs=4, running=2,
-    cpu_hours=12.0, paused="the limit of CPU-hours is reached", silent=("alpha",),
+    pending=1, cpu_hours=12.0, paused="the limit of CPU-hours is reached", silent=("alpha",),
+    actions=(ActionCounts(0, "melt", 995, eligible=5, failed=3), ActionCounts(1, "cool", 995,
+                                                                              eligible=5)),
+    failures=(FailureCause(0, "time limit", 3, 2),), lately=(0, *[5] * 11),
 )  # fmt: skip
 
 
@@ -56,11 +63,37 @@ async def test_every_project_is_listed_with_what_needs_the_user(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     async with home(stored(tmp_path), size) as hand:
-        await hand.sees("hydrogen", "frozen", "lost", "broken", "new", "3 failed")
-        if size[0] >= 300:
-            await hand.sees("run paused", "login to alpha?", "does not answer for 2 h")
-            await hand.sees("gone: x forgets it", "no [[action]]", "not read yet", "12 CPU-h")
+        await hand.sees("hydrogen", "frozen", "lost", "broken", "new", "melt", "99%", "5 projects")
         await hand.sees("Enter open")
+        if size[0] >= 80:
+            await hand.sees("melt: 3 failed: time limit", "hydrogen: 5 things need you")
+            await hand.sees("run paused: the limit", "alpha: its queue did not answer")
+            await hand.sees("folder is gone: Del removes", "no [[action]]", "not read yet")
+        if size[0] >= 120:
+            await hand.sees("directories per 2 hours", "▁███████████")
+        if size[0] >= 300:
+            await hand.sees("does not answer for 2 h; figures of 2 h ago")
+
+
+async def test_the_needs_of_a_project_are_those_that_its_status_lists(tmp_path: Path) -> None:
+    """The counts of the sample project, as a summary and in the dashboard."""
+    async with opened(size=(120, 36), state=tmp_path) as hand:
+        await hand.sees("equilibrate")
+        snapshot = hand.app.session.snapshot
+        assert snapshot is not None
+        summary = ProjectSummary(
+            actions=tuple(
+                ActionCounts(
+                    it.index, it.name, it.completed, it.submitted, it.eligible, it.waiting,
+                    it.failed, it.not_reached, it.cancelled,
+                )
+                for it in snapshot.actions
+            ),
+            failures=snapshot.failures, bad=snapshot.bad_count,
+        )  # fmt: skip
+        listed = [need.text for need in needs_of(KnownProject("/data/x", summary=summary))]
+        assert listed
+        assert listed == [need.text for need in needs(snapshot)]
 
 
 async def test_a_project_without_an_answer_is_not_opened_and_a_good_one_is(tmp_path: Path) -> None:
@@ -93,14 +126,18 @@ async def test_a_project_that_is_being_read_is_opened_once_it_answers(tmp_path: 
         await hand.until(lambda: app.chosen == "/data/hydrogen", "the choice")
 
 
-async def test_a_gone_project_is_forgotten_at_once_and_others_after_a_yes(tmp_path: Path) -> None:
+async def test_a_project_leaves_the_list_after_a_yes(tmp_path: Path) -> None:
     known = stored(tmp_path)
     async with home(known) as hand:
         await hand.sees("hydrogen")
         await hand.press("x")
-        await hand.sees("Forget hydrogen?")
-        await hand.press("escape", "down", "down", "x")
-        await hand.sees_no("lost")
+        await hand.sees("x is now Del")
+        await hand.press("delete")
+        await hand.sees("Take hydrogen off the list?")
+        await hand.press("escape", "down", "down", "delete")
+        await hand.sees("Take lost off the list?", "has no workflow.toml")
+        await hand.press(*"yes", "enter")
+        await hand.sees("4 projects")
     roots = [one.root for one in known.load()]
     assert "/data/hydrogen" in roots
     assert "/data/lost" not in roots
@@ -123,6 +160,29 @@ async def test_without_projects_three_lines_explain_how_to_begin(
         await hand.sees("not opened a project yet", "rowtui init FOLDER", "projects find", "demo")
         await hand.press("escape")
         await hand.until(lambda: not hand.app.is_running, "the end")
+
+
+async def test_the_total_row_sums_and_the_list_is_sorted(tmp_path: Path) -> None:
+    async with home(stored(tmp_path)) as hand:
+        await hand.sees("hydrogen")
+        total = next(it for it in hand.text().splitlines() if "5 projects" in it)
+        assert re.findall(r"\d need you|\d+%|(?<=  )\d+(?=  )", total) == [
+            "2 need you", "99%", "4", "2", "24",
+        ]  # fmt: skip
+        await hand.press("o")
+        await hand.until(lambda: "broken" in hand.text().splitlines()[2], "the order of names")
+        await hand.press("question_mark")
+        await hand.sees("Keys of Projects", "remove this project from the list", "filter")
+
+
+@pytest.mark.parametrize(("size", "parts"), [((40, 12), 0), ((80, 24), 1), ((120, 36), 2)], ids=str)
+async def test_details_and_chart_need_room(
+    tmp_path: Path, size: tuple[int, int], parts: int
+) -> None:
+    async with home(stored(tmp_path), size) as hand:
+        await hand.sees("hydrogen")
+        assert ("Workflow" in hand.text()) == (parts > 0)
+        assert ("All projects, last 24 hours" in hand.text()) == (parts > 1)
 
 
 async def test_control_characters_in_names_do_not_reach_the_screen(tmp_path: Path) -> None:
