@@ -51,7 +51,9 @@ class Dialog(ModalScreen[ScreenResultType]):
         text = line((f" {self._answer} ", "warning")) if self._answer else ()
         for keys in self.query("#keys").results(OneLine):
             room = self.size.width - width_of(text)
-            keys.show((*text, *hints(room, [*typed_keys(self), *self.LIST_KEYS])[0]))
+            typed = typed_keys(self)
+            of_list = () if isinstance(self.focused, InputField) else self.LIST_KEYS
+            keys.show((*text, *hints(room, [*typed[:1], *of_list, *typed[1:]])[0]))
 
 
 def field_keys(name: str, before: str = "up", after: str = "down") -> list[BindingType]:
