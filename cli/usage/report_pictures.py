@@ -194,8 +194,6 @@ def _runs(found: UsageReport) -> Iterator[str]:
     begin = min(it.job.submitted_at or it.start for it in bars)
     axis = TimeAxis(begin, max(it.end for it in bars))
     actions = list(dict.fromkeys(it.job.kind.action for it in bars))
-    longest = max(bars, key=lambda it: it.end - it.start)
-    failed = sum(it.job.end.outcome.failed for it in bars)
     if len(bars) < found.ran:
         yield (
             f"<p>Of {plural(found.ran, 'job')}, {count(len(bars))} are drawn: failed jobs first, "
@@ -204,11 +202,7 @@ def _runs(found: UsageReport) -> Iterator[str]:
     yield from _legend(actions)
     for at in range(0, len(bars), _ROWS):
         part = bars[at : at + _ROWS]
-        label = (
-            f"The runs of {plural(len(part), 'job')}. Of all {count(len(bars))}, from "
-            f"{when(begin)} to {when(axis.last)}, the longest took "
-            f"{clock(longest.end - longest.start)}; {count(failed)} failed."
-        )
+        label = f"The runs of {plural(len(part), 'job')}, from {when(begin)} to {when(axis.last)}."
         base = _ROW * len(part) + 6.0
         yield _svg("runs", base + _TIMES, label)
         for place, it in enumerate(part):

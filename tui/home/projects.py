@@ -141,7 +141,7 @@ def _figures(summaries: Sequence[ProjectSummary]) -> dict[str, Cell]:
 
 def lately(summaries: Sequence[ProjectSummary]) -> list[int]:
     """Return the directories that all these projects completed in each part of the last day."""
-    return [sum(each) for each in zip(*(it.lately for it in summaries if it.lately), strict=True)]
+    return [sum(each) for each in zip(*(it.lately for it in summaries if it.lately), strict=False)]
 
 
 def values_of(one: KnownProject, now: float) -> Mapping[str, Any]:
@@ -156,16 +156,14 @@ def values_of(one: KnownProject, now: float) -> Mapping[str, Any]:
     }
     summary = one.summary
     if summary is not None and summary.usable:
-        values |= {
-            "progress": 100 * summary.completed // summary.total if summary.total else "",
-            "failed": summary.failed,
-            "running": "" if summary.running is None else summary.running,
-            "pending": "" if summary.pending is None else summary.pending,
-            "jobs": summary.jobs,
+        known = {
+            "progress": 100 * summary.completed // summary.total if summary.total else None,
             "cost": summary.cpu_hours,
-            "lately": sum(summary.lately) if summary.lately else "",
-            "directories": summary.directories,
+            "lately": sum(summary.lately) if summary.lately else None,
         }
+        for name in ("failed", "running", "pending", "jobs", "directories"):
+            known[name] = getattr(summary, name)
+        values |= {name: value for name, value in known.items() if value is not None}
     return values
 
 
