@@ -70,8 +70,8 @@ class Density(NamedTuple):
 class Shares(NamedTuple):
     """The distribution of what jobs of an action used, as shares of what they requested.
 
-    `resource`: `walltime`, `memory` or `CPUs`. `jobs`: those of which both amounts are known;
-    `over`: those that used more than they requested. `lower` and `upper` are quartiles.
+    `resource`: `walltime`, `memory` or `CPUs`. `jobs`: where both amounts are known; `over`:
+    jobs that used more than they requested. `lower` and `upper` are quartiles.
     """
 
     action: str
@@ -97,9 +97,9 @@ class UsageReport(NamedTuple):
     """All numbers of a report. `total`: None without jobs; `intervals` have equal lengths.
 
     Tables have at most 50 rows, `days` the newest 100; `total`, `actions` and `clusters` have
-    costs. `bars`: the jobs with a known time in the order of their start; of more than 200, those
-    that failed or took longest, and `density` has the actions with the most charged hours. `ran`
-    and `unmeasured`: jobs of which a time is known, and of which none is.
+    costs. `bars`: the jobs with a known time in the order of their start; of more than 200, failed
+    jobs and the longest ones, and `density` has the actions with the most charged hours. `ran` and
+    `unmeasured`: jobs with a known time, and without one.
     """
 
     total: UsageRow | None = None
