@@ -29,8 +29,8 @@ from rowtui.tui.shell.terminal import Manner
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from screenshots import demo, placing, submit
-from screenshots.projects import projects
 from screenshots.clusters import far_one, on_anvil, typing, with_commands
+from screenshots.projects import projects
 from tests.tui.hand import Hand, opened, screen_colours
 from tests.tui.sample import SampleEngine
 from tests.tui.sample_again import with_failures

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from rowtui.core.base.text import Cost, count, hours, plural
+from rowtui.core.base.text import Cost, plural
 from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
 from rowtui.core.home.known import HOURS, HOURS_EACH, KnownProject, ProjectSummary
 from rowtui.core.project.views.views import ClusterView, JobsView
@@ -14,7 +14,7 @@ from rowtui.tui.views.status.needs import NeedItem, NextStep, distinct, needs
 from rowtui.tui.widgets.cells import Bar, Cell, Line, Number, bars, dimmed, line, wrapped
 from rowtui.tui.widgets.chart import ChartArea, ChartPart
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import age, ago
+from rowtui.tui.widgets.short_text import age, ago, amount_of_hours
 from rowtui.tui.widgets.time_charts import columns_chart
 
 COLUMNS = (
@@ -106,7 +106,7 @@ def cells_of(one: KnownProject, now: float, here: str) -> Mapping[str, Cell]:
     return cells
 
 
-def total_cells(projects: Sequence[KnownProject]) -> dict[str, Cell]:
+def projects_total(projects: Sequence[KnownProject]) -> dict[str, Cell]:
     """Return the row below the projects: the sums of the columns."""
     cells = _figures([one.summary for one in projects if one.summary and one.summary.usable])
     needing = sum(bool(needs_of(one)) for one in projects)
@@ -123,15 +123,13 @@ def _figures(summaries: Sequence[ProjectSummary]) -> dict[str, Cell]:
         return Number(sum(known), style) if sum(known) else line(("·", "dim"))
 
     cpu_hours = sum(it.cpu_hours for it in summaries)
-    done, moving, whole = (
-        sum(getattr(it, name) for it in summaries) for name in ("completed", "submitted", "total")
-    )
-    cost = hours(cpu_hours) if cpu_hours < 10 else count(round(cpu_hours))
+    parts = ("completed", "submitted", "total", "eligible")
+    progress = Bar(*(sum(getattr(it, name) for it in summaries) for name in parts))
     return {
-        "progress": Bar(done, moving, whole),
+        "progress": progress,
         "running": total("running", "submitted"),
         "pending": total("pending"),
-        "cost": line(cost) if cpu_hours else line(("–", "dim")),
+        "cost": line(amount_of_hours(cpu_hours)) if cpu_hours else line(("–", "dim")),
         "lately": line((bars(lately(summaries)), "completed")),
         "failed": total("failed", "failed"),
         "jobs": total("jobs"),
@@ -174,7 +172,7 @@ def about_line(one: KnownProject, now: float) -> Line:
     if one.read:
         parts.append((f"  as of {ago(one.read, now)}", "dim"))
     if summary is not None and summary.gpu_hours and summary.usable:
-        parts.append((f"  {hours(summary.gpu_hours)} GPU-hours left at most", "dim"))
+        parts.append((f"  {amount_of_hours(summary.gpu_hours)} GPU-hours left at most", "dim"))
     return line(*parts)
 
 

@@ -22,16 +22,16 @@ from rowtui.tui.home.projects import (
     cells_of,
     chart_of,
     needs_of,
+    projects_total,
     snapshot_of,
     state_line,
-    total_cells,
     values_of,
 )
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.chrome import Hint
 from rowtui.tui.views.dialogs import Dialog, PageScreen
 from rowtui.tui.views.questions import confirm
-from rowtui.tui.views.status.status import action_cells, action_columns
+from rowtui.tui.views.status.status import action_cells, action_columns, total_cells
 from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark
 from rowtui.tui.widgets.chrome import OneLine, Panel, set_titles
@@ -151,7 +151,7 @@ class HomeScreen(Dialog[str]):
         )
         table.empty = line(("No project matches the filter.", "dim"))
         table.show(rows, COLUMNS)
-        table.sum_up(total_cells(projects) if len(projects) > 1 else None)
+        table.sum_up(projects_total(projects) if len(projects) > 1 else None)
         begin = self.query_one("#home-begin", LaidOut)
         table.display, begin.display = bool(projects), not projects
         if not projects:
@@ -205,9 +205,10 @@ class HomeScreen(Dialog[str]):
         actions.empty = line(("No action is known.", "dim"))
         actions.show(
             ListRows(shown, lambda it: it.index, lambda _, it: action_cells(it)),
-            action_columns(shown, {}),
+            action_columns(shown),
             stale=stale,
         )
+        actions.sum_up(total_cells(shown) if len(shown) > 1 else None)
         set_titles(actions, "Workflow", plural(len(shown), "action") if shown else "")
         chart = self.query_one("#home-chart", Chart)
         is_ascii = getattr(getattr(self.app, "how", None), "ascii_only", False)

@@ -36,11 +36,12 @@ class PlacedColumn:
 
     column: TableColumn
     width: int
+    in_short: bool = False
 
     @property
     def title(self) -> str:
-        """The title, or its short form if the title does not fit."""
-        fits = len(self.column.title) <= self.width
+        """The title, or its short form if the title does not fit, or one of its family does not."""
+        fits = len(self.column.title) <= self.width and not self.in_short
         return self.column.title if fits else self.column.short or self.column.title
 
 
@@ -57,6 +58,7 @@ def place(columns: Sequence[TableColumn], width: int) -> tuple[PlacedColumn, ...
     widths = {column.id: column.minimum for column in kept}
     spare = width - _needed(kept)
     settled: set[str] = set()
+    narrow: set[str] = set()  # Families that do not get their ideal widths.
     for column in sorted(kept, key=lambda column: column.priority):
         if column.family in settled:
             continue
@@ -64,6 +66,7 @@ def place(columns: Sequence[TableColumn], width: int) -> tuple[PlacedColumn, ...
             settled.add(column.family)
             alike = [one for one in kept if one.family == column.family]
             if sum(_wish(one) for one in alike) > spare:
+                narrow.add(column.family)
                 continue
         else:
             alike = [column]
@@ -82,7 +85,7 @@ def place(columns: Sequence[TableColumn], width: int) -> tuple[PlacedColumn, ...
         for _ in range(-spare):
             widest = max(widths, key=lambda name: widths[name])
             widths[widest] = max(1, widths[widest] - 1)
-    return tuple(PlacedColumn(column, widths[column.id]) for column in kept)
+    return tuple(PlacedColumn(one, widths[one.id], one.family in narrow) for one in kept)
 
 
 def _wish(column: TableColumn) -> int:

@@ -66,7 +66,7 @@ async def test_every_project_is_listed_with_what_needs_the_user(
         await hand.sees("hydrogen", "frozen", "lost", "broken", "new", "melt", "99%", "5 projects")
         await hand.sees("Enter open")
         if size[0] >= 80:
-            await hand.sees("melt: 3 failed: time limit", "hydrogen: 5 things need you")
+            await hand.sees("melt: 3 failed, time limit", "hydrogen: 5 things need you")
             await hand.sees("run paused: the limit", "alpha: its queue did not answer")
             await hand.sees("folder is gone: Del removes", "no [[action]]", "not read yet")
         if size[0] >= 120:

@@ -49,6 +49,9 @@ SIDE_BY_SIDE, SIDE_BY_SIDE_LINES = 112, 32
 FRAME = 2
 """Lines of a frame."""
 
+LEAST_NEEDS = 5
+"""Rows of the list of needs that have room, also beside few actions."""
+
 RULES = 2
 """Lines of the rules above two panes that are below each other."""
 
@@ -142,7 +145,7 @@ class StatusView(NeedSteps):
         chart.display = False
         if beside:
             most = self.query_one("#columns").size.height
-            rows = max(actions.virtual_size.height, len(self._needs), 2) + FRAME
+            rows = max(actions.virtual_size.height, min(len(self._needs), LEAST_NEEDS), 2) + FRAME
             first = min(rows, most * 2 // 5)
             second = self.query_one("#detail", Panel).line_count + FRAME
             chart.display = most - first - second >= LOWEST_CHART
