@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import Problem, RowtuiError
@@ -389,7 +389,8 @@ class SampleEngine(
             for number, names in enumerate(groups, 1)
         ]
         about = (self.generation, action_index, start, length)
-        return groups_page(about, shown, self.values, asked, find)
+        page = groups_page(about, shown, self.values, asked, find)
+        return replace(page, sort_by=action.sort_by)
 
     async def groups_members(
         self,

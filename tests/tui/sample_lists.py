@@ -67,7 +67,8 @@ def directories_page(
     shown = arranged(rows, cells, lambda row: values[row.name], asked, (DIRECTORY_FIELDS, said))
     named = (*parse_filter(asked.filter).fields, asked.sort)
     named = tuple(n if n.startswith("/") else "/" + n for n in named if n not in ("", *said))
-    pointers = tuple(dict.fromkeys((*pointers, *named)))
+    keys = [f"/{key}" for key in next(iter(values.values()), ())]
+    pointers = tuple(dict.fromkeys((*named, *pointers, *keys)))
     names = [row.name for row in shown]
     return DirectoriesPage(
         generation,

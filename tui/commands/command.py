@@ -99,7 +99,7 @@ VIEWS = {
 """The numbered views: name -> (number, title)."""
 
 GROUP_STATUSES = (
-    "eligible", "all", "failed", "submitted", "waiting", "completed", "not reached", "cancelled",
+    "eligible", "failed", "not reached", "cancelled", "submitted", "waiting", "completed", "all",
 )  # fmt: skip
 """The words for the statuses of the directories of which groups are formed (`FILTERS`)."""
 

@@ -95,13 +95,13 @@ class Filter(NamedTuple):
 
 FILTERS = (
     Filter("eligible", (Status.ELIGIBLE,)),
-    Filter("all", tuple(Status)),
     Filter("failed", (Status.FAILED,)),
+    Filter("not reached", (Status.NOT_REACHED,)),
+    Filter("cancelled", (Status.CANCELLED,)),
     Filter("submitted", (Status.SUBMITTED,)),
     Filter("waiting", (Status.WAITING,)),
     Filter("completed", (Status.COMPLETED,)),
-    Filter("not reached", (Status.NOT_REACHED,)),
-    Filter("cancelled", (Status.CANCELLED,)),
+    Filter("all", tuple(Status)),
 )
 
 

@@ -49,6 +49,9 @@ TABS = (
     Tab("P", "Projects", "projects", "app.projects"),
 )
 
+SIDE_BY_SIDE, SIDE_BY_SIDE_LINES = 112, 32
+"""The terminal from which panes with frames are beside each other, as in the styles."""
+
 LOWEST = 8
 """Lines of a terminal; with fewer lines the list uses all of them, without frames and
 other lines.
@@ -212,6 +215,11 @@ class ScreenView(Screen[None]):
         """Show the view again: its lines depend on the width, its visible parts on the height."""
         self.set_class(event.size.height < LOWEST, "-low")
         self.call_after_refresh(self.show)
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether the screen has room for panes beside each other."""
+        return self.size.width >= SIDE_BY_SIDE and self.size.height >= SIDE_BY_SIDE_LINES
 
     @property
     def ready(self) -> bool:

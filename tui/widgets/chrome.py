@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.tui.textual_patches.framed_lines import FramedLines
-from rowtui.tui.widgets.cells import Painted, as_content, cut, fit
+from rowtui.tui.widgets.cells import Painted, Span, as_content, cut, fit, line
 from textual import events
 from textual.content import Content
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
 if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Line
+
+
+FRAME = 2
+"""Lines of a frame."""
 
 
 class Pressable(NamedTuple):
@@ -26,8 +31,33 @@ class Pressable(NamedTuple):
     command: str
 
 
+def choices(
+    parts: Iterable[tuple[str, str, str]], chosen: str
+) -> tuple[Line, tuple[Pressable, ...]]:
+    """Return ` [eligible 44]  failed 3 ` and its parts, which can be pressed.
+
+    `parts`: value, text and style name of each choice; `chosen` is the value that is chosen.
+    """
+    spans: list[Span] = []
+    areas = []
+    at = 0
+    for value, text, style in parts:
+        shown = f"[{text}] " if value == chosen else f" {text}  "
+        areas.append(Pressable(at, at + len(shown), f"={value}"))
+        spans += line((shown, "tab" if value == chosen else style))
+        at += len(shown)
+    return tuple(spans), tuple(areas)
+
+
 class OneLine(Painted):
     """One line of the screen; parts of it may be pressed with the mouse."""
+
+    class Pressed(Message):
+        """A part was pressed whose text is no command but a value of the view, after `=`."""
+
+        def __init__(self, value: str) -> None:
+            super().__init__()
+            self.value = value
 
     DEFAULT_CSS = """
     OneLine { height: 1; width: 100%; }
@@ -55,6 +85,9 @@ class OneLine(Painted):
         """Carry out the command that was pressed."""
         for area in self._areas:
             if area.start <= event.x < area.end:
+                if area.command.startswith("="):
+                    self.post_message(self.Pressed(area.command[1:]))
+                    return
                 await self.app.run_action(f"command('{area.command}')")
                 return
 

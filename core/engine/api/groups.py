@@ -36,7 +36,7 @@ class GroupsPage:
     """Groups from `start` on of an action, of `total`, for the requested statuses.
 
     `total`, `directories` and `cost` are counted after the filter, `of` is the number without it;
-    `found`: the place of the group that was searched for.
+    `found`: the place of the group that was searched for; `sort_by`: the pointers of the keys.
     """
 
     generation: int
@@ -49,6 +49,7 @@ class GroupsPage:
     of: int = 0
     cost: Cost = Cost()
     found: int | None = None
+    sort_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,9 @@ class DirectoryRow:
 class DirectoriesPage:
     """Directories from `start` on of one group, or of all of an action, of `total`.
 
-    `of`: the number without the filter; `pointers`: the columns of values; `found`: the place of
-    the directory that was searched for.
+    `of`: the number without the filter; `pointers`: the columns of values, which are the keys of
+    the first directory's value and those that were asked for; `found`: the place of the directory
+    that was searched for.
     """
 
     generation: int

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -206,6 +206,7 @@ class ListPages:
             of=listed.of,
             cost=_total_cost(action, listed),
             found=self._find_group(cut, listed, find) if find else None,
+            sort_by=action.group.sort_by,
         )
         lasts = every is None and verdict_of is not unknown_cluster
         if which.asked == AS_IS and not find and lasts:
@@ -259,8 +260,9 @@ class ListPages:
         pointers: tuple[str, ...] = (),
     ) -> DirectoriesPage:
         row = self._project.status_row(action)
-        pointers = tuple(dict.fromkeys((*pointers, *listed.pointers)))[:MOST_POINTERS]
         directories = self._project.state.directories
+        keys = _scalars(directories.value(0)) if positions else ()
+        pointers = tuple(dict.fromkeys((*listed.pointers, *pointers, *keys)))[:MOST_POINTERS]
         texts = [PointerTexts(directories, pointer).at(positions) for pointer in pointers]
         rows = tuple(
             self._directory_row(action, row, position, tuple(cell or "" for cell in cells))
@@ -381,6 +383,13 @@ class GroupsWork:
         async with self._records:
             page = partial(self._pages.directories_page, which, start, length, find)
             return await asyncio.to_thread(page)
+
+
+def _scalars(value: object) -> Iterator[str]:
+    """Yield the pointers to the numbers, texts and truth values of an object."""
+    for key, item in value.items() if isinstance(value, dict) else ():
+        if isinstance(item, str | int | float):
+            yield "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def _cut(text: str) -> str:

@@ -6,24 +6,25 @@ shown.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NamedTuple
 
 from rowtui.core.base.text import Cost, plural
+from rowtui.core.base.values import compact
 from rowtui.core.engine.api.engine import Engine
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
 from rowtui.core.groups.model import Status
 from rowtui.core.project.views.views import ListRequest
 from rowtui.tui.widgets.cells import (
     Cell,
-    FirstThatFits,
     Line,
     Number,
     line,
     wrapped,
 )
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import STATUS_MARKS, cost_forms, limit
+from rowtui.tui.widgets.short_text import STATUS_MARKS, amount_of_hours, cost_forms, limit
 from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
 
 
@@ -47,18 +48,21 @@ def rows_of_groups(
     about: RowContext, took: Callable[[GroupsPage], None], wiring: Wiring
 ) -> EngineRows[GroupSummary]:
     """Return the groups; `took` is called with every page."""
+    sort_by: tuple[str, ...] = ()
 
     async def ask(asked: ListRequest, start: int, length: int, find: str) -> RowPage[GroupSummary]:
         page = await about.engine.groups.page(
             about.action, about.statuses, start, length, asked=asked, find=find
         )
+        nonlocal sort_by
+        sort_by = page.sort_by
         took(page)
         return RowPage(page.total, page.groups, page.of, page.found)
 
     return EngineRows(
         ask,
         lambda group: group.first,
-        group_cells,
+        lambda group: group_cells(group, sort_by),
         group_values,
         weight_of=group_weight,
         spawn=wiring.spawn,
@@ -109,16 +113,49 @@ class DirectoryRows(EngineRows[DirectoryRow]):
         return directory_columns(self.loaded_items(), self.pointers)
 
 
-def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[TableColumn, ...]:
-    """Return the columns for these groups, without columns that are empty for all."""
+def key_name(pointer: str) -> str:
+    """Return a pointer into a value as a heading: `T`, `options/seed`."""
+    return pointer.removeprefix("/").replace("~1", "/").replace("~0", "~") or "value"
+
+
+def _value_column(pointer: str, values: Sequence[str]) -> TableColumn:
+    """Return the column of one key of the values; numbers are aligned at the right."""
+    name = key_name(pointer)
+    wish = min(max((len(value) for value in (*values, name)), default=4), 24)
+    align = "right" if all(_is_number(value) for value in values) else "left"
+    return TableColumn(pointer, name, min(wish, 10), wish, align, priority=2)
+
+
+def _is_number(text: str) -> bool:
+    return not text or text[0] in "-0123456789"
+
+
+def _keys_of(group: GroupSummary) -> list[str]:
+    """Return the values of the keys by which the group is formed, as they are shown."""
+    return [_shown(compact(value)) for value in json.loads(group.sort_key or "[]")]
+
+
+def _shown(value: str) -> str:
+    """Return a JSON text without its quotes."""
+    return value[1:-1] if value[:1] == value[-1:] == '"' and "\\" not in value else value
+
+
+def group_columns(
+    groups: Sequence[GroupSummary], total: int, sort_by: Sequence[str] = ()
+) -> tuple[TableColumn, ...]:
+    """Return the columns for these groups, without columns that are empty for all.
+
+    `sort_by`: the pointers of the keys by which groups are formed.
+    """
     first = max((len(group.first) for group in groups), default=9)
     columns = [
         TableColumn("number", "#", max(2, len(f"{total:,}")), align="right"),
         TableColumn("size", "Dirs", 5, 7, "right"),
     ]
-    if any(group.sort_key for group in groups):
-        longest = max(len(group.sort_key) for group in groups)
-        columns.append(TableColumn("sort_key", "Sort key", 8, min(longest, 30), priority=2, grow=1))
+    keys = list(zip(*(_keys_of(group) for group in groups), strict=True))
+    columns += [
+        _value_column(pointer, values) for pointer, values in zip(sort_by, keys, strict=False)
+    ]
     columns += [
         TableColumn(
             "first",
@@ -133,28 +170,42 @@ def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[TableColu
     if any(group.gpus for group in groups):
         columns.append(TableColumn("gpus", "GPUs", 4, 6, "right", 4))
     columns += [
-        TableColumn("walltime", "Walltime", 8, 9, "right", 4),
-        TableColumn("cost", "Cost", 10, 11, "right", 1),
+        TableColumn("walltime", "Limit", 5, 9, "right", 4),
+        TableColumn("cost", "CPU-h", 6, 8, "right", 1),
     ]
+    if any(group.cost.gpu_hours for group in groups):
+        columns.append(TableColumn("gpu_cost", "GPU-h", 6, 8, "right", 1))
     if any(group.problem or group.warning for group in groups):
         columns.append(TableColumn("problem", "Problem", 12, 24, priority=0, grow=2))
     return tuple(columns)
 
 
-def group_cells(group: GroupSummary) -> dict[str, Cell]:
+def group_cells(group: GroupSummary, sort_by: Sequence[str] = ()) -> dict[str, Cell]:
     """Return one row of the groups table."""
     style = "warning" if group.problem else ""
     trouble = group.problem or group.warning
-    return {
+    keys: dict[str, Cell] = dict(zip(sort_by, map(line, _keys_of(group)), strict=False))
+    return keys | {
         "number": line((f"{group.number:,}", style or "dim")),
         "size": Number(group.size, style),
-        "sort_key": line(group.sort_key),
         "first": line((group.first, style)),
         "cpus": Number(group.cpus),
         "gpus": Number(group.gpus),
         "walltime": line(limit(group.walltime_seconds)),
-        "cost": FirstThatFits(tuple(line(form) for form in cost_forms(group.cost))),
+        "cost": line(amount_of_hours(group.cost.cpu_hours)),
+        "gpu_cost": line(amount_of_hours(group.cost.gpu_hours)),
         "problem": line(("▲ " + trouble, "warning")) if trouble else line(""),
+    }
+
+
+def sums_of(page: GroupsPage) -> dict[str, Cell]:
+    """Return the row below the groups: the sums over all that the filter leaves."""
+    cost = page.cost
+    return {
+        "size": Number(page.directories),
+        "first": line(f"all {plural(page.total, 'group')}"),
+        "cost": line(amount_of_hours(cost.cpu_hours)),
+        "gpu_cost": line(amount_of_hours(cost.gpu_hours)),
     }
 
 
@@ -178,18 +229,30 @@ def group_weight(group: GroupSummary) -> tuple[float, float, float]:
     return group.size, group.cost.cpu_hours, group.cost.gpu_hours
 
 
+def group_title(group: GroupSummary) -> str:
+    """Return the title of the pane about a group."""
+    number = f"{group.number:,}"
+    if group.problem:
+        return f"▲ Group {number} cannot be submitted"
+    return f"▲ Group {number}: a warning" if group.warning else f"Group {number}"
+
+
 def why_lines(group: GroupSummary, width: int) -> list[Line]:
-    """Return the problem of a group, and the keys that help."""
+    """Return the problem of a group or what its job asks for, and the keys that help."""
+    many = plural(group.size, "directory", "directories")
+    cpus, gpus = plural(group.cpus, "CPU"), plural(group.gpus, "GPU")
+    asks = [cpus, *([gpus] if group.gpus else []), limit(group.walltime_seconds)]
+    about = f"{many} in one job of {', '.join(asks)}: {group.cost} at most."
     trouble = group.problem or group.warning
-    lines = wrapped(line(trouble), width)
+    lines = [*wrapped(line((trouble, "warning")), width), ()] if trouble else []
+    lines += wrapped(line(about), width)
     if not group.whole:
-        return [*lines, (), line(("t", "key"), "  the groups of directories with other statuses")]
-    what = "it cannot go anywhere" if group.problem else "it goes there"
+        return [*lines, (), line(("f", "key"), "  groups of directories in other states")]
     return [
         *lines,
         (),
-        line(("x", "key"), f"  why {what}, and changes that would help"),
-        line(("4", "key"), "  pack its job with others"),
+        line(("w", "key"), "  why it goes where it goes, and what would change that"),
+        line(("4", "key"), "  packs its job with others on one node"),
     ]
 
 
@@ -207,18 +270,19 @@ def directory_columns(
     longest = max((len(row.name) for row in rows), default=9)
     columns = [
         TableColumn("name", "Directory", 9, min(max(longest, 9), 40)),
-        TableColumn("status", "Status", 11),
+        TableColumn("status", "State", 11),
+    ]
+    columns += [
+        _value_column(pointer, [row.fields[at] for row in rows if at < len(row.fields)])
+        for at, pointer in enumerate(pointers)
     ]
     if any(row.job for row in rows):
         columns.append(TableColumn("job", "Job", 8, 14, priority=2))
     if any(row.detail for row in rows):
         longest = max(len(row.detail) for row in rows)
         columns.append(TableColumn("detail", "Why", 8, min(longest, 30), priority=1))
-    for at, pointer in enumerate(pointers):
-        longest = max((len(row.fields[at]) for row in rows if at < len(row.fields)), default=4)
-        wish = min(max(longest, len(pointer), 4), 24)
-        columns.append(TableColumn(pointer, pointer, min(wish, 10), wish, priority=2))
-    columns.append(TableColumn("value", "Value", 10, 20, priority=3, grow=1))
+    if not pointers:
+        columns.append(TableColumn("value", "Value", 10, 20, priority=3, grow=1))
     return tuple(columns)
 
 
@@ -226,7 +290,7 @@ def directory_cells(row: DirectoryRow, pointers: Sequence[str] = ()) -> dict[str
     """Return one row of the directories table."""
     mark = STATUS_MARKS[row.status]
     fields: dict[str, Cell] = {
-        name: line(text) for name, text in zip(pointers, row.fields, strict=False)
+        name: line(_shown(text)) for name, text in zip(pointers, row.fields, strict=False)
     }
     return fields | {
         "name": line(row.name),

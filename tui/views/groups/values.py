@@ -7,9 +7,11 @@ and not parsed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from rowtui.core.engine.api.engine import ActionSummary
 from rowtui.core.engine.api.groups import DirectoryRow
+from rowtui.tui.shell.session import FILTERS
 from rowtui.tui.widgets.cells import (
     Line,
     Span,
@@ -29,15 +31,14 @@ LEAST_LINES = 3
 """Lines of the pane; with fewer lines, the value is shown in one line."""
 
 
-def eligible_words(action: ActionSummary) -> str:
-    """Return the title of eligible directories, with how the last jobs of some ended."""
-    ended = {
-        "failed": action.failed,
-        "not reached": action.not_reached,
-        "cancelled": action.cancelled,
-    }
-    among = ", ".join(f"{count:,} {how}" for how, count in ended.items() if count)
-    return f"eligible ({among})" if among else "eligible"
+def states_of(action: ActionSummary) -> Iterator[tuple[str, str, str]]:
+    """Yield the word, the text and the style of each state in which directories are."""
+    for chosen in FILTERS:
+        word = chosen.word
+        name = "total" if word == "all" else word.replace(" ", "_")
+        if (count := getattr(action, name)) or word in ("eligible", "all"):
+            style = "dim" if word == "all" else STATUS_MARKS[chosen.statuses[0]].style
+            yield word, f"{word} {count:,}", style
 
 
 def directory_lines(row: DirectoryRow, size: Size) -> list[Line]:

@@ -10,21 +10,23 @@ from rowtui.core.base.text import plural
 from rowtui.core.engine.api.groups import GroupsPage, GroupSummary
 from rowtui.tui.commands.groups import may_mark
 from rowtui.tui.commands.registry import bindings_for
-from rowtui.tui.shell.session import Filter
+from rowtui.tui.shell.session import FILTERS, Filter
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import (
     DirectoryRows,
     RowContext,
     Wiring,
     group_columns,
+    group_title,
     marked_summary,
     rows_of_groups,
+    sums_of,
     why_lines,
 )
-from rowtui.tui.views.groups.values import directory_lines, eligible_words
+from rowtui.tui.views.groups.values import directory_lines, states_of
 from rowtui.tui.views.groups.verbs import GroupVerbs, MarkedRows
 from rowtui.tui.widgets.cells import Line, line
-from rowtui.tui.widgets.chrome import Panel, set_titles
+from rowtui.tui.widgets.chrome import FRAME, OneLine, Panel, choices, set_titles
 from rowtui.tui.widgets.table.engine_rows import EngineRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
@@ -60,15 +62,16 @@ class GroupsView(GroupVerbs):
 
     def body(self) -> ComposeResult:
         """Compose the groups, or all directories; one group; below, details under the cursor."""
+        yield OneLine(name="states")
         with Container(id="top"):
             yield ListTable(name="groups", can_mark=True, may_mark=self._may_mark)
             yield ListTable(
                 name="all", can_mark=True, kept_as="directories", may_mark=self._may_mark
             )
-            yield ListTable(name="directories", kept_as="directories-of-group")
+            yield Panel("Group", name="why")
         with Container(id="below"):
+            yield ListTable(name="directories", kept_as="directories-of-group")
             yield Panel("Directory", name="value")
-            yield Panel("▲ Why", name="why")
 
     def _may_mark(self) -> str:
         return may_mark(self.session)
@@ -106,6 +109,7 @@ class GroupsView(GroupVerbs):
 
     def show_body(self) -> None:
         """Load the pages that are missing; show the others."""
+        self._share_height()
         session = self.session
         action = session.action
         if action is None or session.snapshot is None:
@@ -179,8 +183,12 @@ class GroupsView(GroupVerbs):
         self.table.empty = self._nothing(self.table)
         if self._page is not None and self._page.problem:
             self.table.empty = line(("▲ ", "warning"), (self._page.problem, "warning"))
-        columns = group_columns(rows.loaded_items(), rows.of)
+        sort_by = self._page.sort_by if self._page is not None else ()
+        columns = group_columns(rows.loaded_items(), rows.of, sort_by)
         self.table.show(rows, columns, stale=self.session.stale)
+        page = self._page
+        self.table.sum_up(sums_of(page) if page is not None and page.total > 1 else None)
+        self._share_height()
         if not rows.row_count:
             self.inner.show_nothing()
             self._directories = None
@@ -188,12 +196,18 @@ class GroupsView(GroupVerbs):
         self._titles()
         self.show_bottom()
 
+    def _share_height(self) -> None:
+        """Make the list of groups as high as its rows, where another pane is beside it."""
+        top = self.query_one("#top")
+        beside = self.side_by_side and not self.long
+        top.styles.height = self.table.virtual_size.height + FRAME if beside else None
+
     def _titles(self) -> None:
         action = self.session.action
         name = action.name if action else "no action"
-        word = self.session.filter.word
-        if word == "eligible" and action is not None:
-            word = eligible_words(action)
+        if action is not None:
+            word = self.session.filter.word
+            self.query_one("#states", OneLine).show(*choices(states_of(action), word))
         page = self._page
         below = ""
         if page is not None and self._groups is not None:
@@ -201,7 +215,7 @@ class GroupsView(GroupVerbs):
             marked = marks.count(page.of)
             sums = marks.sums(self._whole)
             below = marked_summary(marked, page.directories, page.of, sums, self.table.tally)
-        set_titles(self.table, f"Groups of {name} · {word}{self.table.filter_named}", below)
+        set_titles(self.table, f"Groups of {name}{self.table.filter_named}", below)
         below = ""
         if self._all is not None:
             marked = self.every.marks.count(self._all.of)
@@ -210,7 +224,7 @@ class GroupsView(GroupVerbs):
             if marked:
                 shown = f"{self.every.tally} shown · " if self.every.tally else ""
                 below = f"{shown}{marked:,} of {noun} marked"
-        set_titles(self.every, f"Directories of {name} · {word}{self.every.filter_named}", below)
+        set_titles(self.every, f"Directories of {name}{self.every.filter_named}", below)
         group = self._group
         if self._directories is not None and group is not None:
             noun = plural(self._directories.of, "directory", "directories")
@@ -221,6 +235,11 @@ class GroupsView(GroupVerbs):
             )
         else:
             set_titles(self.inner, "Directories")
+
+    def on_one_line_pressed(self, event: OneLine.Pressed) -> None:
+        """Show the groups of directories in the state that was pressed."""
+        self.session.filter = next(one for one in FILTERS if one.word == event.value)
+        self.show()
 
     def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
         """Update the frames after another filter or other marks."""
@@ -274,18 +293,12 @@ class GroupsView(GroupVerbs):
         rows, table = (self._all, self.every) if self.long else (self._directories, self.inner)
         row = rows.item(table.cursor) if rows else None
         group = None if self.long else self._group
-        troubled = group is not None and bool(group.problem or group.warning)
-        if troubled != self.has_class("-troubled"):
-            self.set_class(troubled, "-troubled")
-            # The panels have other widths after this change.
-            self.call_after_refresh(self._show_below)
+        self.set_class(group is not None and bool(group.problem or group.warning), "-troubled")
         lines = directory_lines(row, panel.size) if row is not None else []
         panel.show(lines, stale=self.session.stale)
         set_titles(panel, row.name if row else "Directory", "y copy" if row else "")
-        if group is not None and troubled:
-            why.show(why_lines(group, why.size.width))
-            what = "it cannot be submitted" if group.problem else "the warning"
-            set_titles(why, f"▲ Why {what} · group {group.number:,}")
+        why.show(why_lines(group, why.size.width) if group is not None else [])
+        set_titles(why, group_title(group) if group is not None else "Group")
 
     async def on_virtual_table_row_pressed(self, event: VirtualTable.RowPressed) -> None:
         """Mark the row with a second click."""
@@ -322,6 +335,7 @@ class GroupsView(GroupVerbs):
     def command_directories(self) -> None:
         """Show all directories of the action as one list, or its groups again."""
         self.set_class(not self.long, "-long")
+        self._share_height()
         if self.long and self._all is None and self._shown is not None:
             self._open_all()
         self.main.focus()

@@ -25,7 +25,7 @@ from rowtui.tui.views.status.status import (
 from rowtui.tui.views.status.steps import NeedSteps
 from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark, ChartPart
-from rowtui.tui.widgets.chrome import Panel, set_titles
+from rowtui.tui.widgets.chrome import FRAME, Panel, set_titles
 from rowtui.tui.widgets.short_text import clock_time
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
@@ -42,12 +42,6 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Line
     from textual.widget import Widget
 
-
-SIDE_BY_SIDE, SIDE_BY_SIDE_LINES = 112, 32
-"""The terminal from which panes are beside each other, as in `view.tcss`."""
-
-FRAME = 2
-"""Lines of a frame."""
 
 LEAST_NEEDS = 5
 """Rows of the list of needs that have room, also beside few actions."""
@@ -119,7 +113,7 @@ class StatusView(NeedSteps):
             by_index = {action.index: _key(action) for action in actions}
             table.flash((by_index[index], count) for index, count in session.changed)
             session.changed = frozenset()
-        found = [COUNTS_EXPLAINED if self.size.width >= SIDE_BY_SIDE else ""] if actions else []
+        found = [COUNTS_EXPLAINED if self.side_by_side else ""] if actions else []
         if (network := session.network.view) is not None and network.waiting:
             words = ("job of the network waits", "jobs of the network wait")
             found = [f"{plural(network.waiting, *words)} for inputs"]
@@ -140,7 +134,7 @@ class StatusView(NeedSteps):
         """
         names = ("#actions", "#needs", "#middle", "#jobs", "#activity", "#pace")
         actions, needs, middle, jobs, activity, chart = map(self.query_one, names)
-        beside = self.size.width >= SIDE_BY_SIDE and self.size.height >= SIDE_BY_SIDE_LINES
+        beside = self.side_by_side
         heights: dict[Widget, int | str | None] = dict.fromkeys((actions, needs, middle, jobs))
         chart.display = False
         if beside:

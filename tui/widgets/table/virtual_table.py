@@ -125,6 +125,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         """Show these cells as a last row that is always visible, and that no cursor reaches."""
         if total != self.total:
             self.total = total
+            self.virtual_size = self._whole_size(self.source.row_count)
             self.refresh()
 
     def say_if_empty(self, text: Line) -> None:
