@@ -27,6 +27,7 @@ from rowtui.core.project.queue.rows import (
 )
 from rowtui.core.project.queue.throughput import paces
 from rowtui.core.project.queue.views import (
+    KINDS,
     MOST_AGAIN,
     MOST_MARKED,
     MOST_SHOWN,
@@ -60,12 +61,6 @@ VERBS: Mapping[str, Callable[[JobState], bool]] = {
     "retry": lambda state: state.bad,
 }
 """The verbs for jobs, and the states in which each applies."""
-
-WHICH: Mapping[str, Callable[[JobState], bool]] = {
-    "active": lambda state: state.active,
-    "failed": lambda state: state.bad,
-}
-"""The sets of rows that can be marked at once."""
 
 
 class QueueBook:
@@ -186,6 +181,7 @@ class QueueBook:
             hidden=hidden,
             followed=self._place(asked.follow, ordered.places),
             problem=ordered.problem,
+            kinds=table.kinds(asked),
         )
 
     def _place(self, key: RowKey | None, places: Mapping[RowKey, int]) -> int | None:
@@ -204,7 +200,7 @@ class QueueBook:
 
     def all_of(self, asked: QueueRequest, which: str) -> tuple[MarkedRow, ...]:
         """Return this project's rows with `active` or `failed` jobs, at most MOST_MARKED."""
-        test = WHICH[which]
+        test = KINDS[which]
         found: list[MarkedRow] = []
         for one in self.table.ordered(asked._replace(follow=None)).rows:
             entries = one.entries if isinstance(one, Fold) else (one,)

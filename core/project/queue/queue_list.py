@@ -18,7 +18,7 @@ from rowtui.core.base.filter import CONTAINS, Term, holds, parse_filter, with_kn
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import JobState, is_in_bundle, token_in_queue
 from rowtui.core.project.queue.rows import Fold, Listed, RowKey, first_directory, key_of
-from rowtui.core.project.queue.views import EVERYBODY, MINE, PROJECT, QueueRequest
+from rowtui.core.project.queue.views import EVERYBODY, KINDS, MINE, PROJECT, QueueRequest
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.submission.plan.record import RANKS, JobRecord
 from rowtui.core.submission.sending.job_records import others
@@ -138,6 +138,7 @@ class QueueTable:
         self.entries = [*self.ours, *self.others]
         self._ordered: dict[QueueRequest, OrderedRows] = {}
         self._words: dict[int, str] = {}  # by the identity of an entry
+        self._kinds: dict[tuple[str, tuple[str, ...]], dict[str, int]] = {}
 
     @cached_property
     def by_key(self) -> dict[RowKey, JobRecord]:
@@ -180,6 +181,17 @@ class QueueTable:
         one = self.by_key.get(key)
         return (one,) if one is not None else ()
 
+    def kinds(self, asked: QueueRequest) -> Mapping[str, int]:
+        """Return the number of jobs of each kind, and with "" of all, without the filter."""
+        found = self._kinds.get((asked.whose, asked.clusters))
+        if found is None:
+            states = Counter(one.state for one in self._chosen(asked))
+            found = {"": states.total()}
+            for kind, test in KINDS.items():
+                found[kind] = sum(number for state, number in states.items() if test(state))
+            self._kinds[asked.whose, asked.clusters] = found
+        return found
+
     def ordered(self, asked: QueueRequest) -> OrderedRows:
         """Return the rows, cached for the next page. `follow` is ignored."""
         asked = asked._replace(follow=None)
@@ -190,7 +202,8 @@ class QueueTable:
             found = self._ordered[asked] = self._order(asked)
         return found
 
-    def _order(self, asked: QueueRequest) -> OrderedRows:
+    def _chosen(self, asked: QueueRequest) -> Iterable[JobRecord]:
+        """Return the jobs of these users on these clusters."""
         most = _WHOSE.get(asked.whose, 0)
         chosen: Iterable[JobRecord] = self.ours if not most else self.entries
         if most == 1:
@@ -198,6 +211,12 @@ class QueueTable:
         if asked.clusters:
             where = frozenset(asked.clusters)
             chosen = (one for one in chosen if one.cluster in where)
+        return chosen
+
+    def _order(self, asked: QueueRequest) -> OrderedRows:
+        chosen = self._chosen(asked)
+        if asked.only in KINDS:
+            chosen = (one for one in chosen if KINDS[asked.only](one.state))
         test, problem = None, ""
         try:
             test = read_filter(asked.text, self.words)

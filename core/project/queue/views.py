@@ -6,9 +6,10 @@ one row, and keys that identify rows across polls and foldings.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.base import JobAnswer
+from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
 from rowtui.core.project.queue.rows import QueueRow, RowKey
 from rowtui.core.project.views.views import FailedJob
 
@@ -50,7 +51,7 @@ class QueueRequest(NamedTuple):
 
     `whose`: one of PROJECT, MINE, EVERYBODY; `clusters`: () for all. `unfolded`: the arrays and
     bundles in which each job has its own row; if `folding` is False, the exceptions that stay
-    folded. `follow`: a row whose index is requested.
+    folded. `follow`: a row whose index is requested. `only`: one of `KINDS`, or "" for all jobs.
     """
 
     text: str = ""
@@ -61,6 +62,15 @@ class QueueRequest(NamedTuple):
     folding: bool = True
     unfolded: frozenset[RowKey] = frozenset()
     follow: RowKey | None = None
+    only: str = ""
+
+
+KINDS: Mapping[str, Callable[[JobState], bool]] = {
+    "active": lambda state: state.active,
+    "failed": lambda state: state.bad,
+    "ended": lambda state: not (state.active or state.bad),
+}
+"""The kinds of jobs that are listed or marked together."""
 
 
 class QueuePage(NamedTuple):
@@ -69,6 +79,7 @@ class QueuePage(NamedTuple):
     `all_jobs`: number of jobs without the filter. `hidden`: number of the user's other jobs, if
     they are not listed. `followed`: the index of the row of `QueueRequest.follow`. `notice`: the
     missing facts, and why. `problem`: why the filter cannot be parsed; no filter is applied then.
+    `kinds`: the number of jobs of each of `KINDS`, and with "" of all, without the filter.
     """
 
     total: int
@@ -80,6 +91,7 @@ class QueuePage(NamedTuple):
     followed: int | None = None
     notice: str = ""
     problem: str = ""
+    kinds: Mapping[str, int] = {}
 
 
 class ChosenJobs(NamedTuple):

@@ -100,48 +100,6 @@ def cluster_lines(
     return [cut(one, width) for one in lines]
 
 
-def clusters_in_one_line(
-    clusters: Sequence[ClusterView],
-    now: float,
-    width: int,
-    connecting: Collection[str] = (),
-) -> Line:
-    """Return `anvil ● 142R 70PD 10 s  delta ▲ needs login L`; if that text is too long, clusters
-    with a problem come first.
-    """
-    parts = [_in_brief(one, now, connecting) for one in clusters]
-    whole = _in_a_row([part for _, part in parts])
-    if width_of(whole) > width:
-        whole = _in_a_row([part for _, part in sorted(parts, key=lambda it: it[0])])
-    return cut(whole, width)
-
-
-def _in_a_row(parts: Sequence[Line]) -> Line:
-    spans: list[Span] = []
-    for part in parts:
-        spans += [GAP, *part] if spans else part
-    return tuple(spans)
-
-
-def _in_brief(cluster: ClusterView, now: float, connecting: Collection[str]) -> tuple[bool, Line]:
-    mark = cluster_mark(cluster, connecting)
-    well = mark in WELL
-    counts = counted(cluster.counts)
-    parts: list[str | tuple[str, str]] = [(cluster.name, "title"), (f" {mark.glyph} ", mark.style)]
-    if mark not in (HERE, CONNECTED):
-        parts.append((mark.word, mark.style))
-    if mark in (NEEDS_LOGIN, APART):
-        parts += [" ", ("L", "key")]
-    elif cluster.as_of is None:
-        parts.append((" not asked yet" if well else "", "dim"))
-    else:
-        parts.append(" " * (mark not in (HERE, CONNECTED)))
-        parts.append((f"{counts.running:,}R", "submitted" if counts.running else "dim"))
-        parts.append((f" {counts.waiting:,}PD", "" if counts.waiting else "dim"))
-        parts.append((f" {age(max(0.0, now - cluster.as_of))}", "dim"))
-    return well, line(*parts)
-
-
 def _numbers(cluster: ClusterView, counts: Mapping[str, Counts]) -> Line:
     """Return `12 running  3 pending`, aligned with the numbers of the other clusters."""
     widest = max((len(f"{one.running:,}") for one in counts.values()), default=1)

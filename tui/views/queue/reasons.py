@@ -130,7 +130,7 @@ def detail_lines(detail: JobDetail, now: float, width: int) -> list[Line]:
         lines.append(_field("goes first", text))
     if detail.estimated and not detail.problem:
         start = start_text(detail.start, now)
-        when = start.removeprefix("~") if start else "the scheduler gives no estimate"
+        when = f"about {start}" if start else "the scheduler gives no estimate"
         lines.append(
             _field("may start", when + (f" on {detail.on}" if start and detail.on else ""))
         )

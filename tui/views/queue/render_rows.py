@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.queue.rows import QueueRow
@@ -12,51 +13,30 @@ from rowtui.tui.widgets.cells import (
     FirstThatFits,
     Line,
     Number,
+    Span,
+    bar,
     dimmed,
     line,
-    portion,
     width_of,
 )
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import JOB_MARKS, age, duration, minutes_left
+from rowtui.tui.widgets.short_text import JOB_MARKS, age, duration, limit, minutes_left
 
 ROOMY = 100
 """Columns of a screen from which limits and reasons are shown in full."""
 
-BAR = 9
-"""Blocks of the bar for the share of the limit that has passed."""
+BAR = 10
+"""Cells of the bar for the share of the limit that has passed; some fewer on a narrow screen."""
 
 LONGEST_WAIT = 365 * 86_400
 """Seconds; a scheduler that expects a later start does not know the start."""
-
-LETTERS = {
-    JobState.RUNNING: "R",
-    JobState.COMPLETING: "CG",
-    JobState.SUSPENDED: "S",
-    JobState.PENDING: "PD",
-    JobState.HELD: "H",
-    JobState.UNKNOWN: "?",
-    JobState.FAILED: "F",
-    JobState.TIMEOUT: "TO",
-    JobState.OUT_OF_MEMORY: "OOM",
-    JobState.NODE_FAIL: "NF",
-    JobState.PREEMPTED: "PR",
-    JobState.LOST: "lost",
-    JobState.CANCELLED: "CA",
-    JobState.COMPLETED: "CD",
-    JobState.RESERVED: "RV",
-    JobState.REFUSED: "RF",
-    JobState.NOT_REACHED: "NR",
-    JobState.NEVER_SENT: "NS",
-}
-"""Slurm's letters for states, used if there is no room for words."""
 
 
 def queue_columns(
     rows: Sequence[QueueRow], now: float, width: int, *, clusters: int, everybody: bool
 ) -> tuple[TableColumn, ...]:
     """Return the columns for the loaded rows. `clusters` is the number of clusters."""
-    form = -1 if width < ROOMY else 1
+    roomy = width >= ROOMY
     words = [len(JOB_MARKS[row.state].word) + 2 for row in rows]
     ids = [width_of(_label(row, unfolded=False)) for row in rows]
     plain_ids = [len(row.label) + 2 * row.inside for row in rows]
@@ -73,38 +53,33 @@ def queue_columns(
         wide = min(max([7, *(len(row.cluster) for row in rows)]), 16)
         columns.insert(1, TableColumn("cluster", "Cluster", min(wide, 8), wide, priority=1))
     first = max((len(row.first) for row in rows), default=0)
+    elapsed = max((len(_elapsed(row)) for row in rows), default=0)
+    limits = max((len(_limit(row)) for row in rows), default=0)
     columns += [
         TableColumn("size", "Dirs", 4, 6, "right", 3),
-        _elapsed_column(rows, form),
-    ]  # fmt: skip
+        TableColumn("elapsed", "Elapsed", max(7, elapsed), align="right", priority=1),
+    ]
+    if any(_runs(row) for row in rows):
+        columns.append(TableColumn("share", "", 6, BAR if roomy else 6, priority=4))
+    columns.append(TableColumn("limit", "Limit", max(5, limits), align="right", priority=4))
     if widest := max((len(row.partition) for row in rows), default=0):
         wide = min(max(widest, 5), 12)
-        columns.append(TableColumn("partition", "Partition", wide, wide, priority=4, short="Part."))
+        columns.append(TableColumn("partition", "Partition", wide, wide, priority=6, short="Part."))
     if widest := max((len(row.nodes) for row in rows), default=0):
-        columns.append(TableColumn("nodes", "Nodes", min(max(widest, 5), 12), priority=5))
+        columns.append(TableColumn("nodes", "Node", min(max(widest, 5), 12), priority=5))
     if first:
         columns.append(
             TableColumn("first", "First directory", min(max(first, 5), 16), min(first, 24),
-            priority=7,
-                   short="First")
+                        priority=7, short="First")
         )  # fmt: skip
     reasons = [[width_of(form) for form in _reason(row, now)] for row in rows]
     longest = max((forms[0] for forms in reasons), default=0)
-    least = longest if form > 0 else max((forms[-1] for forms in reasons), default=0)
+    least = max((forms[0 if roomy else -1] for forms in reasons), default=0)
     columns.append(
-        TableColumn("reason", "Reason · est. start", max(6, min(least, 14 if form < 0 else 26)),
-               min(max(longest, 12), 50), priority=2, grow=2, short="Reason")
+        TableColumn("reason", "Why", max(6, min(least, 26 if roomy else 14)),
+                    min(max(longest, 12), 50), priority=2, grow=2)
     )  # fmt: skip
     return tuple(columns)
-
-
-def _elapsed_column(rows: Sequence[QueueRow], form: int) -> TableColumn:
-    times = [_times(row) for row in rows]
-    short = max((width_of(forms[min(form, len(forms) - 1)]) for forms in times), default=0)
-    full = max((width_of(forms[0]) for forms in times), default=0)
-    return TableColumn(
-        "elapsed", "Elapsed / limit", max(7, short), full, "right", 1, short="Elapsed"
-    )
 
 
 def queue_cells(row: QueueRow, now: float, *, unfolded: bool = False) -> dict[str, Cell]:
@@ -119,7 +94,11 @@ def queue_cells(row: QueueRow, now: float, *, unfolded: bool = False) -> dict[st
         "user": line(row.user),
         "size": Number(row.size) if row.ours else (),
         "first": line((first, "dim")),
-        "elapsed": FirstThatFits(_times(row)),
+        "elapsed": line((_elapsed(row), "warning" if row.left is not None else "")),
+        "share": LimitBar(row.elapsed or 0, row.limit or 0, row.left is not None)
+        if _runs(row)
+        else (),
+        "limit": line((_limit(row), "dim")),
         "partition": line((row.partition, "dim")),
         "nodes": line((row.nodes, "dim")),
         "reason": FirstThatFits(_reason(row, now)),
@@ -141,19 +120,33 @@ def _label(row: QueueRow, unfolded: bool) -> Line:
     return line(f"  {row.label}" if row.inside else row.label)
 
 
-def _times(row: QueueRow) -> tuple[Line, ...]:
-    """Return the elapsed time in forms from wide to narrow; with the limit of active jobs."""
-    passed, limit = duration(None if row.state.waits else row.elapsed), duration(row.limit)
-    if not limit or not row.state.active:
-        return (line(passed),)
-    style = "warning" if row.left is not None else ""
-    short = line((passed or "–", style))
-    plain = (*short, *line((f" / {limit}", "dim")))
-    if row.state is not JobState.RUNNING or row.elapsed is None or not row.limit:
-        return plain, short
-    full = portion(min(row.elapsed, row.limit), row.limit, BAR)
-    bar = line(("▓" * full, style or "submitted"), ("░" * (BAR - full), "faint"))
-    return (*short, *line(" "), *bar, *line((f" {limit}", "dim"))), plain, short
+def _runs(row: QueueRow) -> bool:
+    return row.state is JobState.RUNNING and bool(row.limit)
+
+
+def _elapsed(row: QueueRow) -> str:
+    return "–" if row.state.waits else duration(row.elapsed)
+
+
+def _limit(row: QueueRow) -> str:
+    return limit(row.limit) if row.limit and row.state.active else ""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitBar:
+    """The share of the limit that has passed. `near`: the limit is soon reached."""
+
+    elapsed: int
+    limit: int
+    near: bool
+
+    def at(self, width: int) -> Line:
+        """Return the bar; the part that is left is dim."""
+        passed = min(self.elapsed, self.limit)
+        parts = [(passed, "█", "warning" if self.near else "submitted")]
+        shown = bar(parts, self.limit, width)
+        blank = len(shown[-1].text)
+        return (*shown[:-1], Span("░" * blank, "faint"))
 
 
 def _reason(row: QueueRow, now: float) -> tuple[Line, ...]:
@@ -173,36 +166,29 @@ def _reason(row: QueueRow, now: float) -> tuple[Line, ...]:
     start = start_text(row.start_estimate, now) if row.state is JobState.PENDING else ""
     if not start:
         return (line((row.reason, style)),)
-    both = " · ".join(filter(None, (row.reason, start)))
-    return line((both, style)), line((row.reason or start, style))
+    begins = f"starts {start}"
+    both = "; ".join(filter(None, (row.reason, begins)))
+    return line((both, style)), line((begins, style))
 
 
 def _of_several(row: QueueRow) -> tuple[Line, ...]:
-    if len(row.counts) == 1:
-        [(state, number)] = row.counts
-        why = f" · {row.reason}" if row.reason else ""
-        style = "failed" if state.bad else "dim"
-        short = line((f"{number:,} {LETTERS[state]}", style))
-        return line((f"{number:,} {state.value}{why}", style)), short
-    forms: list[Line] = []
-    for words in (True, False):
-        parts: list[tuple[str, str]] = []
-        for state, number in row.counts:
-            if parts:
-                parts.append((" · ", "dim"))
-            word = state.value if words else LETTERS[state]
-            parts.append((f"{number:,} {word}", "failed" if state.bad else "dim"))
-        forms.append(line(*parts))
-    return tuple(forms)
+    parts: list[tuple[str, str]] = []
+    for state, number in row.counts:
+        if parts:
+            parts.append((" · ", "dim"))
+        parts.append((f"{number:,} {state.value}", "failed" if state.bad else "dim"))
+    if len(row.counts) == 1 and row.reason:
+        return line(*parts, (f" · {row.reason}", "dim")), line(*parts)
+    return (line(*parts),)
 
 
 def start_text(start: int | None, now: float) -> str:
-    """Return `~05:40` for today, `~Tue 05:40` within six days, `~30 Nov`; "" if unknown."""
+    """Return `05:40` for today, `Tue 05:40` within six days, `30 Nov`; "" if unknown."""
     if start is None or not 0 < start - now < LONGEST_WAIT:
         return ""
     at, today = time.localtime(start), time.localtime(now)
     if (at.tm_year, at.tm_yday) == (today.tm_year, today.tm_yday):
-        return time.strftime("~%H:%M", at)
+        return time.strftime("%H:%M", at)
     # After more than six days, the name of a day could mean two days.
     near = start - now < 6 * 86_400
-    return time.strftime("~%a %H:%M" if near else "~%d %b", at)
+    return time.strftime("%a %H:%M" if near else "%d %b", at)

@@ -16,6 +16,7 @@ from rowtui.core.clusters.schedulers.base import NO_ID, called
 from rowtui.core.project.queue.rows import QueueRow, RowKey
 from rowtui.core.project.queue.views import (
     EVERYBODY,
+    KINDS,
     MINE,
     PROJECT,
     SORTS,
@@ -27,7 +28,7 @@ from rowtui.core.project.views.views import ListRequest
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.recall import Place, StartState
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.clusters.texts import cluster_lines, clusters_in_one_line
+from rowtui.tui.views.clusters.texts import cluster_lines, cluster_mark
 from rowtui.tui.views.queue.jobs import JobsUsed
 from rowtui.tui.views.queue.reasons import WAITS, WhyScreen, row_lines
 from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
@@ -39,16 +40,17 @@ from rowtui.tui.views.queue.table import (
     queue_values,
 )
 from rowtui.tui.widgets.cells import Cell, line
-from rowtui.tui.widgets.chrome import Panel, set_titles
-from rowtui.tui.widgets.short_text import age
+from rowtui.tui.widgets.chrome import OneLine, Panel, choices, set_titles
+from rowtui.tui.widgets.short_text import WELL, age
 from rowtui.tui.widgets.table.engine_rows import RowPage
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
-from textual.containers import Vertical
 
 DETAIL_SECONDS = 60.0
 """Seconds for which a scheduler's answer about a job is shown; the engine caches it as long."""
+
+KIND_STYLES = {"active": "submitted", "failed": "failed", "ended": "completed"}
 
 SCOPES = {PROJECT: "Jobs of this project", MINE: "All my jobs", EVERYBODY: "Jobs of all users"}
 
@@ -82,8 +84,8 @@ class QueueView(QueueVerbs):
     def body(self) -> ComposeResult:
         """Compose the clusters, the list, and the chosen job below."""
         yield Panel("Clusters", name="clusters")
-        with Vertical(id="jobs"):
-            yield QueueList(self._marking.took)
+        yield OneLine(name="kinds")
+        yield QueueList(self._marking.took)
         yield Panel("Job", name="job")
 
     @property
@@ -194,6 +196,8 @@ class QueueView(QueueVerbs):
         """Return the text in the place of rows."""
         if page is None:
             return "Asking…"
+        if self._asked.only and not page.jobs and not self.table.filtered:
+            return f"No job is {self._asked.only} now: f lists the others."
         if page.all_jobs:
             return f"None of {plural(page.all_jobs, 'job')} fits the filter: Esc drops it."
         if self._asked.clusters:
@@ -214,13 +218,13 @@ class QueueView(QueueVerbs):
         session = self.session
         panel = self.query_one("#clusters", Panel)
         clusters = session.jobs.clusters if session.jobs else ()
-        panel.display = bool(clusters) and not self.has_class("-low")
-        width = max(1, self.size.width - 4)
-        if self.size.height < 32:
-            brief = clusters_in_one_line(clusters, session.clock(), width, session.connecting)
-            panel.show([brief])
-        else:
+        ill = any(cluster_mark(one, session.connecting) not in WELL for one in clusters)
+        roomy = self.has_class("-wide", "-high") or (ill and self.side_by_side)
+        panel.display = bool(clusters) and roomy
+        if panel.display:
+            width = max(1, self.size.width - 4)
             panel.show(cluster_lines(clusters, session.clock(), width, session.connecting))
+            set_titles(panel, "Clusters", "C all about them")
 
     def _titles(self) -> None:
         view, page = self.session.jobs, self._rows.page if self._rows else None
@@ -233,6 +237,12 @@ class QueueView(QueueVerbs):
             below = plural(page.jobs, "job")
             if page.jobs < page.all_jobs:
                 below = f"{page.jobs:,} of {plural(page.all_jobs, 'job')}"
+            kinds = [
+                (kind, f"{kind or 'all'} {number:,}", KIND_STYLES.get(kind, "dim"))
+                for kind in (*KINDS, "")
+                if (number := page.kinds.get(kind, 0)) or kind in (self._asked.only, "")
+            ]
+            self.query_one("#kinds", OneLine).show(*choices(kinds, self._asked.only))
             if page.total != page.jobs:
                 below += f" in {plural(page.total, 'row')}"
             if marked := self.session.marked_jobs:
@@ -263,6 +273,16 @@ class QueueView(QueueVerbs):
             title += " · why is it not running?"
         log = "Enter log · " if row.ours else ""
         set_titles(panel, title, f"{log}w all details from {row.cluster}")
+
+    def on_one_line_pressed(self, event: OneLine.Pressed) -> None:
+        """List only the jobs of the kind that was pressed."""
+        self._ask(self._asked._replace(only=event.value))
+
+    def command_kind(self, step: int = 1) -> None:
+        """List only the jobs of the next kind: active, failed, ended, or all of them."""
+        kinds = ("", *KINDS)
+        at = kinds.index(self._asked.only) + step
+        self._ask(self._asked._replace(only=kinds[at % len(kinds)]))
 
     def _take_row(self) -> None:
         """Store the row under the cursor, for the checks whether a command can be used."""

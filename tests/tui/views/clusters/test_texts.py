@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.views.views import ClusterView
-from rowtui.tui.views.clusters.texts import cluster_lines, cluster_mark, clusters_in_one_line
+from rowtui.tui.views.clusters.texts import cluster_lines, cluster_mark
 from rowtui.tui.widgets.cells import plain, width_of
 from rowtui.tui.widgets.short_text import (
     APART,
@@ -104,16 +104,6 @@ def test_of_many_clusters_those_that_need_somebody_have_a_line() -> None:
 def test_no_cluster_breaks_the_lines(clusters: list[ClusterView], width: int) -> None:
     lines = cluster_lines(clusters, NOW, width)
     assert len(lines) <= 5
-    for line in (*lines, clusters_in_one_line(clusters, NOW, width)):
+    for line in lines:
         assert width_of(line) <= width
         assert plain(line).isprintable()
-
-
-def test_in_one_line_those_that_need_somebody_come_first_where_it_is_too_long() -> None:
-    code = GOOD._replace(name="gl", connected=False, login="a code")
-    clusters = (GOOD._replace(counts=((JobState.RUNNING, 142), (JobState.PENDING, 70))), code)
-    told = plain(clusters_in_one_line(clusters, NOW, 80))
-    assert told == "anvil ● 142R 70PD 10 s  gl ▲ needs login L"
-    assert plain(clusters_in_one_line(clusters, NOW, 30)).startswith("gl ▲ needs login L  anvil ")
-    lost = GOOD._replace(connected=False, error="no route")
-    assert plain(clusters_in_one_line([lost], NOW, 80)) == "anvil ✗ unreachable 0R 0PD 10 s"

@@ -8,10 +8,9 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.queue.rows import QueueRow, RowKey
 from rowtui.core.project.queue.views import DetailPart, JobDetail
 from rowtui.tui.views.queue.reasons import row_lines, why_page
-from rowtui.tui.views.queue.render_rows import LETTERS, queue_cells, queue_columns, start_text
+from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns, start_text
 from rowtui.tui.widgets.cells import fit, plain, width_of
 from rowtui.tui.widgets.columns import place
-from rowtui.tui.widgets.short_text import JOB_MARKS
 
 NOW = 1_000_000.0
 KEY = RowKey("anvil", 4711)
@@ -26,18 +25,15 @@ def told(row: QueueRow, column: str, width: int = 60) -> str:
     return plain(fit(queue_cells(row, NOW)[column], width)).strip()
 
 
-def test_every_state_has_letters_for_narrow_cells() -> None:
-    assert set(LETTERS) == set(JOB_MARKS)
-    assert len(set(LETTERS.values())) == len(LETTERS)
-
-
-def test_a_bar_stands_between_what_has_passed_and_the_limit() -> None:
-    assert told(RUNS, "elapsed") == "1:00:00 ▓▓▓▓░░░░░ 2:00:00"
-    assert told(RUNS, "elapsed", 22) == "1:00:00 / 2:00:00"
-    assert told(RUNS, "elapsed", 8) == "1:00:00"
-    assert told(WAITS, "elapsed") == "– / 2:00:00"
-    assert told(WAITS._replace(elapsed=0), "elapsed") == "– / 2:00:00"
-    assert told(RUNS._replace(elapsed=9_999), "elapsed") == "2:46:39 ▓▓▓▓▓▓▓▓▓ 2:00:00"
+def test_the_limit_stands_behind_the_share_of_it_that_has_passed() -> None:
+    assert (told(RUNS, "elapsed"), told(RUNS, "limit")) == ("1:00:00", "2 h")
+    assert told(RUNS, "share", 10) == "█████░░░░░"
+    assert told(RUNS._replace(elapsed=4_500), "share", 4) == "██▌░"
+    assert told(RUNS._replace(elapsed=1), "share", 8) == "▏░░░░░░░"
+    assert told(RUNS._replace(elapsed=7_199), "share", 4) == "███▉"
+    assert told(RUNS._replace(elapsed=9_999), "share", 4) == "████"
+    assert (told(WAITS, "elapsed"), told(WAITS, "share"), told(WAITS, "limit")) == ("–", "", "2 h")
+    assert told(WAITS._replace(elapsed=0), "elapsed") == "–"
 
 
 def test_near_its_limit_a_job_says_how_long_it_has_and_what_is_left_to_do() -> None:
@@ -60,10 +56,10 @@ def test_an_expected_start_stands_beside_the_reason() -> None:
 
 def test_an_expected_start_on_another_day_names_the_day() -> None:
     # now: Monday, 12 January, 13:46:40
-    assert start_text(int(NOW) + 7_200, NOW) == "~15:46"
-    assert start_text(int(NOW) + 12 * 3_600, NOW) == "~Tue 01:46"
-    assert start_text(int(NOW) + 20 * 3_600 - 60, NOW) == "~Tue 09:45"
-    assert start_text(int(NOW) + 7 * 86_400, NOW) == "~19 Jan"
+    assert start_text(int(NOW) + 7_200, NOW) == "15:46"
+    assert start_text(int(NOW) + 12 * 3_600, NOW) == "Tue 01:46"
+    assert start_text(int(NOW) + 20 * 3_600 - 60, NOW) == "Tue 09:45"
+    assert start_text(int(NOW) + 7 * 86_400, NOW) == "19 Jan"
 
 
 def test_a_silent_clusters_rows_are_dim_and_say_how_old_they_are() -> None:
