@@ -83,7 +83,7 @@ def _typed() -> str:
 
 
 def _row(command: Command) -> str:
-    keys = " ".join(f"`{key}`" for key in command.shown_keys.split())
+    keys = " ".join(f"`{key}`" for key in command.shown_keys.replace("|", "\\|").split())
     text = _OTHER_WORDS.get(command.id, command.description)
     mark = " *" if command.asks else ""
     return f"| {keys} | {text}{mark} | {command.id} |\n"

@@ -24,22 +24,21 @@ PATH = Path(__file__).with_name("verbs.md")
 
 SCREEN_ONLY = {
     "list.* rows.left rows.right text.* graph.* *.pane *.fold *.fold-all": "moves on the screen",
-    "*.next* *.previous* *.open explain.sources clusters.jobs log.find *.trouble": "moves to what "
-    "is shown next",
+    "*.next* *.previous* *-before *.open explain.sources clusters.jobs clusters.why "
+    "log.find": "moves to what is shown next",
     "*.mark* rows.range submit.toggle*": "marks rows; a command names jobs or directories",
-    "rows.* groups.filter explain.filter queue.others queue.everybody": "arranges rows; a command "
+    "rows.* groups.filter explain.filter queue.others": "arranges rows; a command "
     "prints all of them, for grep and sort, and with --json",
     "app.line app.back app.help app.quit app.suspend app.copy* app.theme app.shell "
     "app.filters": "is about the program",
     "app.refresh app.pause": "a command reads everything when it starts",
     "app.activity": "is the log of one dashboard, kept in its memory",
     "app.faster app.slower app.steps": "is about a demo",
-    "explain.reset explain.change-* explain.page pack.reset": "is about what was tried on the "
+    "explain.reset explain.change explain.page pack.reset": "is about what was tried on the "
     "screen; a command has options each time",
     "explain.measured": "tries amounts that `usage --recommend --write` shows and writes",
     "explain.lines": "shows lines to copy, which `explain --write` prints before it asks",
-    "pack.time pack.cores pack.memory pack.packer-before pack.all-actions": "is another chart of "
-    "the same packing",
+    "pack.picture": "is another chart of the same packing",
     "submit.stop": "Ctrl-C does it while `submit` sends",
     "submit.export": "writes files that `plan --json` and `submit --dry-run` print",
     "log.wrap log.pager": "arranges text; a command prints it, for a pager",
@@ -71,6 +70,11 @@ OTHER_NAMES = {
     "pack.limits": "each limit is an option of its own",
     "pack.longer": "the time is an option, and may be shorter too",
     "queue.why": "the reasons of all jobs, in a table",
+    "app.connect": "`:login` is the same",
+    "status.why": "asks why of the first group",
+    "groups.explain": "asks why of one group",
+    "submit.diff": "the differences are an option",
+    "clusters.nodes": "polls the queues as well",
     "submit.explain": "asks why of one job of a plan",
     "go.past": "the command prints what the view draws",
     "past.period": "the option takes any time",

@@ -29,7 +29,7 @@ async def on_anvil(hand: Hand[SampleEngine]) -> None:
     """The details of the cluster that is connected, with its nodes."""
     await hand.press("C")
     await hand.sees("3 clusters")
-    await hand.press("j", "n")
+    await hand.press("j", "r")
     await hand.sees("Nodes now")
     await hand.rests()
 

@@ -183,7 +183,7 @@ async def copied_first(hand: Hand[SampleEngine]) -> None:
 
 
 async def again_wrong(hand: Hand[SampleEngine]) -> None:
-    await keys("1", "x", "a", "R", "6", "4", "down", "4")(hand)
+    await keys("1", "d", "a", "R", "6", "4", "down", "4")(hand)
     await hand.press("enter")
 
 
@@ -218,32 +218,32 @@ SCENES: dict[str, Scene] = {
     ),
     "groups-filter": Scene(keys("2", "slash", *"T1.1 !s3"), "2 of 8", BOTH),
     "groups-directories": Scene(
-        keys("2", "d", "slash", *"s2 rho>0.4", "enter", "o", "O"), "78", BOTH
+        keys("2", "d", "slash", *"s2 rho>0.4", "enter", "o", "o"), "78", BOTH
     ),
-    "groups-columns": Scene(keys("2", "f", "j", "space"), "[ ] Dirs", (Shot(LOW),)),
+    "groups-columns": Scene(keys("2", "|", "j", "space"), "[ ] Dirs", (Shot(LOW),)),
     "explain": Scene(
-        keys("2", "j", "x"), "✓ goes to wholenode", (Shot(MIDDLE), Shot(LOW), Shot(BIG))
+        keys("2", "j", "w"), "✓ goes to wholenode", (Shot(MIDDLE), Shot(LOW), Shot(BIG))
     ),
     "explain-sources": Scene(keys("3", "enter"), "Written in", BOTH),
     "explain-refused": Scene(keys("3", "j", "j"), "refused: asks 16 CPUs", BOTH),
     "explain-what-if": Scene(placing.wondering, "4 candidates, 2 refused", BOTH),
     "explain-write": Scene(placing.writing, "-walltime.per", BOTH, engine=placing.WritingEngine),
     "pack": Scene(
-        keys("4", "a", "j"),
+        keys("4", "[", "j"),
         "12 jobs in 5 lanes",
         (Shot(MIDDLE, colours=True), Shot(LOW), Shot(BIG)),
     ),
-    "pack-cores": Scene(keys("4", "a", "c"), "a column is", BOTH),
-    "pack-compared": Scene(keys("4", "a", "V"), "seed          10"),
-    "pack-changed": Scene(keys("4", "a", "g", "space"), "without large:", BOTH),
-    "pack-limits": Scene(keys("4", "a", "e", "2", "tab", "3"), "3 is not like", BOTH),
+    "pack-cores": Scene(keys("4", "[", "i"), "a column is", BOTH),
+    "pack-compared": Scene(keys("4", "[", "="), "seed          10"),
+    "pack-changed": Scene(keys("4", "[", "g", "space"), "without large:", BOTH),
+    "pack-limits": Scene(keys("4", "[", "e", "tab", "2", "tab", "3"), "3 is not like", BOTH),
     "pack-packing": Scene(placing.packing, "◐ packing", BOTH),
-    "pack-many": Scene(keys("4", "a"), "×597", engine=with_many),
-    "pack-left": Scene(keys("4", "a", "j", "j"), "512 cores asked", BOTH, engine=with_awkward_jobs),
+    "pack-many": Scene(keys("4", "["), "×597", engine=with_many),
+    "pack-left": Scene(keys("4", "[", "j", "j"), "512 cores asked", BOTH, engine=with_awkward_jobs),
     "pack-no-types": Scene(
-        keys("4", "a", "n", "n"), "has no node types", (Shot(LOW),), engine=SpreadEngine
+        keys("4", "[", "]", "]"), "has no node types", (Shot(LOW),), engine=SpreadEngine
     ),
-    "submit-packed": Scene(keys("4", "a", "s", "G", "k"), "request", BOTH),
+    "submit-packed": Scene(keys("4", "[", "s", "G", "k"), "request", BOTH),
     "submit": Scene(keys("2", "a", "s", "j", "j", "j"), "Nothing is sent yet", (*SIZES, *THEMED)),
     "submit-question": Scene(keys("2", "a", "s", "s", "8"), "Type 8"),
     "submit-copied": Scene(copied_first, "changed here and on anvil", BOTH, engine=with_clusters),
@@ -257,12 +257,12 @@ SCENES: dict[str, Scene] = {
     "queue-array": Scene(
         keys("6", "m"), "relax-MoS2", SIZES, engine=lambda: with_array(with_clusters())
     ),
-    "queue-why": Scene(keys("6", "j", "j", "w", "e"), "may start", SIZES, engine=with_clusters),
-    "queue-hold": Scene(keys("6", "j", "j", "h"), "Hold 1 job?", engine=with_clusters),
+    "queue-why": Scene(keys("6", "j", "j", "w", "r"), "may start", SIZES, engine=with_clusters),
+    "queue-hold": Scene(keys("6", "j", "j", "H"), "Hold 1 job?", engine=with_clusters),
     "again": Scene(keys("6", "j", "j", "j", "j", "R"), "Retry 1", SIZES, engine=with_failures),
     "again-wrong": Scene(again_wrong, "is no amount of memory", BOTH, engine=with_failures),
     "submit-again": Scene(
-        keys("1", "x", "a", "R", "2", "x", "enter"),
+        keys("1", "d", "a", "R", "2", "x", "enter"),
         "ran out",
         SIZES,
         engine=with_failures,
@@ -285,13 +285,13 @@ SCENES: dict[str, Scene] = {
     "network-running": Scene(
         keys("8"), "driven by the autopilot", BOTH, engine=placing.network_running
     ),
-    "network-list": Scene(keys("8", "m"), "m graph", BOTH, engine=with_network),
-    "network-waits": Scene(keys("8", "l", "enter", "b"), "waits for itself", engine=with_network),
-    "network-redo": Scene(keys("8", "d"), "go to the trash", engine=with_network),
+    "network-list": Scene(keys("8", "i"), "i graph", BOTH, engine=with_network),
+    "network-waits": Scene(keys("8", "l", "enter", "w"), "waits for itself", engine=with_network),
+    "network-redo": Scene(keys("8", "colon", *"redo", "enter"), "go to the trash", engine=with_network),
     "network-samples": Scene(
         keys("8", "enter", "space", "space"), "2 of 60", BOTH, engine=with_network
     ),
-    "network-start": Scene(keys("8", "s"), "Type yes", BOTH, engine=with_network),
+    "network-start": Scene(keys("8", "S"), "Type yes", BOTH, engine=with_network),
     "network-cancel": Scene(keys("8", "enter", "j", "c"), "Cancel 1 sample?", engine=with_network),
     "past": Scene(keys("9"), "jobs per", (*BOTH, Shot((40, 12))), engine=with_past),
     "past-none": Scene(keys("9"), "No job has ended yet", (Shot(LOW),)),
@@ -308,7 +308,7 @@ SCENES: dict[str, Scene] = {
         {"played": demo.Badge()},
         demo.still_demo,
     ),  # fmt: skip
-    "help": Scene(keys("2", "question_mark"), "Here: Groups"),
+    "help": Scene(keys("2", "question_mark"), "Keys of Groups"),
     "projects": Scene(projects, "lj-fluid", (*SIZES, Shot((40, 12)))),
     "palette": Scene(keys("2", "ctrl+p"), "Search for commands"),
 }

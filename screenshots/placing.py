@@ -72,7 +72,7 @@ async def packing(hand: Hand[SampleEngine]) -> None:
             await never.wait()
 
     hand.engine.pack_gate = gate
-    for key in ("4", "a", "]", "]"):
+    for key in ("4", "[", "e", *"seed", "enter"):
         await hand.press(key)
         await hand.rests()
 

@@ -19,6 +19,9 @@ from pathlib import Path
 PATIENCE = 30.0
 """Seconds before a test gives up; nothing takes more than a few."""
 
+AT_ONCE = 0.4
+"""Seconds for which a question ignores Enter."""
+
 _numbers = count(1)
 
 
@@ -68,8 +71,9 @@ class Pane:
         self.tmux("send-keys", "-l", "--", text)
 
     def enter(self, text: str) -> None:
-        """Type it, then Enter."""
+        """Type it, then Enter, which a question does not take at once."""
         self.type(text)
+        time.sleep(AT_ONCE)
         self.press("Enter")
 
     def press(self, *keys: str) -> None:

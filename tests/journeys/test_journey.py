@@ -29,7 +29,7 @@ def test_from_opening_a_project_to_the_last_job(
     # groups, and why they go where they go
     pane.press("Enter")
     pane.sees("Groups of simulate", "3 groups", "› ")
-    pane.press("x")
+    pane.press("w")
     pane.sees("[3 Explain]", "goes to")
     # packed as they would be; this machine is one node
     pane.press("4")
@@ -95,11 +95,11 @@ def test_a_look_around_at_every_size(terminal: Callable[..., Pane], project: Pat
     pane.press("C")
     pane.sees("[C Clusters]")
     pane.press("?")
-    pane.sees("Here: Clusters", "Everywhere")
+    pane.sees("Keys of Clusters", "Everywhere")
     for size in ((200, 50), (20, 5), (120, 36)):  # as long as a page lies on top
         pane.resize(*size)
         pane.until(lambda shown, width=size[0]: _widest(shown) == width, f"{size}")
-    pane.leaves("Everywhere", "Here: Clusters")
+    pane.leaves("Everywhere", "Keys of Clusters")
     pane.press("@")
     pane.leaves("Esc close", "━━")
     pane.press(":")

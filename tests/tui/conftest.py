@@ -17,3 +17,9 @@ def _same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     monkeypatch.undo()
     time.tzset()
+
+
+@pytest.fixture
+def enter_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let questions take Enter at once, for tests that press keys without a hand's pause."""
+    monkeypatch.setattr("rowtui.tui.views.dialogs.AT_ONCE", 0.0)

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from rowtui.core.engine.api.engine import Engine
 from rowtui.tui.shell.app import RowtuiApp
+from rowtui.tui.views.dialogs import AT_ONCE
 from textual import events
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
@@ -123,12 +124,22 @@ class Hand(Generic[Anything]):
 
     async def press(self, *keys: str) -> None:
         for key in keys:
-            await self._settle()
-            event = _key_event(key)
-            event.set_sender(self.app)
-            assert self.app._driver is not None
-            self.app._driver.send_message(event)
-            await self._settle()
+            # a person who has read the question
+            await self._press(key, AT_ONCE if key == "enter" else 0.0)
+
+    async def types(self, text: str) -> None:
+        """Type a text letter by letter, without looking at the screen."""
+        for letter in text:
+            await self._press({"\n": "enter", " ": "space"}.get(letter, letter), 0.0)
+
+    async def _press(self, key: str, later: float) -> None:
+        await self._settle()
+        event = _key_event(key)
+        event.time += later
+        event.set_sender(self.app)
+        assert self.app._driver is not None
+        self.app._driver.send_message(event)
+        await self._settle()
 
     async def _settle(self) -> None:
         """Until nothing is left to do but to wait for time, threads or other processes."""

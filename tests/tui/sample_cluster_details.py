@@ -114,7 +114,7 @@ class SampleClusterDetails:
             partitions=built_in.partitions if built_in else (),
             partitions_note="" if built_in else "it was not asked for its partitions yet",
             kinds=kinds,
-            kinds_note="" if kinds else "not configured: n asks the cluster",
+            kinds_note="" if kinds else "not configured: r asks the cluster",
             currency="USD" if far else "",
             load=LOADS.get(view.name, ()),
         )

@@ -180,7 +180,7 @@ async def test_marked_groups_of_failed_directories_are_tried_again_by_their_jobs
         await hand.press("2", "R")
         await hand.sees("retry: only failed groups can be retried")
         hand.app.clear_notifications()
-        await hand.press("1", "x")
+        await hand.press("1", "d")
         await hand.sees("3 groups · 19 directories")
         await hand.press("R")
         await hand.sees("Retry 1 failed job?", "4716  equilibrate  3 directories")

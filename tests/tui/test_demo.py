@@ -69,7 +69,7 @@ async def test_the_first_steps_lead_a_stranger_to_a_submission(demo: DemoEngine)
         await hand.press("s", "y", "e", "s", "enter")
         await hand.sees("1 of 1 job", "Next: 6 watch your jobs")
         await hand.press("6")
-        await hand.sees("Next: l the log", "anvil")
+        await hand.sees("Next: Enter the log", "anvil")
 
         # the steps go on from there, also back at the actions
         await hand.press("1")

@@ -35,11 +35,11 @@ async def test_the_group_under_the_cursor_is_explained_and_one_comes_back_to_it(
         await hand.sees("78 eligible")
         await hand.press("2")
         await hand.sees("8 groups")
-        await hand.press("j", "j", "x")
+        await hand.press("j", "j", "w")
         await hand.sees("group 3 of 8", "first T1.1-rho0.5-s5", "✓ goes to wholenode on anvil")
-        await hand.press("n")
+        await hand.press("right_square_bracket")
         await hand.sees("group 4 of 8")
-        await hand.press("[", "N")
+        await hand.press("left_square_bracket", "left_square_bracket")
         await hand.sees("group 2 of 8")
         await hand.press("escape")
         await hand.sees("Groups of equilibrate")
@@ -103,14 +103,14 @@ async def test_what_is_typed_ranks_again_and_undoing_it_gives_the_job_back() -> 
         assert hand.engine.wondered[-1] is None
 
 
-async def test_a_change_that_would_admit_the_job_is_one_key_away() -> None:
+async def test_a_change_that_would_admit_the_job_is_tried_beside_the_destinations() -> None:
     async with opened() as hand:
         await explained(hand)
-        await hand.press("a")
+        await hand.press("colon", *"try change", "enter")
         await hand.sees("try change: this destination takes")
-        await hand.press("j", "j")
-        await hand.sees("a cores 16 → 8 and mem 96 → 64 and drop")
-        await hand.press("a")
+        await hand.press("escape", "j", "j")
+        await hand.sees("· cores 16 → 8 and mem 96 → 64 and drop", "Tab, then Enter tries one")
+        await hand.press("tab", "enter")
         await hand.sees("WHAT IF", "shared", "candidate, number 3 of 4")
         assert hand.engine.wondered[-1] == WhatIfRequest(
             WhatIf(Amounts(cores=8, mem=64), drop_tags=("highmem",))
@@ -176,7 +176,7 @@ async def test_a_what_if_never_reaches_a_plan_and_another_action_begins_without_
         await hand.sees("WHAT IF")
         await hand.press("2")
         await hand.sees("8 groups")
-        await hand.press("n", "3")
+        await hand.press("right_square_bracket", "3")
         await hand.sees("sample · eligible", "goes to gpu", "2 GPUs")
         await hand.sees_no("WHAT IF")
 
@@ -202,26 +202,26 @@ async def test_a_status_without_groups_says_so_and_another_has_some() -> None:
         await hand.sees("78 eligible")
         await hand.press("k", "3")
         await hand.sees(
-            "initialize · eligible · no group", "No directory is eligible; t shows others."
+            "initialize · eligible · no group", "No directory is eligible; f shows others."
         )
-        await hand.press("n", "e")
+        await hand.press("right_square_bracket", "e")
         await hand.sees("next group: there is no other group", "there is no group to explain")
-        await hand.press("t")
+        await hand.press("f")
         await hand.sees("initialize · all · group 1 of 6", "goes to")
-        await hand.press("t")
-        await hand.sees("initialize · failed · no group", "No directory is failed; t shows")
-        await hand.press("t", "t")
-        await hand.sees("initialize · waiting · no group", "No directory is waiting; t shows")
+        await hand.press("f")
+        await hand.sees("initialize · failed · no group", "No directory is failed; f shows")
+        await hand.press("f", "f")
+        await hand.sees("initialize · waiting · no group", "No directory is waiting; f shows")
 
 
 async def test_groups_that_are_gone_leave_one_on_the_last_and_others_are_announced() -> None:
     async with opened() as hand:
         await explained(hand)
-        await hand.press("N")
+        await hand.press("left_square_bracket")
         await hand.sees("group 8 of 8")
         hand.engine.complete("equilibrate", hand.engine.names[-4:])
         await hand.sees("group 7 of 7")
-        await hand.press("n")
+        await hand.press("right_square_bracket")
         await hand.sees("group 1 of 7")
         first = next(name for name in hand.engine.names if name == "T1.0-rho0.7-s1")
         hand.engine.complete("equilibrate", [first])

@@ -66,13 +66,13 @@ async def test_anything_but_the_number_of_jobs_sends_nothing() -> None:
         await hand.sees("8 groups")
         await hand.press("a", "s")
         await hand.sees("8 jobs")
-        for answer in ("", "escape", "9", "yes", "1", "88"):
+        for answer in ("escape", "9", "yes", "1", "88"):
             hand.app.clear_notifications()
             await hand.sees_no("othing was sent")
             await hand.press("s")
             await hand.sees("Type 8 and press Enter")
             await hand.press(*(["escape"] if answer == "escape" else [*answer, "enter"]))
-            await hand.sees("Nothing was" if answer in ("", "escape") else "nothing was sent")
+            await hand.sees("Nothing was" if answer == "escape" else "nothing was sent")
             await hand.sees("Nothing is sent yet")
             assert hand.engine.submitted_plans == []
 
@@ -177,7 +177,7 @@ async def test_a_running_job_is_cancelled_only_after_yes() -> None:
         await hand.sees("›  ▶ running    4713")  # what runs is on top
         await hand.press("c")
         await hand.sees("Cancel 1 job?")
-        await hand.press("enter")
+        await hand.press("escape")
         await hand.sees("Nothing was cancelled")
         assert "cancel" not in hand.engine.calls
 
@@ -224,13 +224,13 @@ async def test_read_only_has_no_verbs_and_says_so() -> None:
 async def test_failed_directories_are_one_key_away_and_are_not_submitted_as_if_new() -> None:
     async with opened() as hand:
         await hand.sees("3 failed")
-        await hand.press("x")
+        await hand.press("d")
         await hand.sees("Groups of equilibrate · failed", "3 directories", "exit code 2")
         await hand.press("s")
         await hand.sees("only eligible groups can be submitted")
-        await hand.press("t", "space")
+        await hand.press("f", "space")
         await hand.sees("· submitted", "only eligible or failed groups can be marked")
-        await hand.press(*["t"] * 5)
+        await hand.press(*["f"] * 5)
         await hand.sees("· eligible")
 
 
@@ -238,7 +238,7 @@ async def test_eligible_directories_of_groups_in_all_can_be_marked_and_submitted
     async with opened() as hand:
         await hand.press("2")
         await hand.sees("Groups of equilibrate · eligible (3 failed)")
-        await hand.press("t")
+        await hand.press("f")
         await hand.sees("Groups of equilibrate · all", "240 directories")
         await hand.press("s")
         await hand.sees("No directory there is eligible.")
@@ -248,11 +248,11 @@ async def test_eligible_directories_of_groups_in_all_can_be_marked_and_submitted
 
 async def test_the_filter_shows_the_other_statuses_too() -> None:
     async with opened() as hand:
-        await hand.press("2", "t")
+        await hand.press("2", "f")
         await hand.sees("Groups of equilibrate · all", "240 directories")
-        await hand.press("n")
+        await hand.press("right_square_bracket")
         await hand.sees("Groups of sample")
-        await hand.press("N", "N")
+        await hand.press("left_square_bracket", "left_square_bracket")
         await hand.sees("Groups of initialize")
 
 
@@ -325,7 +325,7 @@ async def test_sorting_by_a_heading_keeps_the_cursor_on_its_job() -> None:
         await hand.press("o")
         await hand.sees("▲")
         assert table.cursor_key == before
-        await hand.press("O")
+        await hand.press("o")
         await hand.sees("▼")
         assert table.cursor_key == before
 

@@ -150,7 +150,7 @@ async def test_a_persons_keys_are_used_shown_and_explained(tmp_path: Path) -> No
         await hand.press("r")
         await hand.until(lambda: hand.app.theme != theme)
         await hand.press("2")
-        await hand.sees("8 groups", "ctrl+f all")
+        await hand.sees("8 groups")
         await hand.press("a")
         await hand.rests()
         assert "8 of 8 groups marked" not in hand.text()
@@ -159,9 +159,9 @@ async def test_a_persons_keys_are_used_shown_and_explained(tmp_path: Path) -> No
 
         # the pages on top have ids as well
         await hand.press("question_mark")
-        await hand.sees("Here: Groups", "ctrl+f")
+        await hand.sees("Keys of Groups", "ctrl+f")
         await hand.press("f12")
-        await hand.sees_no("Here: Groups")
+        await hand.sees_no("Keys of Groups")
         await typed(hand, ":keys")
         await hand.press("enter")
         await hand.sees("Your keys", str(tmp_path / "keys.toml")[:40], "instead of r")

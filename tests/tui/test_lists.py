@@ -27,19 +27,19 @@ async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_ord
         # a filter and an order: what is under the cursor is group 8, in the first row
         await hand.press("slash", *"T1.2")
         await hand.sees("4 of 8 · 40 directories")
-        await hand.press("enter", "o", "O")
+        await hand.press("enter", "o", "o")
         await hand.sees("#▼", "Directories of group 5")
         assert view.table.cursor_key == "T1.2-rho0.1-s1"  # it stays, at the end of the list
         await hand.press("g")
         await hand.sees("Why it cannot be submitted · group 8", "no partition takes 16 CPUs")
         assert hand.app.session.group == 7
-        await hand.press("x")
+        await hand.press("w")
         await hand.sees("group 8")
         await hand.press("2", "s")
         await hand.sees("Nothing is sent yet", "equilibrate-T1.2-rho0.8-s2")
 
         # marks are of rows, not of places: all that match, then without the filter
-        await hand.press("2", "A")
+        await hand.press("2", "a")
         await hand.sees("4 of 8 shown · 4 of 8 groups marked · 40 directories, 256 CPU-h")
         await hand.sees(
             "Groups of equilibrate · eligible (3 failed) · / "
@@ -58,7 +58,7 @@ async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_ord
         await hand.sees_no("▲ < compares")
 
         # the columns that were chosen are kept
-        await hand.press("f")
+        await hand.press("vertical_line")
         await hand.sees("[x] Dirs")
         await hand.press("j", "space", "enter")
         await hand.sees_no(" Dirs ")
@@ -71,7 +71,7 @@ async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_ord
         await hand.sees("2 of 78")
         await hand.press("space", "space")
         await hand.sees("2 of 78 shown · 2 of 78 directories marked")
-        await hand.press("x")
+        await hand.press("w")
         await hand.sees("Groups have jobs, directories do not")
         await hand.press("s")
         await hand.sees("Nothing is sent yet", "1 job")

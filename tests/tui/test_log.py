@@ -43,7 +43,7 @@ async def test_a_log_is_followed_until_somebody_reads_back() -> None:
         await hand.press("g")
         await hand.sees("step         0", "    1 ")
         assert rows_in_sight(hand).pages.state.rows == 3002
-        await hand.press("F")
+        await hand.press("p")
         await hand.sees("a last word")
 
 
@@ -55,7 +55,7 @@ async def test_finding_goes_round_and_errors_have_a_key() -> None:
         hand.app.session.job_token = token
         await hand.press("7")
         await hand.sees("step     2,999")
-        await hand.press("e")
+        await hand.press("n")
         await hand.sees("FloatingPointError: NaN in forces")
         assert "FOLLOW" not in hand.text()
         await hand.press("slash", *"2,10", "enter")
@@ -69,7 +69,7 @@ async def test_finding_goes_round_and_errors_have_a_key() -> None:
         await hand.sees("nowhere, g reads the rest")
         await hand.press("escape")
         await hand.sees_no("find '")
-        await hand.press("slash", "escape", "w")
+        await hand.press("slash", "escape", "z")
         await hand.sees("WRAP")
 
 
@@ -85,7 +85,7 @@ async def test_one_enormous_line_and_control_signs_are_rows_like_others() -> Non
         await hand.press("g")
         await hand.sees("\\x1b[2J\\x00")
         assert "\x1b" not in hand.text()
-        await hand.press("w")
+        await hand.press("z")
         await hand.sees("WRAP")
         await hand.press("right", "left", "G", "pageup")
 

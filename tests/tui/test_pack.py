@@ -22,7 +22,7 @@ async def packed(hand: Hand[SampleEngine]) -> None:
 
 async def all_packed(hand: Hand[SampleEngine]) -> None:
     await packed(hand)
-    await hand.press("a")
+    await hand.press("left_square_bracket")
     await hand.sees("all actions", "✓ 24 jobs on 4 nodes of large: 192.0 EUR")
 
 
@@ -38,7 +38,7 @@ async def test_the_head_says_what_it_comes_to_and_the_lanes_under_the_cursor_run
     async with opened() as hand:
         await packed(hand)
         await hand.sees("✓ the best possible, proven")
-        await hand.press("a")
+        await hand.press("left_square_bracket")
         await hand.sees("alone 441.1 (56 % less)", "within 4.3 % of the best possible (≥ 184.0)")
         await hand.sees("used cores 95%, memory 61%", "4 nodes, 2 kinds of bundles")
         assert "● large           4     24" in row(hand, "● large")
@@ -59,9 +59,9 @@ async def test_the_head_says_what_it_comes_to_and_the_lanes_under_the_cursor_run
 async def test_a_packer_is_another_packing_at_once_and_the_head_says_what_changed() -> None:
     async with opened() as hand:
         await all_packed(hand)
-        await hand.press("]")
+        await hand.press("e", *"fill", "enter")
         await hand.sees("[fill]", "packer fill: nodes 4 → 5, cost 192.0 → 208.0  ▲ dearer")
-        await hand.press("]")
+        await hand.press("e", *["backspace"] * 4, *"seed", "enter")
         await hand.sees("[seed]", "packer seed: nodes 5 → 10, cost 208.0 → 203.0  ✓ cheaper")
         await hand.press("u")
         await hand.sees("[configured]", "packer as configured: nodes 10 → 4")
@@ -94,15 +94,17 @@ async def test_node_types_are_switched_off_and_on_but_never_the_last_one() -> No
 async def test_limits_count_while_they_are_typed_and_half_typed_ones_change_nothing() -> None:
     async with opened() as hand:
         await all_packed(hand)
-        await hand.press("e", "2")
-        await hand.sees("at most 2 in a bundle: nodes 4 → 12", "┃ jobs in a bundle 2")
+        await hand.press("e", *"sod")
+        await hand.sees("▲ packer: sod is none of ")
+        await hand.press(*["backspace"] * 3, "tab", "2")
+        await hand.sees("at most 2 in a bundle: nodes 4 → 12", " jobs 2")
         await hand.press("tab", "1", "0")
-        await hand.sees("▲ longest bundle: 10 is not like 04:00:00, 4h or 30m")
+        await hand.sees("▲ time: 10 is not like 04:00:00, 4h or 30m")
         assert hand.engine.packings[-1].longest_seconds is None
         await hand.press("h")
         await hand.sees("14 jobs not packed", "at most 10 h")
         await hand.press("tab", "2")
-        await hand.sees("times × 2", "time factor × 2")
+        await hand.sees("times × 2", " factor × 2")
         await hand.press("enter")
         await hand.sees_no("Esc close")
         assert hand.engine.packings[-1] == PackChoice("", 2, 36_000, (), 2.0, 1.0)
@@ -123,13 +125,13 @@ async def test_an_answer_to_an_older_choice_is_dropped_and_the_old_picture_stays
     async with opened() as hand:
         await all_packed(hand)
         hand.engine.pack_gate = gate
-        await hand.press("]")
+        await hand.press("e", *"fill", "enter")
         await slow.wait()
         await hand.sees("◐ packing (packer fill)…; this is the packing before")
         assert "✓ 24 jobs on 4 nodes of large: 192.0 EUR" in hand.text()
         await hand.press("s")
         await hand.sees("submit: the jobs are being packed")
-        await hand.press("]")
+        await hand.press("e", *["backspace"] * 4, *"seed", "enter")
         await hand.sees("packer fill, packer seed")
         go_on.set()
         await hand.sees("✓ 24 jobs on 10 nodes of medium", "packer seed: nodes 4 → 10")
@@ -148,7 +150,7 @@ async def test_a_choice_made_while_a_changed_project_is_packed_is_compared_too()
         hand.engine.pack_gate = gate
         hand.engine.complete("equilibrate", hand.engine.names[-30:])
         await slow.wait()
-        await hand.press("]")
+        await hand.press("e", *"fill", "enter")
         await hand.sees("◐ packing (packer fill)…")
         go_on.set()
         await hand.sees("✓ 5 jobs on ", "packer fill: jobs packed 8 → 5")
@@ -253,7 +255,7 @@ async def test_marked_groups_that_became_others_are_not_packed() -> None:
 async def test_the_project_changes_and_so_does_the_packing() -> None:
     async with opened() as hand:
         await packed(hand)
-        await hand.press("]")
+        await hand.press("e", *"fill", "enter")
         await hand.sees("packer fill: ")
         hand.engine.complete("equilibrate", hand.engine.names[-30:])
         await hand.sees("✓ 5 jobs on ")
@@ -267,25 +269,25 @@ async def test_destinations_one_at_a_time_and_one_without_node_types_says_how_to
         await hand.sees("78 eligible")
         await hand.press("4")
         await hand.sees("equilibrate · all eligible groups · local")
-        await hand.press("n")
-        await hand.sees("next destination: there is no other destination")
-        await hand.press("a")
-        await hand.sees("all actions · local", "destination 1 of 3 · n next")
-        await hand.press("n")
+        await hand.press("left_square_bracket")
+        await hand.sees("all actions · local", "destination 1 of 3 · ] next")
+        await hand.press("right_square_bracket")
         await hand.sees("all actions · pilot", "✓ 14 jobs on 7 nodes of medium")
         await hand.press("g", "space")
         await hand.sees("the jobs go to several destinations")
-        await hand.press("n")
+        await hand.press("right_square_bracket")
         await hand.sees("all actions · old", "▲ 2 jobs not packed: old has no node types")
         await hand.sees("rowtui doctor --node-types old", "scheduler jobs of their own")
-        await hand.press("n", "N")
-        await hand.sees("destination 3 of 3")
+        await hand.press("left_square_bracket")
+        await hand.sees("destination 2 of 3")
+        await hand.press("right_square_bracket", "right_square_bracket")
+        await hand.sees("equilibrate · all eligible groups · local")
 
 
 async def test_what_is_left_alone_says_why() -> None:
     async with opened(with_awkward_jobs()) as hand:
         await hand.sees("78 eligible")
-        await hand.press("4", "a")
+        await hand.press("4", "left_square_bracket")
         await hand.sees("▲ 4 jobs not packed")
         await hand.press("j", "j")
         await hand.sees("2 jobs not packed: large: 512 cores asked, 128 there")
@@ -306,7 +308,7 @@ async def test_nothing_eligible_says_so_and_an_error_comes_with_its_hint() -> No
         await hand.press("1", "j", "4")
         await hand.sees("✓ 8 jobs on 1 node of large")
         hand.engine.pack_error = RowtuiError("the cluster is on fire", "run")
-        await hand.press("]")
+        await hand.press("e", *"fill", "enter")
         await hand.sees("✗ the cluster is on fire. run", "This is the packing before")
         hand.engine.pack_error = None
         await hand.press("u")
@@ -317,7 +319,9 @@ async def test_no_actions_and_no_directories() -> None:
     async with opened(SampleEngine(actions=())) as hand:
         await hand.press("4")
         await hand.sees("There is no action yet.")
-        await hand.press("a", "c", "s", "space", "n", "b", "tab", "escape")
+        await hand.press(
+            "right_square_bracket", "i", "s", "space", "right_square_bracket", "tab", "escape"
+        )
         await hand.rests()
     async with opened(SampleEngine(directories=0)) as hand:
         await hand.sees("no directory belongs to this action")
@@ -328,7 +332,7 @@ async def test_no_actions_and_no_directories() -> None:
 async def test_a_thousand_bundles_are_a_few_rows_and_few_lines_are_drawn() -> None:
     async with opened(with_many(), size=(120, 36)) as hand:
         await hand.sees("eligible")
-        await hand.press("4", "a")
+        await hand.press("4", "left_square_bracket")
         await hand.sees("on 932 nodes of large", "×597", "×333", "kinds of bundles")
         table = hand.app.screen.query_one("#bundles", VirtualTable)
         assert table.source.row_count < 20
@@ -337,35 +341,35 @@ async def test_a_thousand_bundles_are_a_few_rows_and_few_lines_are_drawn() -> No
 async def test_looking_longer_asks_with_more_time() -> None:
     async with opened() as hand:
         await packed(hand)
-        await hand.press("b")
+        await hand.press("colon", *"look longer", "enter")
         await hand.sees("of 5 s", "looked for up to 5 s: = the same nodes and cost")
         assert hand.engine.packings[-1].budget == 5.0
 
 
-async def test_packers_are_compared_side_by_side_and_the_next_one_is_a_bracket_away() -> None:
+async def test_packers_are_compared_side_by_side_and_the_settings_choose_one() -> None:
     async with opened() as hand:
         await all_packed(hand)
-        await hand.press("V")
+        await hand.press("equals_sign")
         await hand.sees("packer       nodes  idle    cost", "fill           5", "seed          10")
         assert hand.engine.packings[-1].budget == 1.0
         many = len(hand.engine.packings)
-        await hand.press("]")
+        await hand.press("e", *"fill", "enter")
         await hand.sees("› fill", "packer fill: nodes 4 → 5")
-        await hand.press("[")
+        await hand.press("e", *["backspace"] * 4, "enter")
         await hand.sees("[configured]", "packer as configured: nodes 5 → 4")
         assert len(hand.engine.packings) == many + 2
-        await hand.press("e", "2", "enter")  # another question: those answers are not of it
+        await hand.press("e", "tab", "2", "enter")  # another question: those answers are not of it
         await hand.sees_no("packer       nodes")
 
 
 async def test_the_lanes_stand_over_time_cores_or_memory_and_rows_can_be_filtered() -> None:
     async with opened() as hand:
         await all_packed(hand)
-        await hand.press("c")
+        await hand.press("i")
         await hand.sees("cores of large: a column is", "AAAA", "lane 2")
-        await hand.press("m")
+        await hand.press("i")
         await hand.sees("memory of large: a column is", "256 GB")
-        await hand.press("t")
+        await hand.press("i")
         await hand.sees("[sample-T0.9-rho0.1-s1+4──")
         await hand.press("slash", *"jobs>11", "enter")
         await hand.sees("rows · 4 nodes")
@@ -376,11 +380,11 @@ async def test_the_lanes_stand_over_time_cores_or_memory_and_rows_can_be_filtere
 async def test_it_is_there_at_any_size() -> None:
     async with opened(size=(180, 45)) as hand:
         await packed(hand)
-        await hand.press("a")
+        await hand.press("left_square_bracket")
         for size in ((180, 45), (120, 36), (80, 24), (70, 20), (50, 14)):
             await hand.pilot.resize_terminal(*size)
             await hand.sees("✓ 24 jobs on 4 nodes of large", "● large", "×3")
-            await hand.press("e", "2", "enter")
+            await hand.press("e", "tab", "2", "enter")
             await hand.sees("24 jobs on 12 nodes")
             await hand.press("u")
             await hand.sees("✓ 24 jobs on 4 nodes of large")  # the cursor follows its row
@@ -393,7 +397,7 @@ async def test_it_is_there_at_any_size() -> None:
             tables = hand.app.screen.query(VirtualTable)
             high = lambda tables=tables: max(one.size.height for one in tables)  # noqa: E731
             await hand.until(lambda high=high: high() == 3, "a heading and two rows")
-        await hand.press("4", "a")
+        await hand.press("4", "left_square_bracket")
         await hand.until(lambda: hand.app.session.packing.shown, "it is packed")
 
 

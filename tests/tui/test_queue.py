@@ -54,7 +54,7 @@ async def test_others_are_listed_on_demand_and_are_only_shown() -> None:
         await hand.sees("All my jobs", "8 jobs", "9181000_7", "relax-MoS2", "Dependency")
         await hand.press("G")
         await hand.sees("Not of this project: it is only shown here.", "Job 9180417")
-        for key, label in (("c", "cancel"), ("h", "hold"), ("H", "release"), ("enter", "log")):
+        for key, label in (("c", "cancel"), ("H", "hold"), ("enter", "log")):
             await hand.press(key)
             await hand.sees(f"{label}: the job is not of this project")
             hand.app.clear_notifications()
@@ -64,6 +64,8 @@ async def test_others_are_listed_on_demand_and_are_only_shown() -> None:
         await hand.press("a")
         await hand.sees("3 of 8 jobs marked")
         await hand.press("escape", "m")
+        await hand.sees("Jobs of all users")
+        await hand.press("m")
         await hand.sees_no("relax-MoS2")
         assert not hand.app.session.other_job
         assert {"cancel", "hold", "release"}.isdisjoint(hand.engine.calls)
@@ -83,22 +85,16 @@ async def test_a_waiting_job_is_held_and_released_only_after_yes() -> None:
     async with opened(with_clusters()) as hand:
         await hand.press("6")
         await hand.sees("5 jobs")
-        await hand.press("h")
+        await hand.press("H")
         await hand.sees("hold: only a job that waits can be held")
         await hand.press("j", "j", "H")
-        await hand.sees("release: the job is not held")
-
-        await hand.press("h")
         await hand.sees("Hold 1 job?", "9182736_1  equilibrate  12 directories")
         await hand.press("escape")
         await hand.sees("Nothing was held.")
-        await hand.press("h", "y", "e", "s", "enter")
+        await hand.press("H", "y", "e", "s", "enter")
         await hand.sees("1 job held", "· held")
         await hand.sees("held, and starts only when it is released")
         assert hand.engine.calls[-1] == "jobs now"
-        await hand.press("h")
-        await hand.sees("hold: the job is held already")
-
         await hand.press("H")
         await hand.sees("Release 1 job?")
         await hand.press("y", "e", "s", "enter")
@@ -115,7 +111,7 @@ async def test_of_the_marked_jobs_only_those_that_wait_are_held() -> None:
         await hand.sees("5 jobs")
         await hand.press("a")
         await hand.sees("3 of 5 jobs marked")
-        await hand.press("h")
+        await hand.press("H")
         await hand.sees("Hold 1 job? (2 marked cannot be held)", "Type yes")
         await hand.press("y", "enter")
         await hand.sees("1 job held")
@@ -133,7 +129,7 @@ async def test_a_refusal_of_the_scheduler_names_the_job_and_the_reason() -> None
     async with opened(engine) as hand:
         await hand.press("6")
         await hand.sees("5 jobs")
-        await hand.press("j", "j", "h", "y", "enter")
+        await hand.press("j", "j", "H", "y", "enter")
         await hand.sees("0 jobs held, 1 not: Access/permission denied")
         await hand.press("at")
         await hand.sees("job 9182736_1 not held: Access/permission denied")
@@ -233,7 +229,7 @@ async def test_why_a_job_waits_is_asked_only_when_a_person_asks() -> None:
         await hand.sees("41,823 = age 8,200 + fair share 21,400", "scontrol show job 9182736")
         await hand.sees("cpu=512,mem=1T,node=4,billing=512")
         assert "goes first" not in hand.text()
-        await hand.press("e")
+        await hand.press("r")
         await hand.sees("11 of 143", "on n[017-020]")
         assert hand.engine.estimates == [False, True]
         await hand.press("y", "escape")
@@ -248,21 +244,21 @@ async def test_jobs_of_all_users_one_cluster_and_orders() -> None:
     async with opened(engine) as hand:
         await hand.press("6")
         await hand.sees("5 jobs")
-        await hand.press("u")
+        await hand.press("m", "m")
         await hand.sees("Jobs of all users", "11 jobs", "User", "ada", "grace", "qmc-scan")
         await hand.press("G")
         await hand.press("c")
         await hand.sees("cancel: the job is not of this project")
-        await hand.press("n")
+        await hand.press("right_square_bracket")
         await hand.sees("Jobs of all users · local")
         await hand.sees_no("qmc-scan")
-        await hand.press("n", "n", "u")
+        await hand.press("right_square_bracket", "right_square_bracket", "m")
         await hand.sees("Jobs of this project · delta", "No jobs on delta")
-        await hand.press("n", "o", "o")
+        await hand.press("right_square_bracket", "o", "o", "o")
         await hand.sees("Sorted by id")
         first = hand.app.screen.query_one("#queue", VirtualTable)
         await hand.until(lambda: "4712" in str(first.source.row(0)))
-        await hand.press("O")
+        await hand.press("o")
         await hand.until(lambda: "9182736" in str(first.source.row(0)))
 
 
@@ -295,7 +291,7 @@ async def test_columns_ranges_all_matching_and_a_file_of_the_queue(tmp_path: Pat
         await hand.press("escape")
         await hand.sees_no("marked")
         # all that the filter leaves, in this order
-        await hand.press("slash", *"state=pending", "enter", "A")
+        await hand.press("slash", *"state=pending", "enter", "a")
         await hand.sees("24 of 24 of 69 jobs")
         await hand.press("escape", "escape")
         await hand.sees("69 jobs in 70 rows")
@@ -313,7 +309,7 @@ async def test_columns_ranges_all_matching_and_a_file_of_the_queue(tmp_path: Pat
         assert "E asks before" in hand.app.view.export_to(str(path))
         assert "no such folder" in hand.app.view.export_to(str(tmp_path / "no" / "x.csv"))
 
-        await hand.press("f")
+        await hand.press("vertical_line")
         await hand.sees("Reason · est. start", "Partition")
         await hand.press("space", "enter")
         await hand.until(lambda: "state" not in [one.column.id for one in table._placed])

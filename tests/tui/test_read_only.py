@@ -51,7 +51,7 @@ async def test_nothing_that_asks_reaches_the_engine_by_any_way() -> None:
         await hand.sees("READ ONLY")
         asking = [command for command in COMMANDS if command.asks]
         assert len(asking) >= 15
-        for view, key in (("groups", "s"), ("queue", "c"), ("network", "s")):
+        for view, key in (("groups", "s"), ("queue", "c"), ("network", "S")):
             await hand.app.action_command(f"go.{view}")
             await hand.press(key, key)
             await hand.sees("the project was opened read-only")
@@ -70,6 +70,8 @@ async def test_nothing_that_asks_reaches_the_engine_by_any_way() -> None:
                 assert not isinstance(hand.app.screen, ModalScreen), command.id
                 assert "read-only" in command.enabled(hand.app.session), command.id
                 typed = command.id if command.keys != NO_KEY else command.twin
+                if command.keys == NO_KEY and command.scope != "app":
+                    typed = command.label.rstrip("…")
                 assert hand.app.line.run(typed).endswith("opened read-only"), command.id
         assert hand.app.line.run("submit") == ""
         await hand.rests()

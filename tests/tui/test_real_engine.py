@@ -115,6 +115,7 @@ def wait_for_the_end_of(pid: int) -> None:
         os.close(fd)
 
 
+@pytest.mark.usefixtures("enter_at_once")
 async def test_a_study_from_the_first_look_to_the_last_job(root: Path) -> None:
     environment = {"HOME": str(root.parent), "PATH": os.environ["PATH"]}
     engine = InProcessEngine(OpenProject.open(root, cluster="local", environment=environment))
@@ -159,7 +160,7 @@ async def test_a_study_from_the_first_look_to_the_last_job(root: Path) -> None:
             await person.sees("1 of 1 job accepted")
             await person.press("1")
             await person.sees("two: 1 failed")
-            await person.press("x")
+            await person.press("d")
             await person.sees("Groups of two · failed", "✗ failed", "exit code 3")
             await person.press("a", "R")
             await person.sees("Retry 1 failed job?", "two  4 directories")

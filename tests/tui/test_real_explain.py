@@ -105,7 +105,7 @@ async def test_without_a_mapping_file_the_cluster_alone_counts(root: Path) -> No
         await hand.press("3")
         await hand.sees("relax · eligible · group 1 of 3", "✓ goes to local", "4 cores")
         await hand.sees("none: the cluster's partitions alone count")
-        await hand.press("n", "n")
+        await hand.press("right_square_bracket", "right_square_bracket")
         await hand.sees("group 3 of 3", "1 directory, first d4")
 
 
@@ -118,7 +118,9 @@ async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root
         trust(root, environment)
         await hand.press("r")
         await hand.sees("✓ goes to here on local", "4 cores · 16 GB", "1 candidate, 1 refused")
-        await hand.press("J")  # as the command line has it, but for how many groups are alike
+        await hand.press(
+            "colon", *"copy JSON", "enter"
+        )  # as the command line has it, but for how many groups are alike
         copied, typed = json.loads(hand.app.clipboard), explained(root, environment)
         for decision in (*copied["decisions"], *typed["decisions"]):
             decision.pop("groups")
@@ -131,7 +133,7 @@ async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root
         await hand.sees("1 refused, folded: z")
         await hand.press("z", "j")
         await hand.sees("asked cores 4, offered at most 2", "cores 4 → 2")
-        await hand.press("a")
+        await hand.press("tab", "enter")
         await hand.sees("WHAT IF", "cores 4 → 2", "2 candidates")
         await hand.press("u", "e", "6")
         await hand.sees("✗ nowhere to go", "2 refused", "asks 24 GB of memory, accepts at most 20")
@@ -196,7 +198,7 @@ async def test_a_what_if_is_written_after_a_yes_and_taken_back(mapped: Path) -> 
         # cancel is the default
         await hand.press("W")
         await hand.sees("Write to workflow.toml for relax?", "+threads_per_process = 8  # of 8")
-        await hand.press("enter")
+        await hand.press("escape")
         await hand.sees("Nothing was written.", "WHAT IF")
         assert file.read_bytes() == before
 
@@ -281,17 +283,17 @@ async def test_at_80_columns_a_refusal_is_in_words_and_only_what_would_admit_the
         # what a what-if would take is written where the tool is
         await hand.press("e", "9")
         await hand.sees("WHAT IF")
-        await hand.press("enter", "w")
+        await hand.press("enter", "colon", *"lines to add", "enter")
         await hand.sees("In mapping.yml:2:")
 
 
-async def test_what_measured_jobs_need_is_tried_with_one_key(mapped: Path) -> None:
+async def test_what_measured_jobs_need_is_tried_by_name(mapped: Path) -> None:
     async with opened(mapped, (80, 24)) as (hand, environment):
         trust(mapped, environment)
         await hand.sees("5 eligible")
         await hand.press("3")
         await hand.sees("✓ goes to here on local", "4 cores")
-        await hand.press("m")
+        await hand.press("colon", *"as measured", "enter")
         await hand.sees("as measured: fewer than 5")
 
         # when: jobs of two CPUs and 10 minutes were measured
@@ -302,10 +304,10 @@ async def test_what_measured_jobs_need_is_tried_with_one_key(mapped: Path) -> No
         UsageStore(mapped).append(
             JobUsage(f"p-{at}", kind, at, 2, end, 1.0, used, True) for at in range(120)
         )
-        await hand.press("r", "n")
+        await hand.press("escape", "r", "right_square_bracket")
         await hand.sees("group 2 of 3")
         await hand.until(lambda: hand.app.session.explanation.measured_jobs == 120)
-        await hand.press("m")
+        await hand.press("colon", *"as measured", "enter")
         await hand.sees("WHAT IF", "cores 4 → 2", "2 cores · 2 GB", "10 min")
         await hand.sees("tried what is recommended from 120 measured jobs")
         await hand.press("u")

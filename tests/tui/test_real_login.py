@@ -56,6 +56,7 @@ def empty_queue(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("enter_at_once")
 async def test_a_machine_never_seen_a_password_and_a_code_from_the_queue_view(
     root: Path, tmp_path: Path
 ) -> None:

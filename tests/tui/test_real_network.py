@@ -112,7 +112,7 @@ async def on_the_network(hand: Hand[InProcessEngine]) -> None:
 
 
 async def start(hand: Hand[InProcessEngine]) -> None:
-    await hand.press("s")
+    await hand.press("S")
     await hand.sees("Type yes")
     await hand.press(*"yes", "enter")
 
@@ -126,7 +126,7 @@ async def test_from_no_network_over_a_broken_one_and_an_empty_workspace_to_its_r
         await hand.sees("on local")
         await hand.press("8")
         await hand.sees("This project has no network.", "rowtui network init")
-        await hand.press("s")
+        await hand.press("S")
         await hand.sees("run: the project has no network.toml")
         # a broken one is told, and comes back when it is mended
         (root / "network.toml").write_text(NETWORK.replace('from = "make"', 'from = "mkae"'))
@@ -137,13 +137,13 @@ async def test_from_no_network_over_a_broken_one_and_an_empty_workspace_to_its_r
         await hand.sees("no run yet", "that ask for at most")
         # the default answer starts nothing
         hand.app.clear_notifications()
-        await hand.press("s")
+        await hand.press("S")
         await hand.sees(
             "Start a new run?", "4 samples, which ask for at most", "CPU-hours", "local"
         )
-        await hand.press("enter")
+        await hand.press("escape")
         await hand.sees("Nothing was started.")
-        await hand.press("s", "escape")
+        await hand.press("S", "escape")
         await hand.rests()
         assert not list((root / "workspace").iterdir())
         assert "no run yet" in hand.text()
@@ -153,7 +153,7 @@ async def test_from_no_network_over_a_broken_one_and_an_empty_workspace_to_its_r
         await hand.sees("✓ finished", "✓ 3 completed", "1 of 1")
         assert (root / "results" / "sum").is_file()
         await hand.press("s")
-        await hand.sees("the run is over: n starts a new one")
+        await hand.sees("the run is over: S starts a new one")
 
 
 async def test_the_first_steps_of_the_network_demo_lead_to_a_run(
@@ -165,11 +165,11 @@ async def test_the_first_steps_of_the_network_demo_lead_to_a_run(
         await hand.sees("on local", "The workspace has no directories yet")
         await hand.sees("DEMO", "Next: 8 how samples flow")
         await hand.press("8")
-        await hand.sees("no run yet", "Next: s let it run by itself; it asks for limits first")
+        await hand.sees("no run yet", "Next: S let it run by itself; it asks for limits first")
         await start(hand)
         await hand.sees("▶ running", "Next: h l from node to node")
         await hand.press("x")
-        await hand.sees("○ stopped", "Next: s let it run by itself")
+        await hand.sees("○ stopped", "Next: S let it run by itself")
 
 
 async def test_a_failed_job_is_seen_with_what_it_costs_and_retried(root: Path) -> None:
@@ -193,14 +193,14 @@ async def test_a_failed_job_is_seen_with_what_it_costs_and_retried(root: Path) -
 async def test_a_run_that_reaches_its_limits_asks_and_goes_on_with_more(root: Path) -> None:
     async with opened(root) as hand:
         await on_the_network(hand)
-        await hand.press("s")
+        await hand.press("S")
         await hand.sees("Type yes")
         await hand.press("tab", "ctrl+a", "ctrl+k", *"0.034", "enter")
         screen = hand.app.screen
         while getattr(screen.focused, "id", "") != "allow-answer":
             await hand.press("down")
         await hand.press(*"yes", "enter")
-        await hand.sees("▲ paused", "of 0.03 confirmed", "s allows more and goes on")
+        await hand.sees("▲ paused", "of 0.03 confirmed", "S allows more and goes on")
         await hand.press("1")
         await hand.sees("network small:")
         await hand.press("8")
@@ -227,13 +227,13 @@ async def test_a_run_that_was_stopped_goes_on_and_its_jobs_meanwhile(root: Path)
 async def test_one_step_is_a_plan_that_is_confirmed(root: Path) -> None:
     async with opened(root) as hand:
         await on_the_network(hand)
-        await hand.press("e")
+        await hand.press("s")
         await hand.sees("[5 Submit]", "3 jobs")
         await hand.press("s", "3", "enter")
         await hand.sees("3 of 3 jobs accepted")
         await hand.press("8")
         await hand.sees("✓ 3 completed", "not driven")
-        await hand.press("e")
+        await hand.press("s")
         await hand.sees("[5 Submit]", "1 job")
         await hand.press("s", *"yes", "enter")
         await hand.sees("1 of 1 job accepted")

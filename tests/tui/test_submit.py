@@ -112,10 +112,16 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
         await hand.sees("- #SBATCH --time=1\\x1b[31m", "+ #SBATCH --time=240", "unchanged lines")
         await hand.press("z")
         await hand.sees_no("unchanged lines")
-        await hand.press("d")
-        await hand.sees("19 lines", "d diff against job 77")
+        await hand.press("equals_sign")
+        await hand.sees("19 lines", "= diff against job 77")
         assert "- #SBATCH" not in hand.text()
-        await hand.press("d", "z", "n", "n", "N")
+        await hand.press(
+            "equals_sign",
+            "z",
+            "right_square_bracket",
+            "right_square_bracket",
+            "left_square_bracket",
+        )
         await hand.sees("Script 2 of 8")
         sizes = {asked.size for asked in engine.asked_before}
         assert len(engine.asked_before) == len(sizes) == 2  # once for each size
@@ -126,23 +132,23 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
             "7 of 8 jobs", "☐    8", "up to 448 CPU-hours", "1,000 → 552", "✓ dry check"
         )
         await hand.sees("then type 7, sends 7 jobs")
-        await hand.press("A")
+        await hand.press("a")
         await hand.sees("costs up to 512 CPU-hours", "then type 8 anyway")
         await hand.press("a")
         await hand.sees("0 of 8 jobs", "Every job is switched off")
         await hand.press("s")
-        await hand.sees("confirm: every job is switched off")
+        await hand.sees("send: every job is switched off")
         await hand.press("g", "space", "space", "space")
         await hand.sees("3 of 8 jobs", "☐    4", "costs up to 192 CPU-hours")
 
         # To files, and not over what is there.
-        await hand.press("D")
+        await hand.press("E")
         await hand.sees("Write 3 scripts to which folder?")
         await hand.press(*["backspace"] * 20, *"out", "enter")
         await hand.sees("4 files written to")
         assert len(list((tmp_path / "out").iterdir())) == 4
         (tmp_path / "out" / "plan.json").write_text("mine")
-        await hand.press("D", *["backspace"] * 20, *"out", "enter")
+        await hand.press("E", *["backspace"] * 20, *"out", "enter")
         await hand.sees("Files are there already. Overwrite them?")
         await hand.press("escape")
         await hand.sees("Nothing was written.")
@@ -162,7 +168,7 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
             return True
 
         monkeypatch.setattr("rowtui.tui.views.submit.script.open_in_pager", pager)
-        await hand.press("e")
+        await hand.press("O")
         await hand.until(lambda: opened_texts)
         assert opened_texts[0][0].startswith("#!/bin/bash")
 
@@ -302,7 +308,7 @@ async def test_what_a_filter_hides_is_sent_too_and_what_is_shown_is_switched(
         await hand.sees("4 jobs are filtered away, and sent too")
         await hand.press("enter")
         await hand.sees("Jobs to submit · / T1", "Script 5 of 8")
-        await hand.press("n")
+        await hand.press("right_square_bracket")
         await hand.sees("Script 6 of 8")
 
         # What is switched is what is shown; space keeps to the job under the cursor.
@@ -311,15 +317,13 @@ async def test_what_a_filter_hides_is_sent_too_and_what_is_shown_is_switched(
         await hand.sees("all that are ticked are sent: 4 jobs", "then type 4, sends 4 jobs")
         await hand.press("space")
         await hand.sees("sent: 5 jobs", "Script 7 of 8")
-        await hand.press("A")
+        await hand.press("a")
         await hand.sees("3 jobs switched on", "sent: 8 jobs")
-        await hand.press("A")
-        await hand.sees("nothing to switch here")
         await hand.press("g", "v", "j", "v")
         await hand.sees("2 jobs switched off", "sent: 6 jobs")
 
         # The order is another, the choice and the cursor stay with their jobs.
-        await hand.press("o", "o", "O")
+        await hand.press("o", "o", "o", "o")
         await hand.sees("#▼", "Script 6 of 8")
         await hand.press("g")
         await hand.sees("Script 8 of 8")
@@ -356,7 +360,7 @@ async def test_what_a_filter_hides_is_sent_too_and_what_is_shown_is_switched(
         assert len(plan.jobs) == 6
 
         # The next plan is another list.
-        await hand.press("2", "t", "t", "g", "s")
+        await hand.press("2", "f", "f", "g", "s")
         hand.app.verbs.review(plan, "groups", None)
         await hand.sees("Jobs to submit", "Nothing is sent yet")
         assert "shown" not in hand.text()

@@ -22,10 +22,10 @@ def always(_: Session) -> str:
 class Command:
     """One command of the dashboard.
 
-    `scope` is "app", one of `PARTS`, or the name of a view. `hint` orders the bottom line; a
-    command with 0 is not in that line. `asks`: the command changes something outside the dashboard,
-    so the user confirms it first. `twin` is the command after `rowtui` on the command line with the
-    same effect; docs/verbs.md states why a command has none.
+    `scope` is "app", one of `PARTS`, or the name of a view. `asks`: the command
+    changes something outside the dashboard, so the user confirms it first. `twin` is the command
+    after `rowtui` on the command line with the same effect; docs/verbs.md states why a command has
+    none.
     """
 
     id: str
@@ -33,7 +33,6 @@ class Command:
     label: str
     description: str
     scope: str = "app"
-    hint: int = 0
     asks: bool = False
     enabled: Callable[[Session], str] = always
     twin: str = ""
@@ -71,11 +70,6 @@ LISTED = frozenset({"groups", "network", "explain", "pack", "submit", "queue"})
 DRAWN = frozenset({"past"})
 """Views without lists and texts, which have the keys of `list` and `text` for themselves."""
 
-CHANGE_KEYS = "abcd"
-"""Keys for the changes that would let a destination accept a job; few destinations have more
-changes.
-"""
-
 KEY_NAMES = {
     "down": "↓", "up": "↑", "left": "←", "right": "→", "enter": "Enter", "escape": "Esc",
     "space": "space", "question_mark": "?", "at": "@", "pagedown": "PgDn", "pageup": "PgUp",
@@ -83,6 +77,7 @@ KEY_NAMES = {
     "colon": ":", "home": "Home", "slash": "/", "end": "End", "tab": "Tab",
     "left_square_bracket": "[", "right_square_bracket": "]", "greater_than_sign": ">",
     "less_than_sign": "<", "exclamation_mark": "!", "plus": "+", "minus": "-",
+    "delete": "Del", "equals_sign": "=", "vertical_line": "|",
 }  # fmt: skip
 
 VIEWS = {

@@ -67,14 +67,14 @@ APP: tuple[Command, ...] = (
     Command("go.clusters", "C", "clusters", "go to Clusters: logins, nodes, partitions, health",
             twin="show cluster"),
     Command("app.line", "colon", "command", "type a command: `:queue delta`, `:action sample`"),
-    Command("app.refresh", "r", "refresh", "read the project and the scheduler again", hint=91),
+    Command("app.refresh", "r", "read again", "read the project and the scheduler again"),
     Command("app.scan", "ctrl+r", "scan", "look at every directory again: products and values",
             twin="scan"),
     Command("app.projects", "P", "projects", "all projects: what needs you, and open another one",
             enabled=when_real, twin="projects"),
     Command("app.pause", "p", "pause", "stop or go on following changes"),
-    Command("app.activity", "at", "activity", "events, and the commands that rowtui ran", hint=92),
-    Command("app.connect", "L", "connect", "log in to a cluster that waits for it",
+    Command("app.activity", "at", "activity", "events, and the commands that rowtui ran"),
+    Command("app.connect", "L", "log in", "log in to a cluster that waits for it",
             enabled=may_connect, twin="connect"),
     Command("app.theme", "T", "theme", "next theme"),
     Command("app.copy", "y", "copy", "copy the selected name or id"),
@@ -84,7 +84,7 @@ APP: tuple[Command, ...] = (
             "choose a filter that was stored with `:save NAME`"),
     Command("app.shell", "exclamation_mark", "shell",
             "a shell in the directory of this row, or in the project"),
-    Command("app.help", "question_mark", "help", "this page", hint=90),
+    Command("app.help", "question_mark", "help", "this page"),
     Command("app.suspend", "ctrl+z", "suspend", "back to the shell; `fg` returns here"),
     Command("app.faster", "greater_than_sign", "faster", "let the clock of the demo run faster",
             enabled=when_played),
@@ -93,7 +93,7 @@ APP: tuple[Command, ...] = (
     Command("app.steps", "I", "first steps", "show or hide the demo's first steps",
             enabled=when_demo),
     Command("app.back", "escape", "back", "one step back"),
-    Command("app.quit", "q", "quit", "leave; jobs go on without rowtui", hint=99),
+    Command("app.quit", "q", "quit", "leave; jobs go on without rowtui"),
 )  # fmt: skip
 """The commands that work in every view."""
 
@@ -107,8 +107,8 @@ MOVING: tuple[Command, ...] = (
     Command("list.page-up", "pageup", "page up", "one page up", "list"),
     Command("list.first", "g,home", "first", "first line", "list"),
     Command("list.last", "G,end", "last", "last line", "list"),
-    Command("text.left", "left", "left", "scroll a text to the left", "text"),
-    Command("text.right", "right", "right", "scroll a text to the right", "text"),
+    Command("text.left", "h,left", "left", "scroll a text to the left", "text"),
+    Command("text.right", "l,right", "right", "scroll a text to the right", "text"),
     Command("graph.left", "h,left", "left", "to the node that this one takes from", "graph"),
     Command("graph.right", "l,right", "right", "to the node that takes from this one", "graph"),
     Command("graph.find", "slash", "find", "go to a node by its name, or filter its samples",
@@ -118,16 +118,14 @@ MOVING: tuple[Command, ...] = (
 
 
 ROWS: tuple[Command, ...] = (
-    Command("rows.filter", "slash", "filter", "show the rows that match a text", "rows", 4),
-    Command("rows.sort", "o", "sort", "sort by the next column", "rows", 6),
-    Command("rows.reverse", "O", "reverse", "turn the order round", "rows"),
-    Command("rows.fields", "f", "columns", "choose the columns, and their order", "rows", 22),
-    Command("rows.range", "v", "range", "mark from here to where v is pressed again", "rows", 23),
-    Command("rows.mark-matching", "A", "all matching", "mark all rows that the filter leaves",
-            "rows", 24),
+    Command("rows.filter", "slash", "filter", "show the rows that match a text", "rows"),
+    Command("rows.sort", "o", "sort", "sort by the next column, ▲ then ▼", "rows"),
+    Command("rows.fields", "vertical_line", "columns", "choose the columns, and their order",
+            "rows"),
+    Command("rows.range", "v", "range", "mark from here to where v is pressed again", "rows"),
     Command("rows.export", "E", "export", "write the rows to a CSV or JSON file", "rows"),
-    Command("rows.left", "left", "left", "scroll long texts back", "rows"),
-    Command("rows.right", "right", "right", "scroll long texts to their ends", "rows"),
+    Command("rows.left", "h,left", "left", "scroll long texts back", "rows"),
+    Command("rows.right", "l,right", "right", "scroll long texts to their ends", "rows"),
 )  # fmt: skip
 """The commands of long lists, for the views with such lists (`LISTED` in `command.py`)."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rowtui.tui.commands.command import CHANGE_KEYS, Command, may_change, with_action
+from rowtui.tui.commands.command import NO_KEY, Command, may_change, with_action
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
@@ -53,61 +52,49 @@ def may_undo_write(session: Session) -> str:
     return "" if session.written else "nothing was written from here, or it was changed since"
 
 
-def may_make_change(number: int) -> Callable[[Session], str]:
-    """Return a function for the reason why the destination under the cursor lacks a change with
-    this number, counted from 0.
-    """
-
-    def enabled(session: Session) -> str:
-        if reason := with_decision(session):
-            return reason
-        if session.refusal is None:
-            return "this destination takes the job"
-        if not session.refusal.changes:
-            return "no change of resources would help"
-        known = len(session.refusal.changes)
-        return "" if number < known else "there is no further change"
-
-    return enabled
+def may_make_change(session: Session) -> str:
+    """Return why no change admits the job to the destination under the cursor, or ""."""
+    if reason := with_decision(session):
+        return reason
+    if session.refusal is None:
+        return "this destination takes the job"
+    return "" if session.refusal.changes else "no change of resources would help"
 
 
 EXPLAIN: tuple[Command, ...] = (
-    Command("explain.what-if", "e", "what if", "try other amounts, tags, user or roles",
-            "explain", 1, enabled=with_decision, twin="explain --cpus"),
-    Command("explain.reset", "u", "undo what-if", "discard the what-if",
-            "explain", 2, enabled=may_reset),
-    *(
-        Command(f"explain.change-{letter}", letter, "try change",
-                f"try change {letter} that admits the job there", "explain",
-                3 if not number else 0, enabled=may_make_change(number))
-        for number, letter in enumerate(CHANGE_KEYS)
-    ),
-    Command("explain.next-group", "n,right_square_bracket", "next group",
-            "the job of the next group", "explain", 4, enabled=with_groups),
-    Command("explain.previous-group", "N,left_square_bracket", "previous group",
+    Command("explain.what-if", "e", "change", "try other amounts, tags, user or roles", "explain",
+            enabled=with_decision, twin="explain --cpus"),
+    Command("explain.reset", "u", "undo what-if", "discard the what-if", "explain",
+            enabled=may_reset),
+    Command("explain.change", NO_KEY, "try change",
+            "try the next change that admits the job to this destination", "explain",
+            enabled=may_make_change),
+    Command("explain.next-group", "right_square_bracket", "next group", "the job of the next group",
+            "explain", enabled=with_groups),
+    Command("explain.previous-group", "left_square_bracket", "previous group",
             "the job of the previous group", "explain", enabled=with_groups),
-    Command("explain.measured", "m", "as measured", "try what the measured jobs of the action need",
-            "explain", enabled=with_measured),
-    Command("explain.sources", "enter", "sources",
-            "open the deciding rule: the file at its line", "explain", 5,
+    Command("explain.measured", NO_KEY, "as measured",
+            "try what the measured jobs of the action need", "explain", enabled=with_measured),
+    Command("explain.sources", "enter", "source",
+            "open the deciding rule at its line; beside the destinations, try a change", "explain",
             enabled=with_decision),
-    Command("explain.page", "i", "job's story", "the destination's reasons or the story",
-            "explain", 5, enabled=with_decision),
-    Command("explain.fold", "z", "fold", "leave the destinations that refuse the job out, or not",
-            "explain", 7, enabled=with_decision),
-    Command("explain.filter", "t", "status", "next status: eligible, all, failed, ...", "explain",
+    Command("explain.page", "i", "page", "the destination's reasons or the story", "explain",
+            enabled=with_decision),
+    Command("explain.fold", "z", "refused", "leave out the destinations that refuse the job",
+            "explain", enabled=with_decision),
+    Command("explain.filter", "f", "state", "next state: eligible, all, failed, ...", "explain",
+            enabled=with_action),
+    Command("explain.filter-before", "F", "state before", "the state before", "explain",
             enabled=with_action),
     Command("explain.write", "W", "write…",
-            "write the what-if to workflow.toml, after a look at the changes", "explain",
-            asks=True, enabled=may_write, twin="explain --write"),
-    Command("explain.undo-write", "U", "undo write…",
-            "take the last write to workflow.toml back", "explain", asks=True,
-            enabled=may_undo_write, twin="explain --undo"),
-    Command("explain.lines", "w", "lines to add",
-            "the text that realises the what-if, to copy", "explain",
-            enabled=may_reset),
-    Command("explain.json", "J", "copy JSON", "copy it as `rowtui explain --json` writes it",
+            "write the what-if to workflow.toml, after a look at the changes", "explain", asks=True,
+            enabled=may_write, twin="explain --write"),
+    Command("explain.undo-write", "U", "undo write…", "take the last write to workflow.toml back",
+            "explain", asks=True, enabled=may_undo_write, twin="explain --undo"),
+    Command("explain.lines", NO_KEY, "lines to add", "the text that realises the what-if, to copy",
+            "explain", enabled=may_reset),
+    Command("explain.json", NO_KEY, "copy JSON", "copy it as `rowtui explain --json` writes it",
             "explain", enabled=with_decision, twin="explain --json"),
-    Command("explain.pane", "tab", "pane", "between destinations and reasons", "explain", 6),
+    Command("explain.pane", "tab", "pane", "between destinations and reasons", "explain"),
 )  # fmt: skip
 """The commands of the view Explain."""

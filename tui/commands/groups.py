@@ -16,7 +16,7 @@ def may_submit_groups(session: Session) -> str:
     if reason := may_submit(session):
         return reason
     if session.filter.word not in ("eligible", "all"):
-        return "only eligible groups can be submitted: press t until the list shows them"
+        return "only eligible groups can be submitted: press f until the list shows them"
     return ""
 
 
@@ -28,37 +28,37 @@ def may_retry_groups(session: Session) -> str:
     if action and not action.failed:
         return f"no directory failed at {action.name}"
     if session.filter.word != "failed":
-        return "only failed groups can be retried: press t until the list shows them"
+        return "only failed groups can be retried: press f until the list shows them"
     return ""
 
 
 def may_mark(session: Session) -> str:
     """Return why no group can be marked, or "": marks serve only submissions and retries."""
     if session.filter.word not in ("eligible", "failed", "all"):
-        return "only eligible or failed groups can be marked: press t until the list shows them"
+        return "only eligible or failed groups can be marked: press f until the list shows them"
     return with_action(session)
 
 
 GROUPS: tuple[Command, ...] = (
-    Command("groups.mark", "space", "mark", "mark or unmark this row", "groups", 1,
-            enabled=may_mark),
-    Command("groups.mark-all", "a", "all", "mark all rows, or none", "groups", 2,
-            enabled=may_mark),
+    Command("groups.mark", "space", "mark", "mark or unmark this row", "groups", enabled=may_mark),
+    Command("groups.mark-all", "a", "all", "mark all rows, or none", "groups", enabled=may_mark),
     Command("groups.submit", "s", "submit…", "submit the marked rows, or this row", "groups",
-            3, asks=True, enabled=may_submit_groups, twin="submit"),
+            asks=True, enabled=may_submit_groups, twin="submit"),
     Command("groups.retry", "R", "retry…", "retry the marked failed groups, or this one", "groups",
-            4, asks=True, enabled=may_retry_groups, twin="retry"),
+            asks=True, enabled=may_retry_groups, twin="retry"),
     Command("groups.directories", "d", "directories",
-            "all directories of the action, or its groups", "groups", 5, enabled=with_action,
+            "all directories of the action, or its groups", "groups", enabled=with_action,
             twin="show directories"),
-    Command("groups.filter", "t", "status", "next status: eligible, all, failed, ...", "groups", 5,
+    Command("groups.filter", "f", "state", "next state: eligible, all, failed, ...", "groups",
             enabled=with_action),
-    Command("groups.next-action", "n", "next action", "groups of the next action", "groups", 6,
+    Command("groups.filter-before", "F", "state before", "the state before", "groups",
             enabled=with_action),
-    Command("groups.previous-action", "N", "previous action", "groups of the previous action",
-            "groups", enabled=with_action),
-    Command("groups.explain", "x", "explain", "where this group's job goes, and why",
-            "groups", 7, enabled=with_action, twin="explain"),
-    Command("groups.pane", "tab", "pane", "between groups and directories", "groups", 8),
+    Command("groups.next-action", "right_square_bracket", "next action",
+            "groups of the next action", "groups", enabled=with_action),
+    Command("groups.previous-action", "left_square_bracket", "previous action",
+            "groups of the previous action", "groups", enabled=with_action),
+    Command("groups.explain", "w", "why", "where this group's job goes, and why", "groups",
+            enabled=with_action, twin="explain"),
+    Command("groups.pane", "tab", "pane", "between groups and directories", "groups"),
 )  # fmt: skip
 """The commands of the view Groups."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.tui.commands.command import Command, may_change
+from rowtui.tui.commands.command import NO_KEY, Command, may_change
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
@@ -101,63 +101,72 @@ def may_act_on_jobs(verb: JobVerb) -> Callable[[Session], str]:
     return enabled
 
 
+def may_hold_or_release(session: Session) -> str:
+    """Return why the marked jobs, or the chosen one, can be neither held nor released, or ""."""
+    reason = may_act_on_jobs(HOLD)(session)
+    return reason and may_act_on_jobs(RELEASE)(session) and reason
+
+
 QUEUE: tuple[Command, ...] = (
-    Command("queue.open", "enter,l", "log", "log of this job", "queue", 1, enabled=with_own_job,
+    Command("queue.open", "enter", "log", "log of this job", "queue", enabled=with_own_job,
             twin="logs"),
     Command("queue.why", "w", "why", "why it is not running, with all details of its scheduler",
-            "queue", 2, enabled=with_row, twin="show jobs --long"),
-    Command("queue.mark", "space", "mark", "mark or unmark this job, or this array", "queue", 3,
+            "queue", enabled=with_row, twin="show jobs --long"),
+    Command("queue.mark", "space", "mark", "mark or unmark this job, or this array", "queue",
             enabled=with_own_job),
     Command("queue.mark-all", "a", "all", "mark all active, all failed, or none", "queue",
             enabled=with_job),
-    Command("queue.cancel", "c", "cancel…", "cancel the marked jobs, or this one", "queue", 4,
+    Command("queue.cancel", "c", "cancel…", "cancel the marked jobs, or this one", "queue",
             asks=True, enabled=may_act_on_jobs(CANCEL), twin="cancel"),
-    Command("queue.hold", "h", "hold…", "keep the marked jobs, or this one, from starting",
-            "queue", 5, asks=True, enabled=may_act_on_jobs(HOLD), twin="hold"),
-    Command("queue.release", "H", "release…", "let the marked jobs, or this one, start", "queue",
-            6, asks=True, enabled=may_act_on_jobs(RELEASE), twin="release"),
-    Command("queue.retry", "R", "retry…", "retry the marked failed jobs, or this one",
-            "queue", 7, asks=True, enabled=may_act_on_jobs(RETRY), twin="retry"),
-    Command("queue.fold", "z", "fold", "fold or unfold this array or bundle", "queue", 8,
+    Command("queue.hold", "H", "hold…",
+            "keep the marked jobs, or this one, from starting; or release what is held", "queue",
+            asks=True, enabled=may_hold_or_release, twin="hold"),
+    Command("queue.release", NO_KEY, "release…", "let the marked jobs, or this one, start", "queue",
+            asks=True, enabled=may_act_on_jobs(RELEASE), twin="release"),
+    Command("queue.retry", "R", "retry…", "retry the marked failed jobs, or this one", "queue",
+            asks=True, enabled=may_act_on_jobs(RETRY), twin="retry"),
+    Command("queue.fold", "z", "fold", "fold or unfold this array or bundle", "queue",
             enabled=with_fold),
     Command("queue.fold-all", "Z", "fold all", "fold or unfold all arrays and bundles", "queue"),
-    Command("queue.others", "m", "my others", "show or hide your jobs that are not this project's",
-            "queue", 9),
-    Command("queue.everybody", "u", "all users", "show or hide the jobs of all users", "queue", 10),
-    Command("queue.cluster", "n", "cluster", "only the next cluster, or all again", "queue", 11,
-            enabled=with_clusters, twin="queue --cluster"),
+    Command("queue.others", "m", "whose",
+            "jobs of this project, all of mine, or those of all users", "queue"),
+    Command("queue.cluster", "right_square_bracket", "cluster",
+            "only the next cluster, or all again", "queue", enabled=with_clusters,
+            twin="queue --cluster"),
+    Command("queue.cluster-before", "left_square_bracket", "cluster before",
+            "only the cluster before, or all again", "queue", enabled=with_clusters),
 )  # fmt: skip
 """The commands of the view Queue."""
 
 
 LOG: tuple[Command, ...] = (
-    Command("log.follow", "F", "follow", "follow the end of the log, or stop", "log", 1,
+    Command("log.follow", "p", "follow", "follow the end of the log, or stop", "log",
             enabled=with_job, twin="logs --follow"),
-    Command("log.find", "slash", "find", "find a text, or ~pattern", "log", 2, enabled=with_job),
-    Command("log.next-match", "n", "next", "the next match of the search", "log", 3,
+    Command("log.find", "slash", "find", "find a text, or ~pattern", "log", enabled=with_job),
+    Command("log.next-match", "n", "next ▲",
+            "the next match; without a search, the next line that looks like an error", "log",
             enabled=with_job),
-    Command("log.previous-match", "N", "previous", "the place before", "log", enabled=with_job),
-    Command("log.trouble", "e", "next error", "the next line that looks like an error", "log", 4,
+    Command("log.previous-match", "N", "▲ before", "the match, or the error, before", "log",
             enabled=with_job),
-    Command("log.previous-trouble", "E", "error before",
-            "the line before that looks like an error", "log", enabled=with_job),
-    Command("log.wrap", "w", "wrap", "break long lines at the width of the screen, or not", "log",
-            5, enabled=with_job),
-    Command("log.pager", "O", "pager", "all of it in $PAGER", "log", 6, enabled=with_job),
-    Command("log.next", "right_square_bracket", "older job", "log of the next job in the list",
-            "log", 7, enabled=with_job),
-    Command("log.previous", "left_square_bracket", "newer job",
+    Command("log.wrap", "z", "wrap", "break long lines at the width of the screen, or not", "log",
+            enabled=with_job),
+    Command("log.pager", "O", "pager", "all of it in $PAGER", "log", enabled=with_job),
+    Command("log.next", "right_square_bracket", "next job", "log of the next job in the list",
+            "log", enabled=with_job),
+    Command("log.previous", "left_square_bracket", "job before",
             "log of the previous job in the list", "log", enabled=with_job),
 )  # fmt: skip
 """The commands of the view Log."""
 
 
 PAST: tuple[Command, ...] = (
-    Command("past.next", "right,l", "chart", "the next chart", "past", 1),
-    Command("past.previous", "left,h", "previous", "the chart before this one", "past", 2),
-    Command("past.period", "d", "period", "the last hour, day or week, or all the time", "past", 3,
+    Command("past.next", "right,l", "chart", "the next chart", "past"),
+    Command("past.previous", "left,h", "previous", "the chart before this one", "past"),
+    Command("past.period", "t", "period", "the last hour, day or week, or all the time", "past",
             twin="history --since"),
-    Command("past.action", "a", "action", "only the next action, or all again", "past", 4,
-            twin="history --action"),
+    Command("past.action", "right_square_bracket", "action", "only the next action, or all again",
+            "past", twin="history --action"),
+    Command("past.action-before", "left_square_bracket", "action before",
+            "only the action before, or all again", "past"),
 )  # fmt: skip
 """The commands of the view Past."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rowtui.tui.commands.command import Command, may_change
+from rowtui.tui.commands.command import NO_KEY, Command, may_change
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
+
+
+_AS_NOW = "this is network.toml as it is now: = shows the run"
 
 
 def with_network(session: Session) -> str:
@@ -50,31 +54,14 @@ def _not_driven(session: Session) -> str:
 def _frozen(session: Session) -> str:
     view = session.network.view
     if view is None or view.run is None:
-        if not session.network.frozen:
-            return "this is network.toml as it is now: a shows the run"
-        return "there is no run yet: s starts one"
+        return _AS_NOW if not session.network.frozen else "there is no run yet: S starts one"
     if view.run.holder and not view.run.here:
         return f"the run is driven by {view.run.holder}"
     return ""
 
 
 def may_start_network(session: Session) -> str:
-    """Return why the network cannot be started, or "": no process may drive the run, and the view
-    must show what would be started.
-    """
-    if reason := _may_change_network(session) or _not_driven(session):
-        return reason
-    if not session.network.frozen:
-        return "this is network.toml as it is now: a shows the run, n starts a new one"
-    view = session.network.view
-    if view and view.run and view.run.status.is_over:
-        left = "R tries what failed again, " if session.network.failed else ""
-        return f"the run is over: {left}n starts a new one"
-    return ""
-
-
-def may_start_anew(session: Session) -> str:
-    """Return why no new run can be started, or "": no process may drive the current run."""
+    """Return why the network cannot be started, or "": no process may drive the run."""
     return _may_change_network(session) or _not_driven(session)
 
 
@@ -94,21 +81,34 @@ def may_step_network(session: Session) -> str:
     """Return why no step can be planned, or "": it needs jobs, and a run that no process drives."""
     if reason := may_start_network(session):
         return reason
+    if not session.network.frozen:
+        return _AS_NOW
+    view = session.network.view
+    if view and view.run and view.run.status.is_over:
+        left = "R tries what failed again, " if session.network.failed else ""
+        return f"the run is over: {left}S starts a new one"
     return "" if session.network.left else "no job is left to send"
 
 
 def may_retry_in_network(session: Session) -> str:
     """Return why no job can be retried, or "".
 
-    One of the marked jobs must have failed or been cancelled; without marks, any job must have
-    failed.
+    One of the marked jobs must have failed, been cancelled or completed; without marks, any job
+    must have failed.
     """
     if reason := _may_change_network(session) or _frozen(session):
         return reason
     look = session.network
+    if redoes(look.marked):
+        return may_redo(session)
     if look.marked and not {"failed", "cancelled"} & set(look.marked.values()):
         return "no marked job failed"
     return "" if look.failed or look.marked else "no sample failed"
+
+
+def redoes(marked: Mapping[int, str]) -> bool:
+    """Whether a retry makes completed samples again: no marked one failed or was cancelled."""
+    return "completed" in marked.values() and not {"failed", "cancelled"} & set(marked.values())
 
 
 def may_cancel_in_network(session: Session) -> str:
@@ -153,9 +153,9 @@ def may_redo(session: Session) -> str:
         return f"{look.busy} is under way"
     run = look.view.run if look.view else None
     if not look.frozen:
-        return "this is network.toml as it is now: a shows the run"
+        return _AS_NOW
     if run is None:
-        return "there is no run yet: s starts one"
+        return "there is no run yet: S starts one"
     if run.holder and not run.here:
         return f"the run is driven by {run.holder}"
     if look.marked and "completed" not in look.marked.values():
@@ -164,38 +164,39 @@ def may_redo(session: Session) -> str:
 
 
 NETWORK: tuple[Command, ...] = (
-    Command("network.open", "enter", "open", "samples of this node; log of this sample's job",
-            "network", 1, enabled=with_network),
-    Command("network.start", "s", "run…",
-            "let the network run by itself within limits, go on, or allow more", "network", 2,
-            asks=True, enabled=may_start_network, twin="network run"),
-    Command("network.stop", "x", "stop", "stop the autopilot; submitted jobs continue",
-            "network", 3, enabled=may_stop_network, twin="network stop"),
-    Command("network.step", "e", "one step…", "plan the eligible jobs, to be confirmed in 5",
-            "network", 4, asks=True, enabled=may_step_network, twin="network run --step"),
+    Command("network.open", "enter", "samples", "samples of this node; log of this sample's job",
+            "network", enabled=with_network),
+    Command("network.start", "S", "run…",
+            "let the network run by itself within limits: go on, allow more, or a new run",
+            "network", asks=True, enabled=may_start_network, twin="network run"),
+    Command("network.stop", "x", "stop", "stop the autopilot; submitted jobs continue", "network",
+            enabled=may_stop_network, twin="network stop"),
+    Command("network.step", "s", "step…", "plan the eligible jobs, to be confirmed in 5", "network",
+            asks=True, enabled=may_step_network, twin="network run --step"),
     Command("network.retry", "R", "retry…",
-            "retry the marked jobs, this failure, or all jobs that failed", "network", 5, asks=True,
-            enabled=may_retry_in_network, twin="network retry"),
+            "retry the marked jobs, this failure, or all that failed; make marked results again",
+            "network", asks=True, enabled=may_retry_in_network, twin="network retry"),
     Command("network.cancel", "c", "cancel…",
-            "cancel the marked jobs, or this one, with the jobs that depend on them", "network", 6,
+            "cancel the marked jobs, or this one, with the jobs that depend on them", "network",
             asks=True, enabled=may_cancel_in_network, twin="network cancel"),
-    Command("network.mark", "space", "mark", "mark or unmark this sample", "network", 7,
+    Command("network.mark", "space", "mark", "mark or unmark this sample", "network",
             enabled=may_mark_sample),
-    Command("network.filter", "t", "state", "samples in the next state: all, failed, ...",
-            "network", 8, enabled=with_network, twin="network show --state"),
-    Command("network.waits", "b", "blocked by", "the jobs that this sample waits for",
-            "network", 10, enabled=may_ask_what_it_waits_for),
-    Command("network.redo", "d", "redo…",
+    Command("network.mark-all", "a", "all", "mark all samples that are listed, or none", "network",
+            enabled=with_network),
+    Command("network.filter", "f", "state", "samples in the next state: all, failed, ...",
+            "network", enabled=with_network, twin="network show --state"),
+    Command("network.filter-before", "F", "state before", "samples in the state before", "network",
+            enabled=with_network),
+    Command("network.waits", "w", "why", "the jobs that this sample waits for", "network",
+            enabled=may_ask_what_it_waits_for),
+    Command("network.redo", NO_KEY, "redo…",
             "make the marked samples again, or all results made from other members than now",
             "network", asks=True, enabled=may_redo, twin="network redo"),
-    Command("network.arrange", "m", "graph/list", "draw the network as a graph, or as a list",
-            "network", enabled=with_network),
-    Command("network.as-now", "a", "as it is now",
+    Command("network.arrange", "i", "list", "draw the network as a graph, or as a list", "network",
+            enabled=with_network),
+    Command("network.as-now", "equals_sign", "as it is now",
             "switch between the present network.toml and the run", "network", enabled=with_run,
             twin="network show --now"),
-    Command("network.new-run", "n", "new run…", "a new run of the present network.toml",
-            "network", asks=True, enabled=may_start_anew, twin="network run --new"),
-    Command("network.pane", "tab", "pane", "between failures, graph, samples and node", "network",
-            9),
+    Command("network.pane", "tab", "pane", "between failures, graph, samples and node", "network"),
 )  # fmt: skip
 """The commands of the view Network."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.tui.commands.command import Command, may_change, with_action
+from rowtui.tui.commands.command import NO_KEY, Command, may_change, with_action
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
@@ -49,12 +49,6 @@ def may_reset_packing(session: Session) -> str:
     return "" if session.packing.chosen else "it is packed as configured"
 
 
-def with_destinations(session: Session) -> str:
-    """Return why there is no other destination to show, or ""."""
-    shown = session.packing.shown
-    return "" if shown and len(shown.looks) > 1 else "there is no other destination"
-
-
 def may_compare(session: Session) -> str:
     """Return why packers cannot be compared, or "": a packing and several packers are needed."""
     if reason := with_packing(session):
@@ -67,35 +61,31 @@ def may_compare(session: Session) -> str:
 
 
 PACK: tuple[Command, ...] = (
-    Command("pack.submit", "s", "submit…", "submit the jobs as they are packed here", "pack", 1,
+    Command("pack.submit", "s", "submit…", "submit the jobs as they are packed here", "pack",
             asks=True, enabled=may_submit_packing, twin="submit --pack"),
-    Command("pack.packer", "right_square_bracket", "packer", "pack with the next packer", "pack",
-            2, enabled=with_packing, twin="pack --packer"),
-    Command("pack.packer-before", "left_square_bracket", "packer before",
-            "pack with the packer before", "pack", enabled=with_packing),
-    Command("pack.compare", "V", "compare", "pack with every packer, and compare the results",
-            "pack", 5, enabled=may_compare, twin="pack --compare"),
-    Command("pack.time", "t", "time", "the lanes of the bundle over time", "pack",
+    Command("pack.packer", NO_KEY, "packer", "pack with the next packer", "pack",
+            enabled=with_packing, twin="pack --packer"),
+    Command("pack.packer-before", NO_KEY, "packer before", "pack with the packer before", "pack",
             enabled=with_packing),
-    Command("pack.cores", "c", "cores", "which lane has which cores of the node", "pack", 10,
+    Command("pack.compare", "equals_sign", "compare",
+            "pack with every packer, and compare the results", "pack", enabled=may_compare,
+            twin="pack --compare"),
+    Command("pack.picture", "i", "picture",
+            "the lanes of the bundle over time, cores or memory of the node", "pack",
             enabled=with_packing),
-    Command("pack.memory", "m", "memory", "the share of the node's memory in each lane", "pack",
-            enabled=with_packing),
-    Command("pack.limits", "e", "limits", "jobs in a bundle, longest bundle, time factor", "pack",
-            3, twin="pack --longest"),
-    Command("pack.node-type", "space", "node type", "pack without this node type, or with it again",
-            "pack", 4, enabled=may_toggle_node_type, twin="pack --node-type"),
-    Command("pack.reset", "u", "as configured", "discard the choices of this screen", "pack", 5,
+    Command("pack.limits", "e", "settings", "packer, jobs in a bundle, longest bundle, time factor",
+            "pack", twin="pack --longest"),
+    Command("pack.node-type", "space", "use type", "pack without this node type, or with it again",
+            "pack", enabled=may_toggle_node_type, twin="pack --node-type"),
+    Command("pack.reset", "u", "as configured", "discard the choices of this screen", "pack",
             enabled=may_reset_packing),
-    Command("pack.longer", "b", "look longer", "take more time to find a better packing", "pack",
-            6, enabled=with_packing, twin="pack --search"),
-    Command("pack.next-destination", "n", "next destination",
-            "the packing at the next destination", "pack", 7, enabled=with_destinations),
-    Command("pack.previous-destination", "N", "previous destination",
-            "the packing at the destination before", "pack", enabled=with_destinations),
-    Command("pack.all-actions", "a", "all actions",
-            "pack the jobs of all actions together, or of this one", "pack", 8,
+    Command("pack.longer", NO_KEY, "look longer", "take more time to find a better packing", "pack",
+            enabled=with_packing, twin="pack --search"),
+    Command("pack.next-destination", "right_square_bracket", "action",
+            "the next destination; then the next action, and all actions together", "pack",
             enabled=with_action),
-    Command("pack.pane", "tab", "pane", "between bundles and the lanes of one", "pack", 9),
+    Command("pack.previous-destination", "left_square_bracket", "action before",
+            "the destination before; then the action before", "pack", enabled=with_action),
+    Command("pack.pane", "tab", "pane", "between bundles and the lanes of one", "pack"),
 )  # fmt: skip
 """The commands of the view Pack."""

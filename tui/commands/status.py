@@ -24,13 +24,6 @@ def may_retry_need(session: Session) -> str:
     return ""
 
 
-def with_failures(session: Session) -> str:
-    """Return why there is no failed directory to show, or ""."""
-    if session.snapshot and any(action.failed for action in session.snapshot.actions):
-        return ""
-    return "nothing failed"
-
-
 def may_submit(session: Session) -> str:
     """Return why the chosen action has nothing to submit, or ""."""
     if reason := may_change(session) or with_action(session):
@@ -51,16 +44,19 @@ def may_submit_all(session: Session) -> str:
 
 
 STATUS: tuple[Command, ...] = (
-    Command("status.open", "enter", "open", "groups of this action; or the next step of the list",
-            "status", 1, enabled=with_action_or_need),
+    Command("status.open", "enter", "groups", "groups of this action; or the next step of the list",
+            "status", enabled=with_action_or_need),
     Command("status.submit", "s", "submit…", "submit all eligible groups of this action", "status",
-            2, asks=True, enabled=may_submit, twin="submit"),
+            asks=True, enabled=may_submit, twin="submit"),
     Command("status.submit-all", "S", "submit all…", "submit all eligible groups of every action",
             "status", asks=True, enabled=may_submit_all, twin="submit"),
-    Command("status.failed", "x", "failed", "directories of this action that failed", "status", 3,
-            enabled=with_failures, twin="show directories --failed"),
-    Command("status.pane", "tab", "needs you", "between actions and next steps", "status", 4),
-    Command("status.retry", "R", "retry…", "retry the directories with the same failure",
-            "status", 5, asks=True, enabled=may_retry_need, twin="retry"),
+    Command("status.failed", "d", "directories",
+            "directories of this action: those that failed, if any did", "status",
+            enabled=with_action, twin="show directories --failed"),
+    Command("status.why", "w", "why", "where the jobs of this action go, and why", "status",
+            enabled=with_action, twin="explain"),
+    Command("status.pane", "tab", "pane", "between actions and next steps", "status"),
+    Command("status.retry", "R", "retry…", "retry the directories with the same failure", "status",
+            asks=True, enabled=may_retry_need, twin="retry"),
 )  # fmt: skip
 """The commands of the view Status."""

@@ -219,7 +219,7 @@ class Verbs:
             confirm(self._app, "Jobs are being sent. Stop and leave?", lines, 1, stop)
         elif view is not None and view.run is not None and view.run.here:
             lines = [
-                "Submitted jobs continue; no more are submitted. `s` in 8 continues the run later."
+                "Submitted jobs continue; no more are submitted. `S` in 8 continues the run later."
             ]
             question = "Leave, and stop the autopilot?"
             confirm(self._app, question, lines, 1, partial(self._app.exit, 0))

@@ -136,6 +136,7 @@ class Recall:
 class LineScreen(Dialog[None]):
     """A command line; `run` carries out the text and returns "" or the reason for a refusal."""
 
+    takes_enter = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "leave", id="line.leave", tooltip="leave the command line"),
     ]

@@ -26,7 +26,7 @@ from rowtui.tui.commands.palette import RegistryProvider
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
-from rowtui.tui.shell.keymap import Stray, load_keymap, unbound_words
+from rowtui.tui.shell.keymap import Stray, load_keymap, moved_words, unbound_words
 from rowtui.tui.shell.logins import Logins
 from rowtui.tui.shell.played import control_played
 from rowtui.tui.shell.recall import Memory, StartState
@@ -101,6 +101,7 @@ class RowtuiApp(RecallingApp):
         self._state = state
         self.logins = Logins(self, self.session, self.feed)
         self._stray = Stray()
+        self._told_keys: set[tuple[str, str]] = set()  # Views and keys that were pressed there.
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return a value for each variable of rowtui, also where the theme has none."""
@@ -175,7 +176,10 @@ class RowtuiApp(RecallingApp):
             event.prevent_default()
             self._answer(self._stray.answer)
         elif event.key in self.screen.active_bindings:
-            self._answer("")
+            about = (self.view_name, event.key)
+            known = about in self._told_keys or isinstance(self.screen, Dialog)
+            self._told_keys.add(about)
+            self._answer("" if known else moved_words(event.key, about[0], self.session.keys))
         else:
             self._stray.begin(event)
             view = "" if isinstance(self.screen, Dialog) else self.view_name

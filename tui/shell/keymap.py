@@ -47,6 +47,62 @@ _MODIFIERS = ("ctrl", "shift", "alt", "super", "meta", "hyper")
 _NAMED = {key.value for key in Keys}
 _NAMED |= {_character_to_key(chr(code)) for code in range(0x21, 0x7F)}
 
+MERGED: Mapping[str, tuple[str, ...]] = {
+    "rows.reverse": ("rows.sort",),
+    "rows.mark-matching": (
+        "groups.mark-all", "submit.toggle-all", "queue.mark-all", "network.mark-all",
+    ),
+    **{f"explain.change-{letter}": ("explain.change",) for letter in "abcd"},
+    **{f"pack.{axis}": ("pack.picture",) for axis in ("time", "cores", "memory")},
+    "pack.all-actions": ("pack.next-destination",),
+    "queue.everybody": ("queue.others",),
+    "log.trouble": ("log.next-match",),
+    "log.previous-trouble": ("log.previous-match",),
+    "network.new-run": ("network.start",),
+    "clusters.connect": ("app.connect",),
+}  # fmt: skip
+"""Ids that were merged into others; their keys in `keys.toml` go to those."""
+
+# Of the keys until November 2026. The table, and what reads it, can go in November 2027.
+MOVED: Mapping[str, Mapping[str, str]] = {
+    "status": {"x": "status.failed"},
+    "groups": {
+        "x": "groups.explain", "t": "groups.filter", "n": "groups.next-action",
+        "N": "groups.previous-action", "A": "groups.mark-all",
+    },
+    "explain": {
+        **dict.fromkeys("abcd", "explain.change"), "n": "explain.next-group",
+        "N": "explain.previous-group", "m": "explain.measured", "t": "explain.filter",
+        "w": "explain.lines", "J": "explain.json",
+    },
+    "pack": {
+        "right_square_bracket": "pack.limits", "left_square_bracket": "pack.limits",
+        **dict.fromkeys("tcm", "pack.picture"), "V": "pack.compare", "b": "pack.longer",
+        "n": "pack.next-destination", "N": "pack.previous-destination",
+        "a": "pack.next-destination",
+    },
+    "submit": {
+        "enter": "submit.confirm", "d": "submit.diff", "n": "submit.next", "N": "submit.previous",
+        "e": "submit.open", "D": "submit.export", "A": "submit.toggle-all",
+    },
+    "queue": {
+        "l": "queue.open", "h": "queue.hold", "u": "queue.others", "n": "queue.cluster",
+        "A": "queue.mark-all",
+    },
+    "log": {
+        "F": "log.follow", "e": "log.next-match", "E": "log.previous-match", "w": "log.wrap",
+    },
+    "network": {
+        "s": "network.start", "e": "network.step", "t": "network.filter", "b": "network.waits",
+        "d": "network.redo", "m": "network.arrange", "a": "network.as-now", "n": "network.start",
+        "A": "network.mark-all",
+    },
+    "past": {"d": "past.period", "a": "past.action"},
+    "clusters": {"enter": "app.connect", "n": "clusters.nodes", "v": "clusters.jobs"},
+    "rows": {"f": "rows.fields", "O": "rows.sort"},
+}  # fmt: skip
+"""By view, and "rows" for those with long lists: the command that each of these keys had."""
+
 PAUSE = 1.0
 """Seconds without a character after which the next character is a key again."""
 
@@ -62,6 +118,7 @@ class KeyMap:
     wrong: tuple[str, ...] = ()
     path: Path | None = None
     found: bool = False
+    merged: tuple[str, ...] = ()  # Sentences about ids that were merged into others.
 
 
 class Bound(NamedTuple):
@@ -83,7 +140,9 @@ def load_keymap(config: Path | None) -> KeyMap:
         return KeyMap(wrong=(f"keys.toml: {visible(str(error))}",), path=path, found=True)
     keys, wrong = checked_keymap(wanted)
     sentence = tuple(f"keys.toml: {text}" for text in wrong)
-    return KeyMap(keys, sentence, path, found=True)
+    named = [name for name, _ in _flat(wanted) if name in MERGED]
+    merged = tuple(f"{name} is now {', '.join(MERGED[name])}" for name in named)
+    return KeyMap(keys, sentence, path, found=True, merged=merged)
 
 
 def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
@@ -92,7 +151,7 @@ def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[s
     wrong: list[str] = []
     own: dict[str, list[str]] = {}
     for name, keys in _flat(wanted):
-        if name not in known:
+        if name not in known and name not in MERGED:
             wrong.append(f"there is no command '{visible(name)}'{_near(name, known)}")
             continue
         if not isinstance(keys, str) or not all(key.strip() for key in keys.split(",")):
@@ -104,8 +163,9 @@ def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[s
                 wrong.append(f"{name}: {why}")
             elif normal(key) not in good:
                 good.append(normal(key))
-        if good:
-            own[name] = good
+        for one in MERGED.get(name, (name,)) if good else ():
+            before = own.get(one, [] if one == name else known[one].keys)
+            own[one] = [*before, *(key for key in good if key not in before)]
     has = {name: list(own.get(name, one.keys)) for name, one in known.items()}
     settled: list[str] = []
     for name in own:
@@ -113,6 +173,8 @@ def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[s
             for other in (one for one in known if one != name and key in has[one]):
                 if not _meet(known[name].scope, known[other].scope):
                     continue
+                if key in known[name].keys and key in known[other].keys:
+                    continue  # The view has this key in place of the other command.
                 if other in own and other not in settled:
                     continue  # The other entry is handled in a later step.
                 loser, keeper = (name, other) if other in own else (other, name)
@@ -234,6 +296,8 @@ def keys_page(keys: KeyMap) -> list[str]:
         lines.append(f"  {name:<28} {shown_keys(own) or 'no key':<14} instead of {usual}")
     if not keys.keys:
         lines.append("  All keys are as usual.")
+    if keys.merged:
+        lines += ["", "Merged into other commands:", *(f"  {text}" for text in keys.merged)]
     if keys.wrong:
         lines += ["", "Settings that cannot be applied:", *(f"  {text}" for text in keys.wrong)]
     lines += [
@@ -285,6 +349,8 @@ def unbound_words(key: str, view: str, own: Mapping[str, str]) -> str:
     name = KEY_NAMES.get(key, key)
     if not view:
         return f"{name} does nothing here:"
+    if moved := _moved(key, view, own):
+        return f"{name} is now {moved}"
     elsewhere: dict[str, list[str]] = {}  # by label: the views
     for one in COMMANDS:
         if _has(one, key, own) and one.scope in TITLES:
@@ -303,6 +369,23 @@ def unbound_words(key: str, view: str, own: Mapping[str, str]) -> str:
     if rows:
         return f"{name} does nothing here: it is {rows[0].label} in lists of other views"
     return f"{name} does nothing here; ? lists the keys"
+
+
+def moved_words(key: str, view: str, own: Mapping[str, str]) -> str:
+    """Return one line about a key that had another command in a view, "" for any other key."""
+    moved = _moved(key, view, own)
+    here = next((one.label for one in commands_here(view) if _has(one, key, own)), "")
+    return f"{KEY_NAMES.get(key, key)} is {here} here; what it did is now {moved}" if moved else ""
+
+
+def _moved(key: str, view: str, own: Mapping[str, str]) -> str:
+    """Return the present key and label of the command that had a key, `w: why`; "" for none."""
+    old = MOVED.get(view, {}).get(key) or (MOVED["rows"].get(key) if view in LISTED else None)
+    if old is None or any(key in keys.split(",") for keys in own.values()):
+        return ""
+    command = BY_ID[old]
+    shown = command.keys_of(own)
+    return f"{shown}: {command.label}" if shown else f":{command.label}"
 
 
 def _has(command: Command, key: str, own: Mapping[str, str]) -> bool:

@@ -61,7 +61,7 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
     elif view == "groups" and nothing_to_mark:
         steps = [("1", "back: nothing of this action is eligible now")]
     elif view == "groups" and not marked:
-        steps = [("space", "mark a group: it is one job"), ("x", "why it goes where it goes")]
+        steps = [("space", "mark a group: it is one job"), ("w", "why it goes where it goes")]
     elif view == "groups":
         steps = [("s", "submit the marked groups; a dialog asks first")]
     elif view == "submit" and sending is not None and not sending.plan.jobs:
@@ -71,7 +71,7 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
     elif view == "submit":
         steps = [("2", "choose groups first")]
     elif view == "queue":
-        steps = [("l", "the log of a job")]
+        steps = [("Enter", "the log of a job")]
         # In this case the clock is not the real one.
         if played is not None and played.state.faults:
             steps.append(("> <", "let time go by faster or slower"))
@@ -90,10 +90,10 @@ def _in_the_network(session: Session) -> list[tuple[str, str]]:
         return [("", "Wait, or"), ("1", "back to the actions")]
     status = "new" if view.run is None else view.run.status.value
     if status in ("new", "stopped", "paused"):
-        return [("s", "let it run by itself; it asks for limits first")]
+        return [("S", "let it run by itself; it asks for limits first")]
     if status == "running":
         return [("h l", "from node to node"), ("Enter", "the samples of one")]
-    return [("6 l", "the log of plot: the slopes"), ("9", "what ran when"), ("q", "leave")]
+    return [("6 Enter", "the log of plot: the slopes"), ("9", "what ran when"), ("q", "leave")]
 
 
 def _all_completed(session: Session) -> bool:

@@ -172,9 +172,9 @@ class Session:
             actions = self.snapshot.actions
             self.action_index = actions[(actions.index(self.action) + step) % len(actions)].index
 
-    def next_filter(self) -> None:
+    def next_filter(self, step: int = 1) -> None:
         """Form the groups from the directories of the next status."""
-        self.filter = FILTERS[(FILTERS.index(self.filter) + 1) % len(FILTERS)]
+        self.filter = FILTERS[(FILTERS.index(self.filter) + step) % len(FILTERS)]
 
     @property
     def group(self) -> int:

@@ -174,47 +174,45 @@ class Hint(NamedTuple):
     enabled: bool = True
 
 
-MOST_HINTS = 8
-"""The number of hints: users do not read more; `?` shows the others."""
-
-
-def hints(width: int, keys: Sequence[Hint]) -> tuple[Line, tuple[Pressable, ...]]:
-    """Return the keys for this view, in the order of importance, as many as fit."""
+def hints(
+    width: int, keys: Sequence[Hint], always: Sequence[Hint] = ()
+) -> tuple[Line, tuple[Pressable, ...]]:
+    """Return the keys in their order, as many as fit, and `always` at the right: on a narrow line
+    its last one, or its key alone. Without `always`, the last of the keys is never left out.
+    """
+    shown, last = (list(keys), []) if always else (list(keys[:-1]), list(keys[-1:]))
+    forms = [always, always[-1:], [one._replace(label="") for one in always[-1:]]]
+    size = sum(width_of(_hint(one)) for one in shown)
+    right = next((one for one in forms if size + _room_of(one) < width), forms[-1])
+    room = width - 1 - _room_of(right) - sum(width_of(_hint(one)) for one in last)
     spans: list[tuple[str, str]] = [(" ", "")]
     areas = []
     at = 1
-    last = keys[-1:]  # The last hint, for example quit, is always shown.
-    rest = width - (width_of(_hint(last[0])) if last else 0)
-    for hint in [*_that_fit(keys[:-1], rest), *last]:
-        text = _hint(hint)
-        size = width_of(text)
-        if at + size > (width if hint in last else rest):
-            continue
-        areas.append(Pressable(at, at + size, hint.command))
-        spans += [(span.text, span.style) for span in text]
-        at += size
-    return line(*spans), tuple(areas)
-
-
-def _that_fit(keys: Sequence[Hint], width: int) -> list[Hint]:
-    """Return at most `MOST_HINTS` hints. Of a view's own hints, the usable ones come first."""
-    taken: set[int] = set()
-    at = 1
-    ranks = [(key.command.startswith("app."), not key.enabled) for key in keys]
-    for number in sorted(range(len(keys)), key=ranks.__getitem__):
-        hint, size = keys[number], width_of(_hint(keys[number]))
-        if len(taken) == MOST_HINTS - 1 or (at + size > width and not hint.enabled):
+    placed = []
+    for hint in shown:
+        room -= width_of(_hint(hint))
+        if room < 0:
             break
-        if at + size <= width:
-            taken.add(number)
-            at += size
-    return [keys[number] for number in sorted(taken)]
+        placed.append(hint)
+    for hint in [*placed, *last, *right]:
+        if right and hint is right[0]:
+            spans.append((" " * (width - at - _room_of(right)), ""))
+            at = width - _room_of(right)
+        text = _hint(hint)
+        areas.append(Pressable(at, at + width_of(text), hint.command))
+        spans += [(span.text, span.style) for span in text]
+        at += width_of(text)
+    return cut(line(*spans), width), tuple(areas)
+
+
+def _room_of(keys: Sequence[Hint]) -> int:
+    return sum(width_of(_hint(one)) for one in keys)
 
 
 def _hint(hint: Hint) -> Line:
     return line(
         (hint.key, "key" if hint.enabled else "faint"),
-        (f" {hint.label}  ", "" if hint.enabled else "faint"),
+        (f" {hint.label}".rstrip() + "  ", "" if hint.enabled else "faint"),
     )
 
 

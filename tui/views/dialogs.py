@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any, ClassVar
 
 from rowtui.core.base.text import plural
@@ -12,17 +13,28 @@ from rowtui.tui.widgets.cells import as_content, line, width_of
 from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.text_lines import TextLines
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Button, Static
 
+AT_ONCE = 0.4
+"""Seconds after which a question takes Enter: a line that was typed by mistake, whose first letter
+opened the question, does not answer it.
+"""
+
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A page on top of a view; its bottom line shows the keys of the page and of its list."""
+    """A page on top of a view; its bottom line shows the keys of the page and of its list.
+
+    It ignores Enter at first; with `takes_enter` at once, because no question is asked.
+    """
 
     LIST_KEYS: ClassVar[Sequence[Hint]] = ()
+    takes_enter: ClassVar[bool] = False
     _answer = ""
+    _opened = 0.0
 
     def action_no(self) -> None:
         """Close the dialog without an answer."""
@@ -30,6 +42,7 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     def on_mount(self) -> None:
         """Put the keys of the page over those of the view below."""
+        self._opened = monotonic()
         self.mount(OneLine(name="keys"))
         self.call_after_refresh(self.show_keys)
 
@@ -40,6 +53,12 @@ class Dialog(ModalScreen[ScreenResultType]):
     def on_descendant_focus(self) -> None:
         """Show the keys of the field that now has the focus."""
         self.show_keys()
+
+    def on_key(self, event: events.Key) -> None:
+        """Drop an Enter that follows too closely to be an answer."""
+        if event.key == "enter" and not self.takes_enter and too_soon(event, self._opened):
+            event.stop()
+            event.prevent_default()
 
     def answer(self, text: str) -> None:
         """Show this text about the pressed key, before the keys of the page; "" shows no text."""
@@ -54,6 +73,11 @@ class Dialog(ModalScreen[ScreenResultType]):
             typed = typed_keys(self)
             of_list = () if isinstance(self.focused, InputField) else self.LIST_KEYS
             keys.show((*text, *hints(room, [*typed[:1], *of_list, *typed[1:]])[0]))
+
+
+def too_soon(event: events.Key, opened: float) -> bool:
+    """Whether the key was pressed before the user can have read a question."""
+    return event.time - opened < AT_ONCE
 
 
 def field_keys(name: str, before: str = "up", after: str = "down") -> list[BindingType]:

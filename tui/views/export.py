@@ -219,7 +219,9 @@ class FieldsScreen(Dialog[FieldChoice | None]):
         Binding("shift+up,K", "move(-1)", "earlier", id="fields.earlier", tooltip="move it up"),
         Binding("space", "show_or_hide", "show", id="fields.toggle", tooltip="show or hide it"),
         Binding("u", "forget", "as given", id="fields.forget", tooltip="all, in their order"),
-        Binding("enter,f", "keep", "keep", id="fields.keep", tooltip="show the list so"),
+        Binding(
+            "enter,vertical_line", "keep", "keep", id="fields.keep", tooltip="show the list so"
+        ),
         Binding("escape", "no", "no", id="fields.no", tooltip="change nothing"),
     ]
 

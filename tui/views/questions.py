@@ -61,9 +61,10 @@ class ConfirmScreen(Dialog[bool]):
             yield InputField(id="answer", keys=(("Enter", f"answer {self.word}"),))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Return True only for the exact word."""
+        """Return True only for the exact word; without a text the question stays."""
         event.stop()
-        typed = event.value.strip().lower().replace(",", "")
+        if not (typed := event.value.strip().lower().replace(",", "")):
+            return
         self.dismiss(typed == self.word or (self.word == "yes" and typed == "y"))
 
 
@@ -165,9 +166,10 @@ class TrustScreen(Dialog[bool]):
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Return True only for the exact word."""
+        """Return True only for the exact word; without a text the question stays."""
         event.stop()
-        self.dismiss(event.value.strip().lower() == WORD)
+        if typed := event.value.strip().lower():
+            self.dismiss(typed == WORD)
 
     def action_other(self) -> None:
         """Move from the answer to the text, or back."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import called
 from rowtui.core.engine.process.errors import EngineLost
-from rowtui.tui.commands.command import TITLES, VIEWS
-from rowtui.tui.commands.registry import hints_here
+from rowtui.tui.commands.command import TITLES, VIEWS, Command
+from rowtui.tui.commands.registry import BY_ID, hints_here
 from rowtui.tui.shell.played import first_step
 from rowtui.tui.shell.recall import Place, directory_in, place_in
 from rowtui.tui.shell.session import describe
@@ -278,17 +278,14 @@ class ScreenView(Screen[None]):
         if typed := typed_keys(self):
             self.query_one("#keys", OneLine).show(hints(self.size.width, typed)[0])
             return
-        keys = [
-            Hint(
-                command.keys_of(self.session.keys).partition(" ")[0] or ":",
-                command.label,
-                command.id,
-                not command.enabled(self.session),
-            )
-            for command in hints_here(self.MODE)
-        ]
-        spans, areas = hints(self.size.width, keys)
+        keys = [self._hint(command) for command in hints_here(self.MODE)]
+        always = [self._hint(BY_ID[name]) for name in ("app.line", "app.help")]
+        spans, areas = hints(self.size.width, keys, always)
         self.query_one("#keys", OneLine).show(spans, areas)
+
+    def _hint(self, command: Command) -> Hint:
+        key = command.keys_of(self.session.keys).partition(" ")[0] or ":"
+        return Hint(key, command.label, command.id, not command.enabled(self.session))
 
     def _show_step(self) -> None:
         """Show the first steps to the user of a demo."""

@@ -89,7 +89,7 @@ def trouble_line(counts: Sequence[int], width: int) -> Line:
     text = f"  {total:,} line{'s' if total != 1 else ''} like an error  "
     room = max(4, width - len(text) - 11)
     shares = _resampled(counts, min(room, len(counts)))
-    return line((bars(shares), "failed"), text, ("e", "key"), " next one")
+    return line((bars(shares), "failed"), text, ("n", "key"), " next one")
 
 
 def _resampled(counts: Sequence[int], width: int) -> list[int]:

@@ -117,7 +117,7 @@ class NetworkWork:
     def _to_redo(self, jobs: Sequence[int]) -> tuple[list[int], RedoView]:
         running = self._networks.running()
         if running is None:
-            raise RowtuiError("there is no run of this network", "s starts one")
+            raise RowtuiError("there is no run of this network", "S starts one")
         stale = [] if jobs else self._networks.stale()
         roots = list(jobs) or [it.job for it in stale]
         every = with_what_follows(running, roots)

@@ -299,4 +299,4 @@ def _kinds(project: OpenProject, cluster: Cluster, note: str) -> tuple[tuple[Nod
     if found:
         sources = sorted({kind.source for kind in found.values()})
         return tuple(found.values()), f"from {', '.join(sources)}" if any(sources) else ""
-    return (), note or "not configured: n asks the cluster"
+    return (), note or "not configured: r asks the cluster"

@@ -9,6 +9,8 @@ import pytest
 from rowtui.tui.commands.command import NO_KEY
 from rowtui.tui.commands.registry import BY_ID, COMMANDS
 from rowtui.tui.shell.keymap import (
+    MERGED,
+    MOVED,
     bound,
     checked_keymap,
     every_binding,
@@ -64,9 +66,32 @@ def test_a_key_that_a_person_gives_away_is_lost_by_who_had_it() -> None:
     assert wrong == ["R is wanted twice: groups.explain keeps it, not groups.retry, "
                      "which has no key now"]  # fmt: skip
     # whoever has another key keeps that
-    shared, wrong = checked_keymap({"app.theme": "n"})
-    assert shared["explain.next-group"] == "right_square_bracket"
-    assert any("app.theme keeps it, not explain.next-group" in text for text in wrong)
+    shared, wrong = checked_keymap({"app.theme": "g"})
+    assert shared["list.first"] == "home"
+    assert any("app.theme keeps it, not list.first" in text for text in wrong)
+
+
+def test_ids_that_were_merged_give_their_keys_to_the_command_that_is_left(tmp_path: Path) -> None:
+    for name, left in MERGED.items():
+        assert name not in BY_ID
+        assert set(left) <= BY_ID.keys()
+        keys, wrong = checked_keymap({name: "f9"})
+        assert wrong == []
+        assert all(keys[one].split(",")[-1] == "f9" for one in left)
+        assert all(BY_ID[one].keys.split(",")[0] == keys[one].split(",")[0] for one in left)
+    assert checked_keymap({"queue.others": "M", "queue.everybody": "f9"})[0] == {
+        "queue.others": "M,f9"
+    }
+    (tmp_path / "keys.toml").write_text('"queue.everybody" = "f9"\n')
+    assert "  queue.everybody is now queue.others" in keys_page(load_keymap(tmp_path))
+
+
+def test_keys_that_moved_name_commands_that_do_not_have_them() -> None:
+    for view, moved in MOVED.items():
+        for key, name in moved.items():
+            command = BY_ID[name]
+            assert key not in command.keys.split(","), name
+            assert command.scope in (view, "app"), name
 
 
 def test_of_two_wishes_for_one_key_the_first_is_kept() -> None:

@@ -305,7 +305,7 @@ async def test_when_nothing_waits_for_a_login_the_key_says_so() -> None:
     async with opened() as hand:
         await hand.sees("78 eligible")
         await hand.press("L")
-        await hand.sees("connect: no cluster needs a login")
+        await hand.sees("log in: no cluster needs a login")
 
 
 async def test_the_palette_has_each_cluster_that_waits() -> None:

@@ -124,10 +124,16 @@ def test_the_lines_around_a_view_fit_any_width(width: int) -> None:
     assert all(area.start < area.end for area in areas)
     if width >= 12:
         assert width_of(spans) <= width
-    keys = [Hint(key, "something", "app.quit") for key in "abcdefghijkl"]
+    keys = [Hint(key, "something", "app.quit") for key in "abcdef"]
     spans, areas = hints(width, keys)
     assert width_of(spans) <= max(width, 1)
-    assert len(areas) <= 8
+    always = [Hint(":", "command", "app.line"), Hint("?", "help", "app.help")]
+    spans, areas = hints(width, keys, always)
+    assert width_of(spans) <= max(width, 1)
+    if width > 20:  # as many as fit, none left out before another; help always
+        shown = [word for word in plain(spans).split() if len(word) == 1]
+        assert "?" in shown
+        assert "abcdef:?".startswith("".join(shown).rstrip(":?"))
     assert width_of(header(width, "project", None, Freshness(0.0))) <= width
 
 

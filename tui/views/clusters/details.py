@@ -128,7 +128,7 @@ def _state_words(cluster: ClusterDetail) -> list[Line]:
     if cluster.connected is False:
         by_hand = cluster.login_command
         tail = f" or type {by_hand}" if by_hand else ""
-        words.append(line(("Enter", "key"), (f" logs in{tail}", "dim")))
+        words.append(line(("L", "key"), (f" logs in{tail}", "dim")))
     return words
 
 

@@ -12,6 +12,7 @@ from typing import ClassVar
 from rowtui.core.base.text import plural
 from rowtui.core.project.context.clusters import ClusterDetail
 from rowtui.core.project.views.views import JobsView
+from rowtui.tui.commands.clusters import may_ask_nodes
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import start
@@ -155,8 +156,8 @@ class ClustersScreen(ScreenView):
         self.show_bottom()
 
     async def on_virtual_table_row_pressed(self) -> None:
-        """Log in with a second click."""
-        await self.dashboard.action_command("clusters.connect")
+        """Show the jobs of the cluster with a second click."""
+        await self.dashboard.action_command("clusters.jobs")
 
     def copyable(self) -> str:
         """The name of the cluster under the cursor."""
@@ -175,15 +176,13 @@ class ClustersScreen(ScreenView):
         cluster = self.session.clusters.chosen
         return cluster.name if cluster and cluster.connected is False else ""
 
-    def command_connect(self) -> None:
-        """Log in to this cluster."""
-        if self.login:
-            self.dashboard.logins.connect(self.login)
-
     def command_nodes(self) -> None:
-        """Ask this cluster for its nodes."""
+        """Poll the queues, and ask this cluster for its nodes."""
         cluster = self.session.clusters.chosen
-        if cluster is not None:
+        self.dashboard.feed.refresh_now(queues=True)
+        if reason := may_ask_nodes(self.session):
+            self.dashboard.warn(f"nodes: {reason}")
+        elif cluster is not None:
             self.session.clusters.asking.add(cluster.name)
             start(self, partial(self._ask_nodes, cluster.name), "nodes")
             self._show_cluster()
@@ -207,6 +206,10 @@ class ClustersScreen(ScreenView):
         if cluster is not None:
             self.dashboard.go("queue")
             self.dashboard.call_after_refresh(self.dashboard.show_about, cluster.name)
+
+    def command_why(self) -> None:
+        """Read the details of this cluster."""
+        self.query_one("#cluster", LaidOut).focus()
 
     def command_pane(self) -> None:
         """Go from the list to the details, or back."""

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
-from rowtui.tui.commands.command import CHANGE_KEYS
 from rowtui.tui.views.explain.destination import destination_lines
 from rowtui.tui.views.explain.explain import (
     REFUSED,
@@ -123,7 +122,7 @@ class DestinationChoice(Horizontal):
             why = line((self._why_empty, "dim"))
             reasons.show_made(lambda width: [*job_lines(found, width), (), *wrapped(why, width)])
         else:
-            reasons.show_made(partial(destination_lines, row, decision, CHANGE_KEYS))
+            reasons.show_made(partial(destination_lines, row, decision))
         self._title_destinations()
         set_titles(reasons, row.name if row else "Reasons", "")
         story.show_made(partial(story_lines, found))
@@ -185,6 +184,11 @@ class DestinationChoice(Horizontal):
             self._read(False)
             return True
         return False
+
+    @property
+    def reading(self) -> bool:
+        """Whether the reasons have the focus."""
+        return self.query_one("#reasons").has_focus
 
     def _read(self, right: bool) -> None:
         """Move the focus to the right or the left side; if only one side fits, show that one."""

@@ -19,13 +19,13 @@ from rowtui.tui.views.explain.explain import CANDIDATE, DestinationRow, in_short
 from rowtui.tui.widgets.cells import Line, line, wrapped
 
 
-def destination_lines(row: DestinationRow, decision: Decision, keys: str, width: int) -> list[Line]:
-    """Return why the job goes there, could go there, or cannot. `keys`: of the changes."""
+def destination_lines(row: DestinationRow, decision: Decision, width: int) -> list[Line]:
+    """Return why the job goes there, could go there, or cannot."""
     lines = wrapped(line((f"{row.mark.glyph} {_verdict(row, decision)}", row.mark.style)), width, 2)
     where = wrapped(line((f"  {_where(row.of)}", "dim")), width, 2)
     if isinstance(row.of, Refusal):
         # The possible changes come first, so that they are visible.
-        lines += [*_changes(row.of, keys, width), *where]
+        lines += [*_changes(row.of, width), *where]
         lines += _checks("Fails", row.of.failed, row.of.checks, width)
     else:
         lines += where
@@ -117,7 +117,7 @@ def check_lines(check: ConstraintCheck, width: int) -> list[Line]:
     return lines
 
 
-def _changes(refusal: Refusal, keys: str, width: int) -> Iterator[Line]:
+def _changes(refusal: Refusal, width: int) -> Iterator[Line]:
     yield line(("Would take it with", "heading"))
     hints = dict.fromkeys(check.hint for check in refusal.failed if check.hint)
     if not refusal.changes and not hints:
@@ -125,11 +125,14 @@ def _changes(refusal: Refusal, keys: str, width: int) -> Iterator[Line]:
         return
     for hint in () if refusal.changes else hints:
         yield from wrapped(line(f"  {visible(hint)}"), width, 2)
-    for number, change in enumerate(refusal.changes):
-        key = keys[number] if number < len(keys) else "·"
+    if refusal.changes:
+        yield from wrapped(
+            line(("  Tab, then Enter tries one, Enter again the next", "dim")), width, 2
+        )
+    for change in refusal.changes:
         after = "and it goes there" if change.would_be_first else "it could go there, after others"
         yield from wrapped(
-            line((f"  {key} ", "key"), change.words.replace("->", "→"), (f"  {after}", "dim")),
+            line("  · ", change.words.replace("->", "→"), (f"  {after}", "dim")),
             width,
             4,
         )

@@ -38,7 +38,7 @@ def explanation_text(
         chosen = next((row for row in rows if row.name == decision.chosen.destination), None)
         if chosen is not None:
             lines += ["", f"Why {visible(chosen.name)}"]
-            lines += map(plain, destination_lines(chosen, decision, "", WIDTH))
+            lines += map(plain, destination_lines(chosen, decision, WIDTH))
     lines += ["", *map(plain, story_lines(explanation, WIDTH))]
     return "\n".join(text.rstrip() for text in lines) + "\n"
 

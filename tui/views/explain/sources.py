@@ -108,7 +108,7 @@ class SourcesScreen(Dialog[None]):
     """A list of sources under a title. `root` is the folder to which their paths are relative."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,e", "open", "open", id="sources.open", tooltip="open the file at its line"),
+        Binding("enter,O", "open", "open", id="sources.open", tooltip="open the file at its line"),
         Binding("y", "copy", "copy", id="sources.copy", tooltip="copy the place"),
         Binding("escape,q", "leave", "close", id="sources.close", tooltip="close this page"),
     ]

@@ -11,7 +11,9 @@ from typing import ClassVar, NamedTuple
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.mapping.model.decision import Decision
+from rowtui.core.mapping.model.request import WhatIf
 from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest
+from rowtui.tui.commands.explain import may_make_change
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import NewestAnswer, start
@@ -81,6 +83,7 @@ class ExplainView(ScreenView):
             failed=self._failed,
         )
         self._settle: Timer | None = None
+        self._tried: WhatIf | None = None  # The change that was tried last.
 
     def body(self) -> ComposeResult:
         """Compose the job above, the what-if form, and below destinations beside reasons."""
@@ -182,7 +185,7 @@ class ExplainView(ScreenView):
             return "There is no decision for this job."
         if found.decision is None:
             word = self.session.filter.word
-            return "No groups." if word == "all" else f"No directory is {word}; t shows others."
+            return "No groups." if word == "all" else f"No directory is {word}; f shows others."
         return "The job did not get as far as this."
 
     def _show_job(self, found: PlacementExplanation | None) -> None:
@@ -307,15 +310,14 @@ class ExplainView(ScreenView):
             jobs = plural(found.measured_jobs, "measured job")
             self.session.note("you", f"tried what is recommended from {jobs}")
 
-    def _try_change(self, number: int) -> None:
+    def command_change(self) -> None:
+        """Try the next change that admits the job to the destination under the cursor."""
         refusal = self.session.refusal
-        if refusal is not None and number < len(refusal.changes):
-            self._wonder(with_change(self.form.texts, refusal.changes[number].what_if))
-
-    command_change_a = partialmethod(_try_change, 0)
-    command_change_b = partialmethod(_try_change, 1)
-    command_change_c = partialmethod(_try_change, 2)
-    command_change_d = partialmethod(_try_change, 3)
+        if refusal is not None and refusal.changes:
+            changes = [one.what_if for one in refusal.changes]
+            at = (changes.index(self._tried) + 1) % len(changes) if self._tried in changes else 0
+            self._tried = changes[at]
+            self._wonder(with_change(self.form.texts, self._tried))
 
     def _step(self, step: int) -> None:
         found = self.session.explanation
@@ -331,10 +333,12 @@ class ExplainView(ScreenView):
         self.choice.fold()
 
     def command_sources(self) -> None:
-        """Show the sources of the decision."""
+        """Show the sources of the decision; beside the destinations, try a change."""
         if self.form.inside:
             return
-        if self.session.explanation is not None:
+        if self.choice.reading and not may_make_change(self.session):
+            self.command_change()
+        elif self.session.explanation is not None:
             show_sources(self, self.choice.row)
 
     def command_write(self) -> None:
@@ -364,10 +368,12 @@ class ExplainView(ScreenView):
         """Copy the decision as JSON."""
         copy_json(self)
 
-    def command_filter(self) -> None:
-        """Use the next status."""
-        self.session.next_filter()
+    def _step_filter(self, step: int) -> None:
+        self.session.next_filter(step)
         self.show()
+
+    command_filter = partialmethod(_step_filter, 1)
+    command_filter_before = partialmethod(_step_filter, -1)
 
     def command_page(self) -> None:
         """Show the other page on the right, and move the focus to it."""

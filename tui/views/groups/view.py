@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, partialmethod
 from typing import ClassVar
 
 from rowtui.core.base.text import plural
@@ -174,7 +174,7 @@ class GroupsView(GroupVerbs):
         if table.filtered:
             return line(("No row fits the filter; Esc shows all.", "dim"))
         word = self.session.filter.word
-        text = "Nothing here." if word == "all" else f"No directory is {word}; t shows others."
+        text = "Nothing here." if word == "all" else f"No directory is {word}; f shows others."
         return line((text, "dim"))
 
     def _groups_arrived(self, rows: EngineRows[GroupSummary]) -> None:
@@ -351,35 +351,34 @@ class GroupsView(GroupVerbs):
         """Mark all listed rows, or remove all marks."""
         marks = self.main.marks
         if self.main.filtered and not self._marked(self.main):
-            self.main.action_mark_matching()
+            self.main.mark_matching()
             return
         marks.set_all(not self.main.filtered and not (marks.everything and not marks.keys))
         self.main.marks_changed()
         self._titles()
 
-    def command_filter(self) -> None:
-        """Use the next status."""
-        self.session.next_filter()
+    def _step_filter(self, step: int) -> None:
+        self.session.next_filter(step)
         self.show()
+
+    command_filter = partialmethod(_step_filter, 1)
+    command_filter_before = partialmethod(_step_filter, -1)
 
     def command_explain(self) -> None:
         """Show where the job of the group under the cursor would go."""
         if self.long:
-            self.dashboard.warn("Groups have jobs, directories do not: press d, then x on a group.")
+            self.dashboard.warn("Groups have jobs, directories do not: press d, then w on a group.")
             return
         if self._group is not None:
             self.session.choose_group(self._group.number - 1)
         self.dashboard.go("explain")
 
-    def command_next_action(self) -> None:
-        """Show the groups of the next action."""
-        self.session.step_action(1)
+    def _step_action(self, step: int) -> None:
+        self.session.step_action(step)
         self.show()
 
-    def command_previous_action(self) -> None:
-        """Show the groups of the previous action."""
-        self.session.step_action(-1)
-        self.show()
+    command_next_action = partialmethod(_step_action, 1)
+    command_previous_action = partialmethod(_step_action, -1)
 
     def command_pane(self) -> None:
         """Move to the other table."""

@@ -297,10 +297,7 @@ class LogView(ScreenView):
         return True
 
     def _again(self, *, backwards: bool) -> None:
-        if self._found:
-            self._find(self._found, backwards=backwards)
-        else:
-            self.command_find()
+        self._find(self._found or "!", backwards=backwards)
 
     command_next_match = partialmethod(_again, backwards=False)
     command_previous_match = partialmethod(_again, backwards=True)
@@ -308,9 +305,6 @@ class LogView(ScreenView):
     def _find(self, text: str, *, backwards: bool) -> None:
         self._follow = False
         start(self, partial(self._seek, text, backwards), "find", exclusive=True)
-
-    command_trouble = partialmethod(_find, "!", backwards=False)
-    command_previous_trouble = partialmethod(_find, "!", backwards=True)
 
     async def _seek(self, text: str, backwards: bool) -> None:
         token, width = self._asked

@@ -141,12 +141,12 @@ class NetworkPane:
         nodes = sum(1 for one in network.nodes if one.kind == "node")
         title = f"{plural(nodes, 'node')} · {plural(network.jobs, 'sample')}"
         if self.listed:
-            below = " · ".join(filter(None, (self.nodes.tally, "m graph")))
+            below = " · ".join(filter(None, (self.nodes.tally, "i graph")))
             set_titles(self.nodes, title + self.nodes.filter_named, below)
             return
         if self._graph is not None and self._graph.size[0] > self._room:
             title += " · goes on to the side"
-        set_titles(self.picture, title, f"{LEGEND}   m list")
+        set_titles(self.picture, title, f"{LEGEND}   i list")
 
     # User actions
 

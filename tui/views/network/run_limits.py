@@ -245,14 +245,18 @@ class RunLimitsScreen(Dialog[RunLimits | None]):
         return wrong
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go from a field to the next one; from the answer, start only for the exact word."""
+        """Go from a field to the next one; from the answer, start only for the exact word, and stay
+        without one.
+        """
         event.stop()
         wrong = self._check()
         if event.input.id != "allow-answer":
             if (event.input.id or "").removeprefix("allow-") not in wrong:
                 self.focus_next()
             return
-        if event.value.strip().lower() not in ("yes", "y"):
+        if not (typed := event.value.strip().lower()):
+            return
+        if typed not in ("yes", "y"):
             self.dismiss(None)
         elif wrong:
             self.query_one(f"#allow-{next(iter(wrong))}", Input).focus()

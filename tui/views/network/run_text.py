@@ -51,7 +51,7 @@ def run_lines(
         lines += [row, *_left(view)]
     elif view.run is None:
         lines += [
-            line(("○ no run yet", "eligible"), "  ", ("s", "key"), " starts one"),
+            line(("○ no run yet", "eligible"), "  ", ("S", "key"), " starts one"),
             *_left(view),
         ]
     else:
@@ -62,7 +62,7 @@ def run_lines(
         lines += wrapped(
             line(
                 ("▲ ", "warning"), "network.toml, or a table that it names, has changed since: ",
-                ("a", "key"), " shows it, ", ("n", "key"), " begins a new run",
+                ("=", "key"), " shows it, ", ("S", "key"), " begins a new run",
             ),
             width, 2,
         )  # fmt: skip
@@ -90,7 +90,7 @@ def _standing(run: RunView, width: int, *, brief: bool) -> list[Line]:
     if run.status.value == "paused":
         why = run.why or "it waits for you"
         lines += wrapped(
-            line(("  ", ""), (why, "warning"), "  ", ("s", "key"), " allows more and goes on"),
+            line(("  ", ""), (why, "warning"), "  ", ("S", "key"), " allows more and goes on"),
             width, 2,
         )  # fmt: skip
     return lines

@@ -240,7 +240,7 @@ class SamplePane:
         elif table.filtered:
             text = "No sample fits the filter; Esc shows all."
         elif self._look.filter.states:
-            text = f"No sample is {self._look.filter.word}; t shows others."
+            text = f"No sample is {self._look.filter.word}; f shows others."
         else:
             text = "There are no samples yet."
         table.say_if_empty(line((text, "dim")))

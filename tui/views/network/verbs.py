@@ -7,12 +7,13 @@ result. The work runs in workers of the app, so that it goes on in other views.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial, partialmethod
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.limits.times import describe as describe_limits
+from rowtui.tui.commands.network import redoes
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import PageScreen
 from rowtui.tui.views.network.run_limits import RunLimitsScreen, asked_text, limit_texts, proposed
@@ -40,10 +41,12 @@ class NetworkVerbs(ScreenView):
 
     # Starting and stopping
 
-    def _ask_to_start(self, *, anew: bool) -> None:
+    def command_start(self) -> None:
         """Ask for the limits; then let the network run by itself."""
         session, snapshot = self.session, self.session.snapshot
         view = session.network.view
+        over = view is not None and view.run is not None and view.run.status.is_over
+        anew = over or not session.network.frozen
         run = view.run if view and not anew else None
         going_on = run is not None and not run.status.is_over
         cluster = snapshot.cluster if snapshot else ""
@@ -57,15 +60,13 @@ class NetworkVerbs(ScreenView):
                 return
             text = "; ".join(describe_limits(limits)) or "no limits"
             session.note("you", f"let the network run: {text}")
+            session.network.frozen = True
             work = partial(session.engine.network.start, limits, anew=anew)
             self._do("starting the run", work, "The autopilot drives the network.")
 
         lines = self._what_it_may_cost(going_on=going_on)
         screen = RunLimitsScreen(question, lines, texts, session.clock, known)
         self.app.push_screen(screen, answered)
-
-    command_start = partialmethod(_ask_to_start, anew=False)
-    command_new_run = partialmethod(_ask_to_start, anew=True)
 
     def _what_it_may_cost(self, *, going_on: bool) -> list[Line]:
         network, snapshot = self.session.network, self.session.snapshot
@@ -122,8 +123,13 @@ class NetworkVerbs(ScreenView):
     # Jobs of the graph
 
     def command_retry(self) -> None:
-        """Ask, then retry the marked jobs, this failure, or all failed jobs."""
+        """Ask, then retry the marked jobs, this failure, or all failed jobs; completed samples are
+        made again if they are marked.
+        """
         look = self.session.network
+        if redoes(look.marked):
+            self.command_redo()
+            return
         chosen = [
             job for job, was in look.pointed.items() if was in ("failed", "cancelled", "blocked")
         ]
@@ -222,7 +228,7 @@ class NetworkVerbs(ScreenView):
 
         def redo() -> None:
             self.session.note("you", f"make {plural(view.jobs, 'result')} again")
-            sentence = f"{plural(view.jobs, 'sample')} will run again; s continues the run."
+            sentence = f"{plural(view.jobs, 'sample')} will run again; S continues the run."
             self._do("making results again", work, sentence, marks=True)
 
         question = f"Make {plural(view.jobs, 'result')} again?"

@@ -7,7 +7,7 @@ a frame depends on the number of nodes, not on the number of samples.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, partialmethod
 from typing import ClassVar
 
 from rowtui.core.base.errors import RowtuiError
@@ -177,7 +177,7 @@ class NetworkScreen(NetworkVerbs):
         elif self._samples.table.has_focus and sample is not None:
             widget.show_made(partial(sample_lines, sample))
             waits = sample.state in ("waiting", "cancelled", "blocked", "skipped")
-            set_titles(widget, "Sample", "Enter log" + "  b dependencies" * waits)
+            set_titles(widget, "Sample", "Enter log" + "  w dependencies" * waits)
         else:
             widget.show_made(partial(node_lines, view, node))
             kind = "" if node.kind == "node" else f" ({node.kind})"
@@ -329,17 +329,28 @@ class NetworkScreen(NetworkVerbs):
         self.set_class(pane in self._below, "-samples")
         self.call_after_refresh(pane.focus)
 
-    def command_filter(self) -> None:
+    def _step_filter(self, step: int) -> None:
         """Show the samples in the next state that occurs."""
         look, node = self.look, self._samples.node
-        at = STATE_FILTERS.index(look.filter)
-        later = [*STATE_FILTERS[at + 1 :], *STATE_FILTERS[: at + 1]]
+        filters = STATE_FILTERS[::step]
+        at = filters.index(look.filter)
+        later = [*filters[at + 1 :], *filters[: at + 1]]
         look.filter = next(
             one for one in later if not one.states or (node and node.counts and any(
                 node.counts[state] for state in one.states))
         )  # fmt: skip
         self._samples.show(look.view)
         self.show_bottom()
+
+    command_filter = partialmethod(_step_filter, 1)
+    command_filter_before = partialmethod(_step_filter, -1)
+
+    def command_mark_all(self) -> None:
+        """Mark all samples that are listed, or remove the marks."""
+        if self.look.marked:
+            self.forget_marks()
+        else:
+            self._samples.table.mark_matching()
 
     def command_mark(self) -> None:
         """Mark this sample."""

@@ -27,7 +27,7 @@ from textual.widgets import Static
 if TYPE_CHECKING:
     from rowtui.tui.views.pack.state import PackerResult
 
-FIELDS = ("largest", "longest", "factor")
+FIELDS = ("packer", "largest", "longest", "factor")
 
 MOST_JOBS = 1_000_000
 LEAST_FACTOR, MOST_FACTOR = 0.01, 100.0
@@ -115,16 +115,16 @@ def settings_lines(
         chosen = name == choice.packer
         names.append((f"[{name}]" if chosen else f" {name} ", "title" if chosen else "dim"))
     configured = () if choice.packer else (("[configured]", "title"), " ")
-    lines = _setting("[ ]", "packer", line(*configured, *names), width)
+    lines = _setting("e", "packer", line(*configured, *names), width)
     factor = CONFIGURED if choice.time_factor is None else f"× {choice.time_factor:g}"
-    lines += _setting("e", "in a bundle", line(_limit(choice.largest_bundle)), width)
+    lines += _setting("", "in a bundle", line(_limit(choice.largest_bundle)), width)
     lines += _setting("", "longest", line(_limit(choice.longest_seconds, time=True)), width)
     lines += _setting("", "time factor", line(factor), width)
     off = [name for name in known if choice.node_types and name not in choice.node_types]
     types = f"without {', '.join(off)}" if off else "all of them"
     lines += _setting("space", "node types", line(types), width)
     took = max((look.of.took for look in picture.looks), default=0.0) if picture else 0.0
-    lines += _setting("b", "search", line(f"{took:.1f} of {choice.budget:g} s"), width)
+    lines += _setting("", "search", line(f"{took:.1f} of {choice.budget:g} s"), width)
     words = dict(packers).get(choice.packer, "") if about else ""
     if not words:
         return lines
@@ -173,12 +173,18 @@ class TypedPackLimits(NamedTuple):
     wrong: tuple[tuple[str, str], ...] = ()
 
 
-def read_limits(texts: Mapping[str, str], choice: PackChoice) -> TypedPackLimits:
-    """Return the choice with the limits of these texts; unreadable texts change nothing."""
-    found: dict[str, int | float | None] = dict.fromkeys(FIELDS)
+def read_limits(
+    texts: Mapping[str, str], choice: PackChoice, packers: Sequence[str] = ()
+) -> TypedPackLimits:
+    """Return the choice of these texts; a text that cannot be read changes nothing."""
+    found: dict[str, int | float | None] = dict.fromkeys(READERS)
     before = (choice.largest_bundle, choice.longest_seconds, choice.time_factor)
     wrong = []
-    for field, read, was in zip(FIELDS, READERS, before, strict=True):
+    packer = texts.get("packer", "").strip()
+    if packer and packer not in packers:
+        wrong.append(("packer", f"{visible(packer)} is none of {', '.join(packers)}"))
+        packer = choice.packer
+    for (field, read), was in zip(READERS.items(), before, strict=True):
         text = texts.get(field, "").strip()
         if not text:
             continue
@@ -192,6 +198,7 @@ def read_limits(texts: Mapping[str, str], choice: PackChoice) -> TypedPackLimits
             wrong.append((field, f"{visible(text)} is not like 04:00:00, 4h or 30m"))
     largest, longest, factor = found["largest"], found["longest"], found["factor"]
     new = choice._replace(
+        packer=packer,
         largest_bundle=None if largest is None else int(largest),
         longest_seconds=None if longest is None else int(longest),
         time_factor=factor,
@@ -204,6 +211,7 @@ def limit_texts(choice: PackChoice) -> dict[str, str]:
     minutes, second = divmod(choice.longest_seconds or 0, 60)
     longest = f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
     return {
+        "packer": choice.packer,
         "largest": "" if choice.largest_bundle is None else str(choice.largest_bundle),
         "longest": "" if choice.longest_seconds is None else longest,
         "factor": "" if choice.time_factor is None else f"{choice.time_factor:g}",
@@ -217,18 +225,28 @@ def _seconds(text: str) -> int:
     return seconds
 
 
-READERS: tuple[Callable[[str], int | float], ...] = (
-    lambda text: parse_count(text, 1, MOST_JOBS),
-    _seconds,
-    lambda text: parse_factor(text, LEAST_FACTOR, MOST_FACTOR),
-)
+READERS: Mapping[str, Callable[[str], int | float]] = {
+    "largest": lambda text: parse_count(text, 1, MOST_JOBS),
+    "longest": _seconds,
+    "factor": lambda text: parse_factor(text, LEAST_FACTOR, MOST_FACTOR),
+}
 
-LABELS = {"largest": "jobs in a bundle", "longest": "longest bundle", "factor": "time factor"}
-_EXAMPLES = {"largest": "like 16", "longest": "like 12:00:00", "factor": "like 1.5"}
+LABELS = {
+    "packer": "packer",
+    "largest": "jobs",
+    "longest": "time",
+    "factor": "factor",
+}
+_EXAMPLES = {
+    "packer": "its name",
+    "largest": "like 16",
+    "longest": "like 12:00:00",
+    "factor": "like 1.5",
+}
 
 
 class LimitsForm(Fields):
-    """Three fields on a line. An empty field means the configured value."""
+    """Four fields on a line. An empty field means the configured value."""
 
     DEFAULT_CSS = "LimitsForm { layout: horizontal; }"
     NAMES = FIELDS

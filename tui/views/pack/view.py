@@ -144,7 +144,7 @@ class PackView(ScreenView):
         everything = wanted is not None and wanted.action is None
         where = str(look.of.destination) if look else ""
         many = len(looks)
-        below = f"destination {packing.at + 1} of {many} · n next" if many > 1 else ""
+        below = f"destination {packing.at + 1} of {many} · ] next" if many > 1 else ""
         set_titles(panel, scope(action, everything, groups, where), below)
 
     def _show_choices(self) -> None:
@@ -176,8 +176,7 @@ class PackView(ScreenView):
         beside = self.query_one("#choices").display  # The pane of choices shows them already.
         words = "" if beside else " · ".join(choice_words(packing.choice))
         if isinstance(row, BundleRow) and not words:
-            others = [f"{axis[0]} {axis}" for axis in AXES if axis != packing.axis]
-            words = "  ".join(others)
+            words = f"i: {' or '.join(axis for axis in AXES if axis != packing.axis)}"
         set_titles(shown, row_title(row), words)
 
     # Events
@@ -212,7 +211,9 @@ class PackView(ScreenView):
 
     def _limit_as_typed(self) -> None:
         if self.ready:
-            typed = read_limits(self.form.texts, self.packing.choice)
+            known = self.packing.shown.packed.packers if self.packing.shown else ()
+            names = [name for name, _ in known]
+            typed = read_limits(self.form.texts, self.packing.choice, names)
             self._wrong = typed.wrong
             self._choose(typed.choice)
 
@@ -286,14 +287,11 @@ class PackView(ScreenView):
         self.add_class("-comparing")
         start(self, partial(compare, self, self._show_compared), "compare", exclusive=True)
 
-    def _look_along(self, axis: str) -> None:
-        self.packing.axis = axis
+    def command_picture(self) -> None:
+        """Draw the lanes over the next axis: time, cores or memory."""
+        self.packing.axis = AXES[(AXES.index(self.packing.axis) + 1) % len(AXES)]
         self._show_row()
         self.query_one("#bundle", LaidOut).action_first()
-
-    command_time = partialmethod(_look_along, "time")
-    command_cores = partialmethod(_look_along, "cores")
-    command_memory = partialmethod(_look_along, "memory")
 
     def _show_compared(self) -> None:
         """Show the choices, and the results of the other packers."""
@@ -323,19 +321,23 @@ class PackView(ScreenView):
         choice = self.packing.choice
         self._choose(choice._replace(budget=min(MOST_SECONDS, choice.budget * LONGER)))
 
-    def command_all_actions(self) -> None:
-        """Pack the jobs of all actions together, or of the current action again."""
-        packing, action = self.packing, self.session.action
-        if packing.wanted is not None and action is not None:
-            packing.want(PlanRequest(action.index if packing.wanted.action is None else None))
-            self.show()
-
     def _step(self, step: int) -> None:
-        packing = self.packing
-        if packing.shown is not None and packing.shown.looks:
-            packing.at = (packing.at + step) % len(packing.shown.looks)
+        """Show the next destination; after the last one, pack the next action, then all."""
+        packing, snapshot = self.packing, self.session.snapshot
+        if packing.shown is not None and 0 <= packing.at + step < len(packing.shown.looks):
+            packing.at += step
             self._show_packing(begins=True)
             self.show_bottom()
+        elif packing.wanted is not None and snapshot is not None:
+            known = [one.index for one in snapshot.actions if one.eligible]
+            scopes: list[int | None] = [*known, None] if len(known) > 1 else [*known]
+            here = packing.wanted.action
+            at = scopes.index(here) if here in scopes else -1
+            if scopes and (chosen := scopes[(at + step) % len(scopes)]) != here:
+                packing.want(PlanRequest(chosen))
+                if chosen is not None:
+                    self.session.action_index = chosen
+                self.show()
 
     command_next_destination = partialmethod(_step, 1)
     command_previous_destination = partialmethod(_step, -1)

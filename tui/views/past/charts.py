@@ -206,6 +206,6 @@ def nothing_lines(past: PastView | None, period: str, action: str, width: int) -
         text = f"No job{of} ended in {period}"
         if not period:
             text = f"When the jobs{of} of the records ended is not known"
-        keys = ["a chooses another action"] * bool(action) + ["d chooses longer"] * bool(period)
+        keys = ["] chooses another action"] * bool(action) + ["t chooses longer"] * bool(period)
         text += f"{': ' if keys else ''}{', '.join(keys)}."
     return wrapped(line((text, "dim")), width)

@@ -192,9 +192,12 @@ class PastScreen(ScreenView):
         self._period = PERIODS[(PERIODS.index(self._period) + 1) % len(PERIODS)]
         self.show()
 
-    def command_action(self) -> None:
+    def _step_action(self, step: int) -> None:
         """Choose the next action, or all of them after the last one."""
         names = ("", *(self._past.actions if self._past else ()))
         at = names.index(self._action) if self._action in names else 0
-        self._action = names[(at + 1) % len(names)]
+        self._action = names[(at + step) % len(names)]
         self.show()
+
+    command_action = partialmethod(_step_action, 1)
+    command_action_before = partialmethod(_step_action, -1)

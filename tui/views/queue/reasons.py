@@ -179,7 +179,7 @@ class WhyScreen(Dialog[None]):
 
     BINDINGS = [
         Binding("escape,w,q", "dismiss", "close", id="why.close", tooltip="close this page"),
-        Binding("e", "estimate", "estimate", id="why.estimate",
+        Binding("r", "estimate", "estimate", id="why.estimate",
                 tooltip="ask when it may start, and how many jobs go first"),
         Binding("y", "copy", "copy", id="why.copy", tooltip="copy all of it"),
     ]  # fmt: skip

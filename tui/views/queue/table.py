@@ -104,13 +104,6 @@ class QueueList(ListTable):
         """The orders of the engine, independent of the columns that fit."""
         return list(SORTS[1:])
 
-    def action_mark_matching(self) -> None:
-        """Mark all rows of this project that the list has now; later rows are not marked."""
-        if why := self._why_no_marks():
-            self.notify(f"mark: {why}", severity="warning", markup=False)
-        else:
-            self.mark_rows_from(0, self.source.row_count)
-
     async def _mark_rows(self, first: int, stop: int) -> None:
         source, asked = self.source, self.asked
         assert isinstance(source, QueueRows)
@@ -254,9 +247,14 @@ class QueueVerbs(ScreenView):
             start(self, partial(self._ask_about, verb, keys), "verb", exclusive=True)
 
     command_cancel = partialmethod(_start_verb, CANCEL)
-    command_hold = partialmethod(_start_verb, HOLD)
     command_release = partialmethod(_start_verb, RELEASE)
     command_retry = partialmethod(_start_verb, RETRY)
+
+    def command_hold(self) -> None:
+        """Hold the jobs; release them if none of them can be held."""
+        states = self.session.chosen_states
+        releases = HOLD.why_not(states) and not RELEASE.why_not(states)
+        self._start_verb(RELEASE if releases else HOLD)
 
     async def _ask_about(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
         try:

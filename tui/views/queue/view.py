@@ -7,7 +7,7 @@ cannot be changed.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, partialmethod
 from typing import ClassVar
 
 from rowtui.core.base.errors import RowtuiError
@@ -201,7 +201,7 @@ class QueueView(QueueVerbs):
         if page.all_jobs:
             return f"None of {plural(page.all_jobs, 'job')} fits the filter: Esc drops it."
         if self._asked.clusters:
-            return f"No jobs on {self._asked.clusters[0]}: n goes on to the next."
+            return f"No jobs on {self._asked.clusters[0]}: ] goes on to the next."
         return "No jobs yet: mark groups in 2 and submit them."
 
     def _ask(self, asked: QueueRequest) -> None:
@@ -392,24 +392,24 @@ class QueueView(QueueVerbs):
         self._ask(self._asked._replace(folding=folding, unfolded=frozenset()))
 
     def command_others(self) -> None:
-        """Show or hide the user's jobs outside this project."""
+        """Show the jobs of this project, all of the user's jobs, or those of all users."""
         page = self._rows.page if self._rows is not None else None
         if self._asked.whose == PROJECT and page is not None and not page.hidden:
             self.dashboard.notify("You have no other jobs on these clusters.")
-        self._ask(self._asked._replace(whose=MINE if self._asked.whose == PROJECT else PROJECT))
-
-    def command_everybody(self) -> None:
-        """Show or hide the jobs of all users."""
-        whose = PROJECT if self._asked.whose == EVERYBODY else EVERYBODY
+        scopes = list(SCOPES)
+        whose = scopes[(scopes.index(self._asked.whose) + 1) % len(scopes)]
         self._ask(self._asked._replace(whose=whose))
 
     def show_about(self, name: str) -> None:
         """Show only the jobs of this cluster."""
         self._ask(self._asked._replace(clusters=(name,)))
 
-    def command_cluster(self) -> None:
+    def _step_cluster(self, step: int) -> None:
         """Show only the jobs of the next cluster; after the last cluster, the jobs of all."""
-        names = [one.name for one in self.session.jobs.clusters] if self.session.jobs else []
-        shown = self._asked.clusters[0] if self._asked.clusters else ""
-        at = names.index(shown) + 1 if shown in names else 0
-        self._ask(self._asked._replace(clusters=tuple(names[at : at + 1])))
+        known = self.session.jobs.clusters if self.session.jobs else ()
+        scopes = [(), *((one.name,) for one in known)]
+        at = scopes.index(self._asked.clusters) if self._asked.clusters in scopes else 0
+        self._ask(self._asked._replace(clusters=scopes[(at + step) % len(scopes)]))
+
+    command_cluster = partialmethod(_step_cluster, 1)
+    command_cluster_before = partialmethod(_step_cluster, -1)

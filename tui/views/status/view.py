@@ -6,7 +6,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from rowtui.core.base.text import plural
-from rowtui.core.groups.model import Status
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import FILTERS
 from rowtui.tui.shell.work import start
@@ -333,14 +332,15 @@ class StatusView(NeedSteps):
         self.dashboard.go("groups")
 
     def command_failed(self) -> None:
-        """Show the failed directories of this action, or of the first action that has any."""
-        snapshot, action = self.session.snapshot, self.session.action
-        if snapshot and action and not action.failed:
-            action = next((one for one in snapshot.actions if one.failed), action)
-        if action is not None:
-            self.session.action_index = action.index
-        self.session.filter = next(one for one in FILTERS if one.statuses == (Status.FAILED,))
+        """Show the failed directories of this action; all of them if none failed."""
+        action = self.session.action
+        word = "failed" if action is not None and action.failed else "all"
+        self.session.filter = next(one for one in FILTERS if one.word == word)
         self.dashboard.go("groups")
+
+    def command_why(self) -> None:
+        """Show where the jobs of this action go."""
+        self.dashboard.go("explain")
 
     def command_submit(self) -> None:
         """Plan all eligible groups of the chosen action."""

@@ -6,8 +6,10 @@ Only the exact word sends the plan; any other text, and Escape, means no.
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 
 from rowtui.tui.shell.session import Session
+from rowtui.tui.views.dialogs import too_soon
 from rowtui.tui.views.submit.copies import copied_in_short
 from rowtui.tui.views.submit.plan import Sending, checks_in_short, chosen_words
 from rowtui.tui.views.submit.plan_checks import says_yes, why_not, word_for
@@ -38,6 +40,7 @@ class SubmitQuestion(Vertical):
         self._send = send
         self._left = left
         self._told: dict[str, list[Line]] = {}
+        self._opened = 0.0  # When the field for the answer was opened.
 
     def compose(self) -> ComposeResult:
         """Compose summary, error, question, and the field for the answer."""
@@ -153,6 +156,7 @@ class SubmitQuestion(Vertical):
 
     def ask(self) -> None:
         """Open the field for the answer."""
+        self._opened = monotonic()
         self._answer.disabled = False
         self._answer.value = ""
         self.add_class("-asking")
@@ -166,10 +170,12 @@ class SubmitQuestion(Vertical):
         self._left()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Send the plan only for the exact word."""
+        """Send the plan only for the exact word; without a text the question stays."""
         event.stop()
         sending = self._session.sending
         typed = event.value
+        if not typed.strip():
+            return
         self.close()
         if sending is None or sending.phase != "review" or not sending.chosen.requests:
             return
@@ -185,7 +191,7 @@ class SubmitQuestion(Vertical):
             self._answer_with(sending, typed)
 
     def _answer_with(self, sending: Sending, typed: str) -> None:
-        if typed.strip() and sending.awaits_budgets:
+        if sending.awaits_budgets:
             sending.unsent_yes = typed
             text = "It is looked up what the budgets have left; then the answer counts."
             self.app.notify(text, markup=False)
@@ -194,14 +200,14 @@ class SubmitQuestion(Vertical):
         if says_yes(word, typed):
             self._send()
             return
-        if typed.strip():
-            text = f"{typed.strip()!r} is not {word!r}: nothing was sent."
-        else:
-            text = "Nothing was sent."
+        text = f"{typed.strip()!r} is not {word!r}: nothing was sent."
         self.app.notify(text, severity="warning", markup=False)
 
     def on_key(self, event: events.Key) -> None:
-        """Answer no with Escape."""
+        """Answer no with Escape; drop an Enter that follows too closely to be an answer."""
+        if event.key == "enter" and self.asking and too_soon(event, self._opened):
+            event.stop()
+            event.prevent_default()
         if event.key == "escape" and self.asking:
             event.stop()
             event.prevent_default()

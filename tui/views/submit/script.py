@@ -42,7 +42,7 @@ _TOKENS = re.compile(
 _DIRECTIVE = re.compile(r"(#(?:SBATCH|PBS|FLUX|\$)\s+)(-{1,2}[\w-]+)([= ]?)(.*)")
 
 KEPT = 32
-"""The number of cached differences, for a user who steps through scripts with n and N."""
+"""The number of cached differences, for a user who steps through scripts with ] and [."""
 
 
 def script_line(text: str) -> Line:
@@ -78,7 +78,7 @@ def diff_lines(found: ScriptDifference, *, unfolded: bool = False) -> tuple[Line
     if found.quiet:
         lines.append(line(("~ ", "dim"), (found.quiet, "dim")))
     if not found.changes:
-        lines.append(line(("= ", "completed"), "nothing else differs: d shows the script"))
+        lines.append(line(("= ", "completed"), "nothing else differs: = shows the script"))
         if not unfolded:
             return tuple(lines)
     parts = found.parts if unfolded else folded(found.parts)
@@ -156,7 +156,7 @@ class ScriptLook:
         since = f"{than} of {day(before.at)}"
         if self.full:
             lines = script().splitlines()
-            return ScriptPane(lines, "", f"{plural(len(lines), 'line')} · d diff against {since}")
+            return ScriptPane(lines, "", f"{plural(len(lines), 'line')} · = diff against {since}")
         found = self._differences.get((key, asked))
         if found is None:
             if len(self._differences) >= KEPT:
@@ -165,7 +165,7 @@ class ScriptLook:
         changes = plural(found.changes, "line") + " changed" if found.changes else "no change"
         fold = "z fold" if self.unfolded else "z unfold"
         shown = diff_lines(found, unfolded=self.unfolded)
-        return ScriptPane(shown, f"diff against {since}", f"{changes} · d full · {fold}")
+        return ScriptPane(shown, f"diff against {since}", f"{changes} · = full · {fold}")
 
 
 class SubmitSteps(ScreenView):

@@ -223,20 +223,18 @@ class PlanTable(ListTable):
         self._repaint_different()
         self.notify("Move, then v again switches all up to there.", timeout=3, markup=False)
 
-    def action_mark_matching(self) -> None:
-        """Switch every job that is shown on."""
-        self.switch_shown(on=True)
+    def action_export(self) -> None:
+        """Write the scripts; `:export` writes the list."""
+        self.call_later(self.run_action, "app.command('submit.export')")
 
-    def switch_shown(self, *, on: bool | None = None) -> None:
-        """Switch every job that is shown on, or off. None: on, or off if all of them are on."""
+    def switch_shown(self) -> None:
+        """Switch every job that is shown on, or off if all of them are on."""
         if why := self._why_no_marks():
             self.notify(f"on/off: {why}", severity="warning", markup=False)
             return
         assert isinstance(self.source, PlanRows)
         jobs = self.source.jobs(0, self.source.row_count)
-        if on is None:
-            on = any(not self.source.is_on(job) for job in jobs)
-        self._switch(jobs, on)
+        self._switch(jobs, any(not self.source.is_on(job) for job in jobs))
 
     async def _mark_rows(self, first: int, stop: int) -> None:
         if isinstance(self.source, PlanRows):

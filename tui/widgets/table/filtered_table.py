@@ -224,7 +224,12 @@ class FilteredTable(VirtualTable):
         return [placed.column.id for placed in self._placed]
 
     def action_sort(self) -> None:
-        """Sort by the next column; after the last one, restore the list's own order."""
+        """Sort the other way round, then by the next column; after the last one, restore the
+        list's own order.
+        """
+        if self.asked.sort and not self.asked.descending:
+            self.ask(self.asked._replace(descending=True))
+            return
         names = self.sortable
         at = names.index(self.asked.sort) + 1 if self.asked.sort in names else 0
         self.sort_by(names[at] if at < len(names) else "")
@@ -232,15 +237,9 @@ class FilteredTable(VirtualTable):
     def sort_by(self, column: str) -> None:
         """Sort by this column, or reverse the order if the list is sorted by it."""
         if column and column == self.asked.sort:
-            self.action_reverse()
+            self.ask(self.asked._replace(descending=not self.asked.descending))
         else:
             self.ask(self.asked._replace(sort=column, descending=False))
-
-    def action_reverse(self) -> None:
-        """Reverse the order."""
-        if not self.asked.sort:
-            self.action_sort()
-        self.ask(self.asked._replace(descending=not self.asked.descending))
 
     def on_virtual_table_heading_pressed(self, event: VirtualTable.HeadingPressed) -> None:
         """Sort by the heading that was clicked."""

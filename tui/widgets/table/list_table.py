@@ -166,7 +166,7 @@ class ListTable(FilteredTable):
             first, last = sorted((first, self.cursor))
             self.mark_rows_from(first, last + 1)
 
-    def action_mark_matching(self) -> None:
+    def mark_matching(self) -> None:
         """Mark every row that the filter leaves."""
         if why := self._why_no_marks():
             self.notify(f"mark: {why}", severity="warning", markup=False)

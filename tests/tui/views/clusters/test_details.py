@@ -35,9 +35,9 @@ def test_no_line_is_wider_than_there_is_room_and_nothing_steers_the_terminal() -
 
 
 def test_what_is_not_known_is_said() -> None:
-    text = text_of(ClusterDetail("alpha", "slurm", kinds_note="not configured: n asks"))
+    text = text_of(ClusterDetail("alpha", "slurm", kinds_note="not configured: r asks"))
     assert "not asked yet" in text
-    assert "Node types  not configured: n asks" in text
+    assert "Node types  not configured: r asks" in text
     assert plain(cluster_cells(ClusterDetail("alpha", "slurm"), NOW)["running"]) == "–"  # type: ignore[arg-type]
 
 

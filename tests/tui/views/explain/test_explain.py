@@ -57,19 +57,19 @@ def decision() -> Decision:
 
 def test_each_refusal_names_what_was_asked_and_what_is_offered(decision: Decision) -> None:
     shared = next(row for row in destination_rows(decision) if row.name == "shared")
-    text = texts(destination_lines(shared, decision, "abcd", 100))
+    text = texts(destination_lines(shared, decision, 100))
     assert text.startswith(
         "✗ refused: asks 16 CPUs, accepts at most 8; asks 96 GB of memory, accepts at most 64; "
     )
     assert "✗ max_accepted_cores  asked cores 16, offered at most 8" in text
     assert "set by destination shared in mapping.yml:57" in text
-    assert "a cores 16 → 8 and mem 96 → 64 and drop required tag highmem" in text
+    assert "· cores 16 → 8 and mem 96 → 64 and drop required tag highmem" in text
     assert "✓ tag offline  the job rejects it, the destination does not have it" in text
 
 
 def test_a_candidate_has_its_score_tag_by_tag(decision: Decision) -> None:
     standby = next(row for row in destination_rows(decision) if row.name == "standby")
-    text = texts(destination_lines(standby, decision, "abcd", 100))
+    text = texts(destination_lines(standby, decision, 100))
     assert "candidate, number 3 of 3 candidates: it takes the job; another comes first" in text
     assert "Score -1 by tag" in text
     assert "-1  slow  the job does not ask for it" in text
@@ -196,7 +196,7 @@ def test_nothing_from_outside_steers_the_terminal_whatever_its_width(
     rows = destination_rows(decision)
     lines = job_lines(found, width) + story_lines(found, width)
     for row in rows:
-        lines += destination_lines(row, decision, "abcd", width)
+        lines += destination_lines(row, decision, width)
         for column in destination_columns(rows):
             cell = fit(destination_cells(row)[column.id], column.minimum)
             assert width_of(cell) == column.minimum

@@ -37,7 +37,7 @@ async def test_the_view_shows_run_failures_graph_samples_and_node_and_is_gone_th
         await hand.sees("network study: 12 more jobs", "14 jobs of the network wait for inputs")
         await hand.press("8")
         await hand.sees(
-            "▲ paused  run 2026-11-21T0412", "s allows more", "done about 05:17  in 27 min",
+            "▲ paused  run 2026-11-21T0412", "S allows more", "done about 05:17  in 27 min",
             "CPU-hours ████████░░ 96.40 of 120", "Failed: 2 samples, 5 others blocked",
             "exit code 137", "7 nodes · 102 samples", "simulate · all", "60 samples",
             "✗ 1 failed",
@@ -64,13 +64,13 @@ async def test_failures_come_first_and_the_samples_can_be_filtered() -> None:
         await at_network(hand)
         await hand.press("enter")
         await hand.sees("Sample", "exit code 137: out of memory")
-        await hand.press("t")
+        await hand.press("f")
         await hand.sees("simulate · failed", "1 sample")
-        await hand.press("t")
+        await hand.press("f")
         await hand.sees("simulate · submitted", "8 samples")
-        await hand.press("t", "t")
+        await hand.press("f", "f")
         await hand.sees("simulate · completed", "31 samples")
-        await hand.press("t")
+        await hand.press("f")
         await hand.sees("simulate · all")
         # where nothing ran this is said, of a source too
         await hand.press("enter")
@@ -90,7 +90,7 @@ async def test_enter_on_a_sample_opens_the_log_of_its_job() -> None:
         sample = graph.samples("simulate", (GraphJobState.FAILED,), 0, 1)
         there = sample.samples[0]._replace(directory=job.record.directories[0])
         graph.samples = lambda *_: sample._replace(samples=(there,), total=1)  # type: ignore[method-assign]
-        await hand.press("t", "enter")
+        await hand.press("f", "enter")
         await hand.sees("1 sample")
         await hand.press("enter")
         await hand.sees("[7 Log]", str(job.record.job_id))
@@ -101,14 +101,14 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed_and_
 ):
     async with opened(with_network(status=None, failures=())) as hand:
         await at_network(hand)
-        await hand.press("s")
+        await hand.press("S")
         await hand.sees(
             "Start a new run?", "at most 35.6 CPU-hours", "Type yes", "no other cluster"
         )
-        await hand.press("n", "o", "enter")
+        await hand.press("S", "o", "enter")
         await hand.sees("Nothing was started.")
         assert not network_of(hand).calls
-        await hand.press("s")
+        await hand.press("S")
         await hand.sees("Type yes")
         await hand.press("tab", "x", "enter")
         await hand.sees("is not a number: write it as 12 or 0.5")
@@ -124,7 +124,7 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed_and_
         hand.app.clear_notifications()
         await hand.press("escape")
         await hand.sees("Nothing was started.")
-        await hand.press("s")
+        await hand.press("S")
         await hand.sees("Type yes")
         await hand.press("up", "up", "5", "enter", "enter", *"yes", "enter")
         await hand.sees("▶ running", "driven by the autopilot here")
@@ -143,17 +143,17 @@ async def test_a_paused_run_goes_on_with_more_by_one_key_and_one_verb_at_a_time(
         await at_network(hand)
         # a verb that is refused is told, and can be tried again
         network_of(hand).refuses = "run 1 is driven by pid 9 on login2"
-        await hand.press("s", *"yes", "enter")
+        await hand.press("S", *"yes", "enter")
         await hand.sees("driven by pid 9", "try again later", "▲ paused")
         network_of(hand).refuses = ""
         network_of(hand).calls.clear()
         network_of(hand).gate = wait
-        await hand.press("s")
+        await hand.press("S")
         await hand.sees("Go on with run 2026-11-21T0412?", "of 120 confirmed", "168")
         await hand.press(*"yes", "enter")
         # while the engine works no second one is taken
         await hand.sees("◐ starting the run…")
-        await hand.press("s")
+        await hand.press("S")
         await hand.sees("starting the run is under way")
         gate.set()
         await hand.sees("▶ running")
@@ -170,7 +170,7 @@ async def test_the_autopilot_is_stopped_by_a_key_and_leaving_while_it_drives_ask
         await hand.sees("Leave, and stop the autopilot?")
         await hand.press("escape")
         await hand.sees("[8 Network]")
-        await hand.press("s")
+        await hand.press("S")
         await hand.sees("the autopilot drives it already: x stops it")
         await hand.press("x")
         await hand.sees("submitted jobs continue", "○ stopped")
@@ -223,7 +223,7 @@ async def test_cancelling_says_how_many_jobs_depend_on_it() -> None:
         await hand.sees(
             "Cancel 1 sample?", "1 job (1 submitted)", "5 further samples need the results"
         )
-        await hand.press("enter")
+        await hand.press("escape")
         await hand.sees("Nothing was cancelled.")
         await hand.press("c", *"yes", "enter")
         await hand.sees("1 sample cancelled.")
@@ -234,10 +234,10 @@ async def test_a_step_goes_to_the_submission_or_says_why_there_is_none() -> None
     engine = with_network(blocked=("state,t=1: workflow.toml does not let it run there",))
     async with opened(engine) as hand:
         await at_network(hand)
-        await hand.press("e")
+        await hand.press("s")
         await hand.sees("workflow.toml does not let it run there")
         network_of(hand).plan = await engine.plans.make(1, [0], None)
-        await hand.press("e")
+        await hand.press("s")
         await hand.sees("[5 Submit]", "Nothing is sent yet")
         await hand.press("escape")
         await hand.sees("[8 Network]")
@@ -247,13 +247,11 @@ async def test_what_network_toml_says_now_is_a_key_away() -> None:
     async with opened(with_network(changed=True)) as hand:
         await at_network(hand)
         await hand.sees("has changed since")
-        await hand.press("a")
+        await hand.press("equals_sign")
         await hand.sees("network.toml as it is now")
         await hand.press("s")
-        await hand.sees("this is network.toml as it is now")
-        await hand.press("a")
-        await hand.sees("▲ paused")
-        await hand.press("n")
+        await hand.sees("this is network.toml as it is now: = shows the run")
+        await hand.press("S")
         await hand.sees("Start a new run?")
         await hand.press(*"yes", "enter")
         await hand.sees("▶ running")
@@ -263,7 +261,7 @@ async def test_what_network_toml_says_now_is_a_key_away() -> None:
 async def test_read_only_looks_but_does_nothing() -> None:
     async with opened(with_network(), read_only=True) as hand:
         await at_network(hand)
-        for key in ("s", "n", "R", "e"):
+        for key in ("s", "S", "R", "c"):
             await hand.press(key)
             await hand.sees("the project was opened read-only")
             hand.app.clear_notifications()
@@ -292,10 +290,10 @@ async def test_the_list_is_shown_where_it_is_narrow_and_on_demand() -> None:
         await hand.press("8")
         await hand.sees("7 nodes · 102 samples")
         await hand.rests()
-        await hand.sees("›   simulate ◆", "m graph", "51%")
-        await hand.press("m")
+        await hand.sees("›   simulate ◆", "i graph", "51%")
+        await hand.press("i")
         await hand.sees("┏ simulate ◆")
-        await hand.press("m", "j", "enter")
+        await hand.press("i", "j", "enter")
         await hand.sees("average · all", "12 samples")
         await hand.press("escape")
         await hand.sees("›     average ◆")
@@ -318,8 +316,8 @@ async def test_a_view_drawn_again_between_a_key_and_its_message_does_not_undo_th
         screen.show_body()
         await hand.sees("average · all")
         assert screen._net.picture.chosen == screen.look.chosen == ("", "average")
-        await hand.press("m")
-        await hand.sees("m graph", "average ◆")
+        await hand.press("i")
+        await hand.sees("i graph", "average ◆")
         screen._net.nodes.action_line_down()
         screen.show_body()
         await hand.sees("folds · all")
@@ -334,7 +332,7 @@ async def test_samples_are_filtered_sorted_marked_and_found() -> None:
         await hand.sees("train · all", "15 samples")
         await hand.press("slash", *"fold=1 !complete", "enter")
         await hand.sees("3 of 15 samples", "temperature")
-        await hand.press("A")
+        await hand.press("a")
         await hand.sees("3 of 15 shown · 3 of 15 samples marked")
         await hand.press("escape", "escape")
         await hand.sees_no("of 15 samples")
@@ -344,7 +342,7 @@ async def test_samples_are_filtered_sorted_marked_and_found() -> None:
         await hand.press("R")
         await hand.sees("Retry 1 failed sample?", "marked samples")
         await hand.press("escape", "escape")
-        await hand.press("o", "O")
+        await hand.press("o", "o")
         await hand.sees("State ▼")
         await hand.press("slash", *"nofield<3")
         await hand.sees("nofield")
@@ -353,19 +351,19 @@ async def test_samples_are_filtered_sorted_marked_and_found() -> None:
 async def test_the_way_to_the_cause_and_stale_results_are_a_key_away() -> None:
     async with opened(with_network()) as hand:
         await at_network(hand)
-        await hand.press("b")
-        await hand.sees("blocked by: the cursor is not on a sample")
-        await hand.press("l", "enter", "b")
+        await hand.press("w")
+        await hand.sees("why: the cursor is not on a sample")
+        await hand.press("l", "enter", "w")
         await hand.sees("Dependencies", "└ ▶ submitted  simulate", "All that it waits for itself")
-        await hand.press("escape", "d")
+        await hand.press("escape", "colon", *"redo", "enter")
         await hand.sees("Make 5 results again?", "average 2, train 3", "go to the trash")
-        await hand.press("enter")
+        await hand.press("escape")
         await hand.sees("Nothing was put away.")
-        await hand.press("d", "5", "enter")
+        await hand.press("colon", *"redo", "enter", "5", "enter")
         await hand.sees("5 samples will run again")
         assert network_of(hand).calls == ["redo [] 5"]
         network_of(hand).refuses = "it would be 7 jobs now, not 5"
-        await hand.press("d", "5", "enter")
+        await hand.press("colon", *"redo", "enter", "5", "enter")
         await hand.sees("it would be 7 jobs now, not 5")
 
 

@@ -152,7 +152,7 @@ def test_a_bar_shows_what_is_lost_at_its_end_and_missing_jobs_count_for_nothing(
 def test_a_paused_run_says_why_and_which_key_allows_more() -> None:
     text = "\n".join(map(plain, run_lines(view(), 118, frozen=True)))
     assert "▲ paused" in text
-    assert "of 120 confirmed  s allows more and goes on" in text
+    assert "of 120 confirmed  S allows more and goes on" in text
     assert "CPU-hours ████████░░ 96.40 of 120" in text
     assert "◆ simulate 25 min → average 40 s" in text
 
@@ -176,7 +176,7 @@ def test_who_drives_a_run_is_said() -> None:
 
 def test_a_network_that_changed_since_says_which_keys_help() -> None:
     text = "\n".join(map(plain, run_lines(view(changed=True), 118, frozen=True)))
-    assert "has changed since: a shows it, n begins a new run" in text
+    assert "has changed since: = shows it, S begins a new run" in text
 
 
 def test_a_node_says_its_dimensions_and_what_it_takes_from_whom() -> None:

@@ -68,17 +68,17 @@ async def test_the_period_and_the_action_choose_the_jobs(engine: SampleEngine) -
     async with opened(engine, size=(80, 24)) as hand:
         await at_past(hand)
         await hand.sees("600 jobs", "all the time", "all actions")
-        await hand.press("d")
+        await hand.press("t")
         await hand.sees("the last hour")
         await hand.sees_no("600 jobs")
-        await hand.press("d", "d", "d")
+        await hand.press("t", "t", "t")
         await hand.sees("all the time", "600 jobs")
-        await hand.press("a")
+        await hand.press("right_square_bracket")
         await hand.sees("equilibrate")
         await hand.sees_no("600 jobs")
-        await hand.press("a")
+        await hand.press("right_square_bracket")
         await hand.sees("· sample")
-        await hand.press("a")
+        await hand.press("right_square_bracket")
         await hand.sees("all actions", "600 jobs")
 
 
@@ -86,8 +86,8 @@ async def test_a_period_without_jobs_says_what_to_press(engine: SampleEngine) ->
     engine.past_jobs = columns_of(ended_jobs(engine.now - 40_000))
     async with opened(engine, size=(80, 24)) as hand:
         await at_past(hand)
-        await hand.press("d")
-        await hand.sees("No job ended in the last hour: d chooses longer.")
+        await hand.press("t")
+        await hand.sees("No job ended in the last hour: t chooses longer.")
 
 
 async def test_where_no_longer_period_can_be_chosen_none_is_offered(engine: SampleEngine) -> None:
@@ -125,7 +125,7 @@ async def test_names_from_outside_cannot_control_the_terminal(engine: SampleEngi
     )
     async with opened(engine, size=(120, 36)) as hand:
         await at_past(hand)
-        await hand.press("a")
+        await hand.press("right_square_bracket")
         await hand.rests()
         assert "\x1b" not in hand.text()
         assert "\x07" not in hand.text()

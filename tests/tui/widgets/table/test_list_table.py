@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rowtui.core.base.filter import FilterError, number_of, parse_filter
 from rowtui.core.project.views.views import ListRequest
 from rowtui.tui.shell.app import RowtuiApp
@@ -99,6 +100,7 @@ async def until(pilot: Pilot[None], true: Callable[[], object]) -> None:
     raise AssertionError(screen_text(pilot.app))
 
 
+@pytest.mark.usefixtures("enter_at_once")
 async def test_a_million_rows_are_filtered_sorted_and_marked_by_pages(tmp_path: Path) -> None:
     app = Bench(tmp_path)
     table, numbers = app.table, app.numbers
@@ -122,7 +124,7 @@ async def test_a_million_rows_are_filtered_sorted_and_marked_by_pages(tmp_path: 
         # an order: the cursor stays on its row, wherever that is then
         await pilot.press("o")
         await until(pilot, lambda: "Number ▲" in text())
-        await pilot.press("O")
+        await pilot.press("o")
         await until(pilot, lambda: "Number ▼" in text() and f"row {here} " in text())
         assert table.cursor_key == here
         assert table.cursor == COUNT - 1 - int(str(here))
@@ -153,7 +155,8 @@ async def test_a_million_rows_are_filtered_sorted_and_marked_by_pages(tmp_path: 
         await pilot.press("v", "j", "j", "v")
         await until(pilot, lambda: table.marks.count(COUNT) == 3)
         assert table.marks.sums() == (4999.0 + 4998 + 4997,)
-        await pilot.press("A")
+        table.mark_matching()
+        await pilot.pause()
         await until(pilot, lambda: table.marks.count(COUNT) == 5000)
         assert table.marks.sums() == (4999 * 5000 / 2,)
         assert table.clear_filter()
@@ -176,10 +179,10 @@ async def test_a_million_rows_are_filtered_sorted_and_marked_by_pages(tmp_path: 
         await pilot.press("left")
 
         # columns: chosen, moved, kept
-        await pilot.press("f", "J", "space", "enter")
+        await pilot.press("vertical_line", "J", "space", "enter")
         await until(pilot, lambda: "Number" not in text() and "Name" in text())
         assert KeptFields(tmp_path, app.told.append).of("table").order == ("name", "number")
-        await pilot.press("f", "u", "enter")
+        await pilot.press("vertical_line", "u", "enter")
         await until(pilot, lambda: "Number" in text())
 
         # a file
