@@ -160,7 +160,7 @@ class PackView(ScreenView):
         below = "Enter done · Esc close · empty: as configured"
         if self._wrong:
             below = f"▲ {LABELS[self._wrong[0][0]]}: {self._wrong[0][1]}"
-        set_titles(self.form, "Limits", below)
+        set_titles(self.form, "Settings", below)
 
     def _show_row(self) -> None:
         packing, look = self.packing, self.packing.look
