@@ -308,7 +308,7 @@ SCENES: dict[str, Scene] = {
         {"played": demo.Badge()},
         demo.still_demo,
     ),  # fmt: skip
-    "help": Scene(keys("2", "question_mark"), "Keys of Groups"),
+    "help": Scene(keys("2", "question_mark"), "Keys of 2 Groups"),
     "projects": Scene(projects, "lj-fluid", (*SIZES, Shot((40, 12)))),
     "palette": Scene(keys("2", "ctrl+p"), "Search for commands"),
 }

@@ -159,9 +159,9 @@ async def test_a_persons_keys_are_used_shown_and_explained(tmp_path: Path) -> No
 
         # the pages on top have ids as well
         await hand.press("question_mark")
-        await hand.sees("Keys of Groups", "ctrl+f")
+        await hand.sees("Keys of 2 Groups", "ctrl+f")
         await hand.press("f12")
-        await hand.sees_no("Keys of Groups")
+        await hand.sees_no("Keys of 2 Groups")
         await typed(hand, ":keys")
         await hand.press("enter")
         await hand.sees("Your keys", str(tmp_path / "keys.toml")[:40], "instead of r")

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 from rowtui.core.base.text import visible
-from rowtui.tui.commands.command import NO_KEY, Command, shown_keys
+from rowtui.tui.commands.command import LISTED, NO_KEY, VIEWS, Command, shown_keys
 from rowtui.tui.commands.registry import BY_ID, commands_here, hints_here
 from rowtui.tui.line.commands import LINE_COMMANDS
 from rowtui.tui.shell.session import Session
@@ -36,13 +36,13 @@ GOING = ("go.clusters", "app.projects", "app.back")
 """Commands of all views that lead somewhere."""
 
 MOVING = (
-    ("list.line-down", "list.line-up", "one line down, up"),
     ("text.left", "text.right", "to the left, to the right"),
+    ("list.line-down", "list.line-up", "one line down, up"),
     ("list.first", "list.last", "first, last line"),
     ("list.page-down", "list.page-up", "one page down, up"),
     ("list.half-down", "list.half-up", "half a page down, up"),
 )
-"""Pairs of commands that move, with what both do."""
+"""Pairs of commands that move, with what both do; long lists have the first pair among theirs."""
 
 KEY_WIDTH = 7
 """Columns of the keys."""
@@ -83,16 +83,16 @@ def help_sections(
         part = "Go" if going else "Do" if does else "See"
         lines = everywhere if command.scope == "app" and not going else found[part]
         if reason:
-            refused.append(_entry(keys, f"{command.label}: {reason}", "faint"))
-        elif before is not None and is_reverse(command):
+            refused.append(_entry(keys or ":", f"{command.label.rstrip('…')}: {reason}", "faint"))
+        elif before is not None and keys and is_reverse(command):
             lines[-1] = _entry(
                 f"{before.keys_of(session.keys)} {keys}", f"{_text(before)}; the one before"
             )
         elif command not in six:
-            name = "" if command.keys != NO_KEY else f"{command.label}: "
+            name = "" if keys else f"{command.label.rstrip('…')}: "
             lines.append(_entry(keys or ":", name + _text(command)))
         before = None if reason or command in six else command
-    for one, other, text in MOVING:
+    for one, other, text in MOVING[view in LISTED :]:
         pair = (BY_ID[name].keys_of(session.keys).partition(" ")[0] for name in (one, other))
         found["Go"].append(_entry(" ".join(pair), text))
     found["Typed after :"] = [
@@ -134,7 +134,7 @@ class HelpScreen(Dialog[None]):
         self, session: Session, view: str, title: str, own_commands: Sequence[OwnCommand]
     ) -> None:
         super().__init__()
-        self._title = title
+        self._title = f"{VIEWS[view][0]} {title}" if view in VIEWS else title
         self._sections = help_sections(session, view, own_commands)
 
     def compose(self) -> ComposeResult:
