@@ -65,8 +65,6 @@ PACK: tuple[Command, ...] = (
             asks=True, enabled=may_submit_packing, twin="submit --pack"),
     Command("pack.packer", NO_KEY, "packer", "pack with the next packer", "pack",
             enabled=with_packing, twin="pack --packer"),
-    Command("pack.packer-before", NO_KEY, "packer before", "pack with the packer before", "pack",
-            enabled=with_packing),
     Command("pack.compare", "equals_sign", "compare",
             "pack with every packer, and compare the results", "pack", enabled=may_compare,
             twin="pack --compare"),

@@ -54,6 +54,7 @@ MERGED: Mapping[str, tuple[str, ...]] = {
     ),
     **{f"explain.change-{letter}": ("explain.change",) for letter in "abcd"},
     **{f"pack.{axis}": ("pack.picture",) for axis in ("time", "cores", "memory")},
+    "pack.packer-before": ("pack.packer",),
     "pack.all-actions": ("pack.next-destination",),
     "queue.everybody": ("queue.others",),
     "log.trouble": ("log.next-match",),

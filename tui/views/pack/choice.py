@@ -38,7 +38,7 @@ def packer_name(name: str) -> str:
     return name or CONFIGURED
 
 
-def next_packer(name: str, packers: Sequence[tuple[str, str]], step: int = 1) -> str:
+def next_packer(name: str, packers: Sequence[tuple[str, str]]) -> str:
     """Return the next packer: first as configured, then the others, in a cycle.
 
     The first of `packers` is the default, so it comes last.
@@ -46,7 +46,7 @@ def next_packer(name: str, packers: Sequence[tuple[str, str]], step: int = 1) ->
     names = [one for one, _ in packers]
     round_ = ["", *names[1:], *names[:1]]
     at = round_.index(name) if name in round_ else 0
-    return round_[(at + step) % len(round_)]
+    return round_[(at + 1) % len(round_)]
 
 
 def choice_words(choice: PackChoice) -> list[str]:

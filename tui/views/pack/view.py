@@ -273,14 +273,12 @@ class PackView(ScreenView):
         if shown is not None:
             self.dashboard.verbs.review(shown.packed.plan, "pack", self.packing.wanted)
 
-    def _next_packer(self, step: int) -> None:
+    def command_packer(self) -> None:
+        """Pack with the next packer."""
         packing = self.packing
         packers = packing.shown.packed.packers if packing.shown else ()
         choice = packing.choice
-        self._choose(choice._replace(packer=next_packer(choice.packer, packers, step)))
-
-    command_packer = partialmethod(_next_packer, 1)
-    command_packer_before = partialmethod(_next_packer, -1)
+        self._choose(choice._replace(packer=next_packer(choice.packer, packers)))
 
     def command_compare(self) -> None:
         """Show the result of every packer, beside the choices."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, partialmethod
 from typing import ClassVar
 
 from rowtui.core.base.text import plural
@@ -335,6 +335,20 @@ class SubmitView(SubmitSteps):
     def command_previous(self) -> None:
         """Show the script of the previous job."""
         self.table.action_line_up()
+
+    def _find(self, step: int) -> None:
+        rows, sending = self._rows, self.session.sending
+        if rows is None or sending is None:
+            return
+        for at in range(1, rows.row_count + 1):
+            row = rows.item((self.table.cursor + step * at) % rows.row_count)
+            if row and any(job.warnings or not_accepted(job, sending) for job in row.jobs):
+                self.table.move_to_key(row.key)
+                return
+        self.answer("no job has a warning, and none was refused")
+
+    command_next_find = partialmethod(_find, 1)
+    command_previous_find = partialmethod(_find, -1)
 
     def command_pane(self) -> None:
         """Move to the next pane."""
