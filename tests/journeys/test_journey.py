@@ -111,7 +111,7 @@ def test_a_look_around_at_every_size(terminal: Callable[..., Pane], project: Pat
     pane.sees("[1 Status]", "6 eligible")
     for size, text in (
         ((200, 50), "[1 Status]"),
-        ((20, 5), "s submit…"),
+        ((20, 5), "Enter groups"),
         ((120, 36), "[1 Status]"),
     ):
         pane.resize(*size)
@@ -241,6 +241,6 @@ def test_a_stranger_gets_from_the_demo_to_a_submission_with_what_the_screen_says
     assert asked, shown
     pane.sees("1 of 1 job accepted", "Next: 6 watch your jobs")
     pane.press("6")
-    pane.sees("[6 Queue]", "l the log of a job")
+    pane.sees("[6 Queue]", "Enter the log of a job")
     pane.press("q")
     pane.sees("to continue: cd")
