@@ -73,7 +73,6 @@ DRAWN = frozenset({"past"})
 KEY_NAMES = {
     "down": "↓", "up": "↑", "left": "←", "right": "→", "enter": "Enter", "escape": "Esc",
     "space": "space", "question_mark": "?", "at": "@", "pagedown": "PgDn", "pageup": "PgUp",
-    "delete": "Del",
     "colon": ":", "home": "Home", "slash": "/", "end": "End", "tab": "Tab",
     "left_square_bracket": "[", "right_square_bracket": "]", "greater_than_sign": ">",
     "less_than_sign": "<", "exclamation_mark": "!", "plus": "+", "minus": "-",

@@ -53,7 +53,7 @@ FOOTER: Mapping[str, tuple[str, ...]] = {
     "submit": ("submit.toggle", "submit.confirm", "submit.explain", "submit.diff",
                "submit.next-find", "submit.open"),
     "queue": ("queue.open", "queue.why", "queue.cancel", "queue.hold", "queue.retry",
-              "queue.others"),
+              "queue.kind"),
     "log": ("log.find", "log.next-match", "log.follow", "log.wrap", "log.pager", "log.next"),
     "network": ("network.open", "network.step", "network.start", "network.stop", "network.retry",
                 "network.arrange"),

@@ -173,8 +173,14 @@ class Session:
             self.action_index = actions[(actions.index(self.action) + step) % len(actions)].index
 
     def next_filter(self, step: int = 1) -> None:
-        """Form the groups from the directories of the next status."""
-        self.filter = FILTERS[(FILTERS.index(self.filter) + step) % len(FILTERS)]
+        """Form the groups from the directories of the next state that any directory has."""
+        shown = [one for one in FILTERS if one == self.filter or self.directories_in(one)]
+        self.filter = shown[(shown.index(self.filter) + step) % len(shown)]
+
+    def directories_in(self, chosen: Filter) -> int:
+        """Return how many directories of the action have one of these states."""
+        name = "total" if chosen.word == "all" else chosen.word.replace(" ", "_")
+        return getattr(self.action, name, 0)
 
     @property
     def group(self) -> int:

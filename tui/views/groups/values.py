@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rowtui.core.engine.api.engine import ActionSummary
 from rowtui.core.engine.api.groups import DirectoryRow
-from rowtui.tui.shell.session import FILTERS
+from rowtui.tui.shell.session import FILTERS, Session
 from rowtui.tui.widgets.cells import (
     Line,
     Span,
@@ -31,14 +30,13 @@ LEAST_LINES = 3
 """Lines of the pane; with fewer lines, the value is shown in one line."""
 
 
-def states_of(action: ActionSummary) -> Iterator[tuple[str, str, str]]:
+def states_of(session: Session) -> Iterator[tuple[str, str, str]]:
     """Yield the word, the text and the style of each state in which directories are."""
     for chosen in FILTERS:
-        word = chosen.word
-        name = "total" if word == "all" else word.replace(" ", "_")
-        if (count := getattr(action, name)) or word in ("eligible", "all"):
-            style = "dim" if word == "all" else STATUS_MARKS[chosen.statuses[0]].style
-            yield word, f"{word} {count:,}", style
+        number = session.directories_in(chosen)
+        if number or chosen == session.filter:
+            style = "dim" if chosen.word == "all" else STATUS_MARKS[chosen.statuses[0]].style
+            yield chosen.word, f"{chosen.word} {number:,}", style
 
 
 def directory_lines(row: DirectoryRow, size: Size) -> list[Line]:

@@ -205,9 +205,8 @@ class GroupsView(GroupVerbs):
     def _titles(self) -> None:
         action = self.session.action
         name = action.name if action else "no action"
-        if action is not None:
-            word = self.session.filter.word
-            self.query_one("#states", OneLine).show(*choices(states_of(action), word))
+        chosen = self.session.filter.word
+        self.query_one("#states", OneLine).show(*choices(states_of(self.session), chosen))
         page = self._page
         below = ""
         if page is not None and self._groups is not None:

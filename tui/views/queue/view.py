@@ -278,11 +278,14 @@ class QueueView(QueueVerbs):
         """List only the jobs of the kind that was pressed."""
         self._ask(self._asked._replace(only=event.value))
 
-    def command_kind(self, step: int = 1) -> None:
+    def _step_kind(self, step: int) -> None:
         """List only the jobs of the next kind: active, failed, ended, or all of them."""
         kinds = ("", *KINDS)
         at = kinds.index(self._asked.only) + step
         self._ask(self._asked._replace(only=kinds[at % len(kinds)]))
+
+    command_kind = partialmethod(_step_kind, 1)
+    command_kind_before = partialmethod(_step_kind, -1)
 
     def _take_row(self) -> None:
         """Store the row under the cursor, for the checks whether a command can be used."""
