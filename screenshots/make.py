@@ -37,7 +37,7 @@ from tests.tui.sample_again import with_failures
 from tests.tui.sample_clusters import with_clusters
 from tests.tui.sample_network import with_network
 from tests.tui.sample_packing import SpreadEngine, with_awkward_jobs, with_many
-from tests.tui.sample_past import columns_of, ended_jobs
+from tests.tui.sample_past import columns_of, ended_jobs, running_jobs
 from tests.tui.sample_queue import with_array
 
 HERE = Path(__file__).parent
@@ -75,6 +75,8 @@ def with_past() -> SampleEngine:
     """The sample project with 600 jobs that have ended, and a bad node."""
     engine = SampleEngine()
     engine.past_jobs = columns_of(ended_jobs(engine.now))
+    engine.past_running = running_jobs(engine.now)
+    engine.past_budget = 2_000.0
     return engine
 
 
@@ -293,7 +295,7 @@ SCENES: dict[str, Scene] = {
     ),
     "network-start": Scene(keys("8", "S"), "Type yes", BOTH, engine=with_network),
     "network-cancel": Scene(keys("8", "enter", "j", "c"), "Cancel 1 sample?", engine=with_network),
-    "past": Scene(keys("9"), "jobs per", (*BOTH, Shot((40, 12))), engine=with_past),
+    "past": Scene(keys("9"), "jobs per", (*BOTH, Shot(BIG), Shot((40, 12))), engine=with_past),
     "past-none": Scene(keys("9"), "No job has ended yet", (Shot(LOW),)),
     "network-none": Scene(keys("8"), "rowtui network init", (Shot(LOW),)),
     "clusters": Scene(on_anvil, "Nodes now", SIZES, engine=far_one),

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from rowtui.cli.usage.report_text import when
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.clusters.schedulers.base import NO_ID, job_label
-from rowtui.core.usage.report import Density, Interval, JobBar, Shares, UsageReport
+from rowtui.core.usage.past_shares import UsedShare
+from rowtui.core.usage.report import Density, Interval, JobBar, UsageReport
 from rowtui.core.workflow.duration import format_duration as clock
 
 _WIDTH, _LEFT, _RIGHT = 860, 200, 20
@@ -285,7 +286,7 @@ def _band(it: Density, base: float, room: float, axis: TimeAxis, each: float) ->
             yield f"{rect[:-2]}><title>{when(at)}: {number:,.1f} running</title></rect>"
 
 
-def _boxes(shares: Sequence[Shares]) -> Iterator[str]:
+def _boxes(shares: Sequence[UsedShare]) -> Iterator[str]:
     """Yield a box plot for each resource of each action, on a scale up to 100, 150 or 200 %."""
     most = max(it.most for it in shares)
     top = 1.0 if most <= 1.0001 else 1.5 if most <= 1.5 else 2.0
@@ -322,7 +323,7 @@ def _boxes(shares: Sequence[Shares]) -> Iterator[str]:
     )
 
 
-def _box(it: Shares, y: float, scale: float, top: float) -> Iterator[str]:
+def _box(it: UsedShare, y: float, scale: float, top: float) -> Iterator[str]:
     middle = y + _BOX / 2
     least, lower, median, upper, most = (
         _LEFT + min(share, top) * scale

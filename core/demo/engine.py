@@ -1,4 +1,4 @@
-"""The engine of the large demo: the real one, on simulated clusters, with three days of past jobs.
+"""The engine of the large demo: the real one, on simulated clusters, with a week of past jobs.
 
 Submitted jobs become work of the simulation; completions are staged as real jobs stage them, so
 that all further steps are those of a real project. After a loss, the engine continues from the
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Callable
@@ -45,18 +46,18 @@ if TYPE_CHECKING:
     from rowtui.core.submission.sending.journal import Journal
 
 
-# The past of the large demo: three days of jobs, made by the real engine.
+# The past of the large demo: a week of jobs, made by the real engine.
 #
 # Jobs are planned and submitted as usual, the simulation skips through the days, and at the end the
 # journals get the simulated times.
 
 
 HOUR = 3600.0
-WAITED = 52 * HOUR
-"""How long some jobs have been waiting when the others are submitted."""
+WAITED = 77 * HOUR
+"""How long some jobs have been waiting at the end."""
 
-LASTED = 25 * HOUR
-"""The period of the other jobs, which the bars of the last day show."""
+LASTED = 7 * 24 * HOUR
+"""The period of the other jobs: a week, which the charts of the past show."""
 
 STAYS = 24 * HOUR
 """How much longer the waiting jobs stay in the queue."""
@@ -67,7 +68,7 @@ RUSH, EVENLY = HOUR / 2, 0.6
 APART = 11.0
 """Seconds between jobs that were submitted one after another."""
 
-STEP = 300.0
+STEP = 600.0
 FAILS = 7
 """One job in this many fails, with alternating causes."""
 
@@ -86,13 +87,12 @@ async def make_past(project: DemoProject, jobs: int) -> None:
     stuck = await _sent(project, plan_submission(project, [sample], limit=max(1, jobs // 10)))
     begin = now()
     for at, job in enumerate(stuck):
-        job.sent = begin + at * APART
-        job.reason, job.not_before = STUCK, WAITED + LASTED + STAYS
-    now.skip(WAITED)
+        job.sent = begin + LASTED - WAITED + at * APART
+        job.reason, job.not_before = STUCK, LASTED + STAYS
     for action in (equilibrate, sample, analyze, render):
         sent = await _sent(project, plan_submission(project, [action], limit=jobs))
         for at, job in enumerate(sent):
-            job.sent = begin + WAITED + _when(at / len(sent)) + action.index * APART
+            job.sent = begin + _when(at / len(sent)) + action.index * APART
             if at % FAILS == FAILS - 1:
                 job.ends_as, _, job.exit_code = FAILURES[at // FAILS % len(FAILURES)]
     completed: dict[str, list[str]] = {}
@@ -109,8 +109,11 @@ async def make_past(project: DemoProject, jobs: int) -> None:
 
 def _when(share: float) -> float:
     """Return when this share of the jobs is submitted, in seconds; many at the end wait or run."""
-    evenly, rest = LASTED - RUSH, max(0.0, share - EVENLY) / (1.0 - EVENLY)
-    return evenly * min(1.0, share / EVENLY) + RUSH * rest
+    days, rest = min(1.0, share / EVENLY), max(0.0, share - EVENLY) / (1.0 - EVENLY)
+    # More from day to day, and more by day than by night.
+    days = math.cbrt(days)
+    days += 0.015 * math.sin(14 * math.pi * days)
+    return (LASTED - RUSH) * days + RUSH * rest
 
 
 async def _sent(project: DemoProject, plan: Plan) -> list[SimulatedJob]:
@@ -163,7 +166,7 @@ def spent(project: DemoProject, cluster: str) -> float:
 STEP_SECONDS = 1.0
 """The real time between two steps of the simulation."""
 
-MOST_JOBS, DIRECTORIES_OF_ONE = 40, 2_500
+MOST_JOBS, DIRECTORIES_OF_ONE = 60, 1_600
 """Of each action, submitted before the demo is shown; in a small demo fewer."""
 
 NEARLY_SPENT = "anvil"

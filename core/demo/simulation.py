@@ -108,6 +108,9 @@ class FastClock:
 KEPT_ENDED = 400
 """Ended jobs that a queue still lists."""
 
+NODES = 12
+"""Nodes of a cluster on which the demo's jobs run."""
+
 SHARE_FAILED = 0.07
 FAILURES: tuple[tuple[JobState, float, int | None], ...] = (
     (JobState.OUT_OF_MEMORY, 0.35, None),
@@ -224,7 +227,7 @@ class SimulatedCluster:
                 free -= job.spec.cpus
                 room -= 1
                 job.state, job.begun = JobState.RUNNING, now
-                job.node = f"{self.machine.name[0]}{self.chance.randint(1, 480):04}"
+                job.node = f"{self.machine.name[0]}{self.chance.randint(1, NODES):04}"
                 self._say(job, f"job {job.id} on {job.node}, {job.spec.cpus} cores")
         ended = [job for job in self.jobs if not job.state.active]
         if len(ended) > KEPT_ENDED:

@@ -128,7 +128,7 @@ PLACES = (
     ("anvil", "shared", 256, 30_000, "large"),
     ("delta", "cpu", 128, 9_000, "small"),
     ("frontier", "batch", 1024, 200_000, "large, far"),
-    ("gl", "standard", 72, 5_000, "small, screens"),
+    ("gl", "standard", 72, 9_000, "small, screens"),
 )
 
 

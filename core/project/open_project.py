@@ -88,12 +88,17 @@ class OpenProject(Project):
 
     def balances_on(self, clusters: Iterable[str]) -> dict[str, Balance]:
         """Return the budgets of these clusters, with the charged amounts. Waits for the disk."""
+        limits = self.budgets_on(clusters)
+        return self.charged_hours.balances(limits) if limits else {}
+
+    def budgets_on(self, clusters: Iterable[str]) -> dict[str, BudgetLimit]:
+        """Return the budgets of those of these clusters that have one."""
         limits: dict[str, BudgetLimit] = {}
         for name in clusters:
             cluster = self.connections.known(name) or self.configured.named(name)
             if cluster is not None and cluster.budget is not None:
                 limits[name] = cluster.budget
-        return self.charged_hours.balances(limits) if limits else {}
+        return limits
 
     # Events of jobs, see `JobEvents`
 

@@ -1,12 +1,15 @@
-"""What ran when: throughput, CPUs in use, waits, failures of nodes, and the jobs themselves. Pure.
+"""What ran when: throughput, CPUs in use, waits, failures, use of limits, and the jobs. Pure.
 
 The input is `UsageColumns` and a time; the result is a `PastView`, whose size does not depend on
-the number of jobs. Only jobs that have ended are in the records: CPUs of jobs that still run are
-not counted. `past_intervals` has the intervals, `past_nodes` the test by which a node stands out.
+the number of jobs. The records have the jobs that have ended; a caller that has polled the queues
+adds those that run. `past_intervals` has the intervals, `past_nodes` the test by which a node
+stands out, `past_shares` what jobs used of their limits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
 from rowtui.core.base.document import Moment, TextOrNull
@@ -20,10 +23,18 @@ from rowtui.core.usage.past_intervals import (
     WEEK,
     JobTimes,
     PastInterval,
+    UnendedJob,
     interval_edges,
     intervals_of,
 )
-from rowtui.core.usage.past_nodes import NodeFailures, node_failures
+from rowtui.core.usage.past_nodes import MOST_NODES, NodeFailures, node_failures
+from rowtui.core.usage.past_shares import (
+    BudgetPast,
+    CauseCount,
+    UsedShare,
+    cause_counts,
+    past_shares,
+)
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import chosen_usage, groups_of
 
@@ -81,7 +92,9 @@ class PastView(NamedTuple):
     """`history`. `..._left_out`: how many rows a list is short of; `jobs`: the newest ones.
 
     `actions`: all with jobs in the records, also those that were not chosen; `all_jobs`: jobs in
-    the records, of which `job_count` were chosen.
+    the records, of which `job_count` were chosen. `now`: the time of this answer. `running`: jobs
+    that have not ended, `budgets`: what was left at the ends of the intervals; both are empty where
+    the queues were not polled. `..._on_others`: of the nodes that are left out.
     """
 
     first: Moment
@@ -99,10 +112,34 @@ class PastView(NamedTuple):
     damaged_records: int
     actions: tuple[str, ...]
     all_jobs: int
+    now: Moment
+    used: tuple[UsedShare, ...] = ()
+    causes: tuple[CauseCount, ...] = ()
+    running: tuple[UnendedJob, ...] = ()
+    budgets: tuple[BudgetPast, ...] = ()
+    jobs_on_others: int = 0
+    failed_on_others: int = 0
+
+    @property
+    def failed(self) -> int:
+        """The chosen jobs that failed."""
+        return sum(each.failed for each in self.intervals)
+
+    @property
+    def cpu_hours(self) -> float:
+        """The hours charged to the chosen jobs."""
+        return sum(each.cpu_hours for each in self.intervals)
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """The ends of the intervals, the newest no later than `last`."""
+        return (*(each.start for each in self.intervals[1:]), self.last)[: len(self.intervals)]
 
 
-def past_view(columns: UsageColumns, asked: PastRequest, now: float) -> PastView:
-    """Return the past of the chosen jobs. `now`: epoch seconds."""
+def past_view(
+    columns: UsageColumns, asked: PastRequest, now: float, running: Iterable[UnendedJob] = ()
+) -> PastView:
+    """Return the past of the chosen jobs. `now`: epoch seconds; `running`: of all actions."""
     actions = tuple(sorted({columns.kind(line).action for line in columns.lines("kind")} - {""}))
     since = max(asked.since, now - asked.period if asked.period else 0.0)
     chosen = columns
@@ -114,33 +151,49 @@ def past_view(columns: UsageColumns, asked: PastRequest, now: float) -> PastView
     if not len(chosen):
         return PastView(
             since or now, now, 0, (), False, (), 0, (), 0, (), 0, 0, columns.damaged, actions,
-            len(columns),
+            len(columns), now,
         )  # fmt: skip
+    running = _of_actions(running, asked.actions)
     first = since or float(times.started.min())
-    last = max(first + 1.0, now if since else float(times.ended.max()))
+    last = max(first + 1.0, now if since or running else float(times.ended.max()))
     edges, seconds, cut = interval_edges(
         first, last, BY.get(asked.by, 0), min(max(asked.intervals, LEAST_INTERVALS), MOST_INTERVALS)
     )
     waits = _waits(chosen, times)
-    nodes, nodes_left_out = node_failures(chosen)
+    nodes = node_failures(chosen)
+    others = nodes[MOST_NODES:]
     jobs = _jobs(chosen, times, max(0, min(asked.jobs, MOST_JOBS)), asked.order)
     return PastView(
         max(first, edges[0]),
         last,
         seconds,
-        intervals_of(chosen, times, edges, last),
+        intervals_of(chosen, times, edges, last, running),
         cut,
         tuple(waits[:MOST_PARTITIONS]),
         max(0, len(waits) - MOST_PARTITIONS),
-        nodes,
-        nodes_left_out,
+        tuple(nodes[:MOST_NODES]),
+        len(others),
         jobs,
         len(chosen) - len(jobs),
         len(chosen),
         columns.damaged,
         actions,
         len(columns),
+        now,
+        past_shares(chosen),
+        cause_counts(chosen),
+        running[:MOST_JOBS],
+        jobs_on_others=sum(node.jobs for node in others),
+        failed_on_others=sum(node.failed for node in others),
     )
+
+
+def _of_actions(jobs: Iterable[UnendedJob], patterns: Sequence[str]) -> tuple[UnendedJob, ...]:
+    """Return the jobs of these actions in the order of their starts."""
+    found = (
+        job for job in jobs if not patterns or any(fnmatchcase(job.action, it) for it in patterns)
+    )
+    return tuple(sorted(found, key=lambda job: (job.started_at, job.id or "")))
 
 
 def _waits(columns: UsageColumns, times: JobTimes) -> list[PartitionWait]:

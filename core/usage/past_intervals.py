@@ -6,10 +6,11 @@ charged to them and the CPUs in use.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.base.document import Moment
+from rowtui.core.base.document import Moment, TextOrNull
 from rowtui.core.base.lazy import np
 from rowtui.core.usage.requested import of_kind
 from rowtui.core.usage.store import UsageColumns
@@ -33,7 +34,7 @@ class PastInterval(NamedTuple):
     """The jobs that ended from `start` on, up to the next interval.
 
     `cpu_hours`: charged to these jobs; `cpus_in_use`: the mean during the interval, of all jobs
-    that have ended since.
+    that have ended since, and of the running ones that are known.
     """
 
     start: Moment
@@ -43,6 +44,17 @@ class PastInterval(NamedTuple):
     cancelled: int
     cpu_hours: float
     cpus_in_use: float
+
+
+class UnendedJob(NamedTuple):
+    """A job that runs. `limit_at`: when it must have ended; null if it has no limit."""
+
+    id: TextOrNull
+    action: str
+    node: TextOrNull
+    started_at: Moment
+    limit_at: Moment | None
+    cpus: int
 
 
 class JobTimes(NamedTuple):
@@ -119,9 +131,15 @@ def _next(start: datetime, seconds: int) -> datetime:
 
 
 def intervals_of(
-    columns: UsageColumns, times: JobTimes, edges: list[float], last: float
+    columns: UsageColumns,
+    times: JobTimes,
+    edges: list[float],
+    last: float,
+    running: Sequence[UnendedJob] = (),
 ) -> tuple[PastInterval, ...]:
-    """Return the jobs of each interval; the last one ends at `last`."""
+    """Return the jobs of each interval; the last one ends at `last`, up to which jobs ran that
+    still run.
+    """
     bounds = np.array(edges)
     count = len(edges) - 1
     cpus = of_kind(columns, lambda kind: kind.cpus)
@@ -134,8 +152,13 @@ def intervals_of(
         return found
 
     hours = np.bincount(place[inside], charged[inside], minlength=count)
-    used = _cpu_seconds(times, cpus, np.append(bounds[:-1], max(last, edges[-2] + 1.0)))
-    lengths = np.diff(np.append(bounds[:-1], max(last, edges[-2] + 1.0)))
+    ends = np.append(bounds[:-1], max(last, edges[-2] + 1.0))
+    lasting = times.measured & (times.ended > times.started)
+    used = _cpu_seconds(times.started[lasting], times.ended[lasting], cpus[lasting], ends)
+    starts = np.array([min(job.started_at, ends[-1]) for job in running], np.float64)
+    still = np.full(len(running), ends[-1])
+    used += _cpu_seconds(starts, still, np.array([job.cpus for job in running]), ends)
+    lengths = np.diff(ends)
     good, bad, cancelled = map(
         counted, (ended_well(columns), has_failed(columns), was_cancelled(columns))
     )
@@ -153,7 +176,9 @@ def intervals_of(
     )
 
 
-def _cpu_seconds(times: JobTimes, cpus: NDArray[Any], bounds: NDArray[Any]) -> NDArray[Any]:
+def _cpu_seconds(
+    started: NDArray[Any], ended: NDArray[Any], cpus: NDArray[Any], bounds: NDArray[Any]
+) -> NDArray[Any]:
     """Return the CPU seconds in use between each two bounds."""
 
     def up_to(at: NDArray[Any]) -> NDArray[Any]:
@@ -166,7 +191,5 @@ def _cpu_seconds(times: JobTimes, cpus: NDArray[Any], bounds: NDArray[Any]) -> N
         total: NDArray[Any] = np.cumsum(weights) * (bounds - bounds[0]) - np.cumsum(moments)
         return total
 
-    lasting = times.measured & (times.ended > times.started)
-    times, cpus = times.where(lasting), cpus[lasting]
-    difference: NDArray[Any] = np.diff(up_to(times.started) - up_to(times.ended))
+    difference: NDArray[Any] = np.diff(up_to(started) - up_to(ended))
     return difference

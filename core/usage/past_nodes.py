@@ -40,12 +40,12 @@ class NodeFailures(NamedTuple):
     stands_out: bool
 
 
-def node_failures(columns: UsageColumns) -> tuple[tuple[NodeFailures, ...], int]:
-    """Return the nodes, those that stand out first, then those with the most failures; and how
-    many nodes are left out. Jobs without a known node count for no node.
+def node_failures(columns: UsageColumns) -> list[NodeFailures]:
+    """Return the nodes, those that stand out first, then those with the most failures. Jobs
+    without a known node count for no node.
     """
     if not len(columns):
-        return (), 0
+        return []
     nodes, node_of = groups_of(columns, "node")
     actions, action_of = groups_of(columns, "action")
     # `groups_of` names jobs without a node "unknown", after every line has been read.
@@ -73,7 +73,7 @@ def node_failures(columns: UsageColumns) -> tuple[tuple[NodeFailures, ...], int]
         for bad in (int(failed[at].sum()),)
     ]
     rows.sort(key=lambda row: (not row.stands_out, row.chance, -row.failed, -row.jobs, row.node))
-    return tuple(rows[:MOST_NODES]), max(0, len(rows) - MOST_NODES)
+    return rows
 
 
 def corrected_chances(jobs: NDArray[Any], failed: NDArray[Any]) -> list[float]:

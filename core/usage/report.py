@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.base.lazy import np
 from rowtui.core.usage.costs import JobCosts
 from rowtui.core.usage.model import JobUsage
-from rowtui.core.usage.requested import Requested
+from rowtui.core.usage.past_shares import UsedShare, used_shares
 from rowtui.core.usage.store import UsageColumns
 from rowtui.core.usage.table import (
     UsageRow,
@@ -32,7 +32,6 @@ MOST_BARS = 200  # jobs that are all drawn one by one
 CHOSEN_BARS = 80  # jobs that are drawn one by one if there are more
 MOST_DRAWN = 12  # actions that are drawn as density or as distributions
 EXAMPLES = 3  # failed jobs that are named for each cause
-QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Interval(NamedTuple):
@@ -67,24 +66,6 @@ class Density(NamedTuple):
     running: tuple[float, ...]
 
 
-class Shares(NamedTuple):
-    """The distribution of what jobs of an action used, as shares of what they requested.
-
-    `resource`: `walltime`, `memory` or `CPUs`. `jobs`: where both amounts are known; `over`:
-    jobs that used more than they requested. `lower` and `upper` are quartiles.
-    """
-
-    action: str
-    resource: str
-    jobs: int
-    over: int
-    least: float
-    lower: float
-    median: float
-    upper: float
-    most: float
-
-
 class FailedOfCause(NamedTuple):
     """The jobs that failed for one cause, and the newest of them."""
 
@@ -114,7 +95,7 @@ class UsageReport(NamedTuple):
     waits: tuple[QueueWait, ...] = ()
     bars: tuple[JobBar, ...] = ()
     density: tuple[Density, ...] = ()
-    shares: tuple[Shares, ...] = ()
+    shares: tuple[UsedShare, ...] = ()
     failures: tuple[FailedOfCause, ...] = ()
     clusters: tuple[UsageRow, ...] = ()
     ran: int = 0
@@ -194,31 +175,6 @@ def running_jobs(
         done = np.array([np.clip(edge - start, 0.0, length).sum() for edge in edges])
         mean = np.diff(done) / np.diff(edges)
         found.append(Density(action, tuple(float(it) for it in mean)))
-    return tuple(found)
-
-
-def used_shares(columns: UsageColumns, actions: list[str]) -> tuple[Shares, ...]:
-    """Return the distributions of used by requested amounts; those without any job are left out."""
-    wanted = Requested.of(columns)
-    wall, cpu = (columns.column(name).astype(np.float64) for name in ("wall", "cpu"))
-    memory = columns.column("memory").astype(np.float64)
-    memory[memory == 0] = np.nan
-    names, group = groups_of(columns, "action")
-    found = []
-    for action in actions:
-        its = group == names.index(action)
-        for resource, used, requested in (
-            ("walltime", wall, wanted.walltime),
-            ("memory", memory, wanted.memory),
-            ("CPUs", cpu, wanted.cpus * wall),
-        ):
-            known = its & (requested > 0) & ~np.isnan(used)
-            share = used[known] / requested[known]
-            if len(share):
-                # Times of single precision exceed 100 % by rounding.
-                over = int((share > 1.0001).sum())
-                spread = (float(it) for it in np.quantile(share, QUARTERS))
-                found.append(Shares(action, resource, len(share), over, *spread))
     return tuple(found)
 
 

@@ -13,9 +13,10 @@ from rowtui.core.project.views.views import ClusterView, JobsView
 from rowtui.tui.views.status.needs import NeedItem, NextStep, distinct, needs
 from rowtui.tui.widgets.cells import Bar, Cell, Line, Number, bars, dimmed, line, wrapped
 from rowtui.tui.widgets.chart import ChartArea, ChartPart
+from rowtui.tui.widgets.chart_axes import COUNTS, AxisTime
+from rowtui.tui.widgets.column_charts import columns_chart
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.short_text import age, ago, amount_of_hours
-from rowtui.tui.widgets.time_charts import columns_chart
 
 COLUMNS = (
     TableColumn("project", "Project", 12, 14, grow=1),
@@ -183,6 +184,5 @@ def chart_of(projects: Sequence[KnownProject], now: float, area: ChartArea) -> l
         text = f"No project has records of jobs that ended in the last {HOURS} hours."
         return wrapped(line((text, "dim")), area.width)
     parts = [ChartPart("all projects", sums)]
-    return columns_chart(
-        parts, (now - HOURS * 3600, now), f"directories per {HOURS_EACH} hours", area
-    )
+    day = AxisTime(now - HOURS * 3600, now, now=True)
+    return columns_chart(parts, day, f"directories per {HOURS_EACH} hours", area, COUNTS)

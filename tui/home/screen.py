@@ -33,7 +33,7 @@ from rowtui.tui.views.dialogs import Dialog, PageScreen
 from rowtui.tui.views.questions import confirm
 from rowtui.tui.views.status.status import action_cells, action_columns, total_cells
 from rowtui.tui.widgets.cells import line, wrapped
-from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark
+from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark, mark_for
 from rowtui.tui.widgets.chrome import OneLine, Panel, set_titles
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
@@ -211,8 +211,8 @@ class HomeScreen(Dialog[str]):
         actions.sum_up(total_cells(shown) if len(shown) > 1 else None)
         set_titles(actions, "Workflow", plural(len(shown), "action") if shown else "")
         chart = self.query_one("#home-chart", Chart)
-        is_ascii = getattr(getattr(self.app, "how", None), "ascii_only", False)
-        mark = ChartMark.ASCII if is_ascii else ChartMark.BLOCK
+        how = getattr(self.app, "how", None)
+        mark = mark_for(how) if how is not None else ChartMark.COLOUR
         projects = list(self._projects.values())
         chart.show_made(
             lambda width, height: chart_of(projects, now, ChartArea(width, height, mark))

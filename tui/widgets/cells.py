@@ -303,10 +303,20 @@ class Palette:
         self._styles: dict[str, Style] = {"": Style.null()}
 
     def __getitem__(self, name: str) -> Style:
-        """Return the style of a name; the empty style for an unknown name."""
+        """Return the style of a name; the empty style for an unknown name.
+
+        `completed on failed` is the colour of `completed` on that of `failed`, for cells of charts
+        in which two parts meet; `ground on failed` leaves the glyph in the colour of the pane.
+        """
         style = self._styles.get(name)
         if style is None:
-            style = self._styles[name] = self._resolve(STYLES.get(name, ""))
+            name_of, _, ground = name.partition(" on ")
+            style = self._resolve(STYLES.get(name_of, ""))
+            if ground and name_of == "ground":
+                style = self[ground] + Style(reverse=True)
+            elif ground:
+                style += Style(bgcolor=self[ground].color)
+            self._styles[name] = style
         return style
 
     def _resolve(self, words: str) -> Style:

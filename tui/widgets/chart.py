@@ -1,58 +1,67 @@
-"""Charts of characters: their area, glyphs, parts and legend, and the widget that shows them.
+"""Charts of characters: their area, marks, parts and legend, and the widget that shows them.
 
-Each function of `time_charts` is pure: it takes numbers, a width and a height, and gives lines with
-axes, units and a legend. Parts of a chart differ in their glyph as well as in their style, so that
-a chart can be read without colours. `ChartMark` has the three sets of glyphs.
-
-Lengths are true to half a cell, or to an eighth where blocks permit that. A part that is smaller
-is a dot, which the legend names: no part is drawn larger than it is.
+Each function of `column_charts` and `bar_charts` is pure: the input is numbers and an area, the
+result is lines with axes, units and a legend. A length is proportional to its value, in eighths of
+a cell where blocks permit that; `chart_cells` draws the cells. What is too small for the scale is
+drawn as the smallest mark, and the legend names that mark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+from rowtui.tui.shell.terminal import NO_COLOURS, Manner
 from rowtui.tui.textual_patches.framed_lines import FramedLines
-from rowtui.tui.widgets.cells import Line, Painted, fit
+from rowtui.tui.widgets.cells import Line, Painted, Span, cut, fit, line
 from textual.strip import Strip
 
 
 class ChartMark(Enum):
-    """The glyphs of a chart: dots for curves, eighths of blocks, or ASCII alone."""
+    """How parts differ: by colour, by shades where there are no colours, or as ASCII alone."""
 
-    BRAILLE = "braille"
-    BLOCK = "block"
+    COLOUR = "colour"
+    SHADE = "shade"
     ASCII = "ascii"
 
 
+def mark_for(how: Manner) -> ChartMark:
+    """Return the marks that a terminal can show."""
+    if how.ascii_only:
+        return ChartMark.ASCII
+    return ChartMark.COLOUR if how.colours != NO_COLOURS else ChartMark.SHADE
+
+
 class ChartArea(NamedTuple):
-    """The room of a chart in columns and lines, and its glyphs."""
+    """The room of a chart in columns and lines, and its marks."""
 
     width: int
     height: int
-    mark: ChartMark = ChartMark.BLOCK
+    mark: ChartMark = ChartMark.COLOUR
+
+    @property
+    def ascii(self) -> bool:
+        """Whether only ASCII may be drawn."""
+        return self.mark is ChartMark.ASCII
 
 
 class ChartPart(NamedTuple):
-    """One part of a stacked chart: its name in the legend, its numbers from left to right, its
-    style, and its glyph with blocks and in ASCII.
+    """One part of a chart: its name in the legend, its numbers from left to right, its style, and
+    the marks of a full cell without colours and in ASCII.
     """
 
     name: str
-    values: Sequence[float]
+    values: Sequence[float] = ()
     style: str = "completed"
-    glyph: str = "█"
-    ascii_glyph: str = "#"
+    shade: str = "█"
+    letter: str = "#"
 
     def drawn(self, mark: ChartMark) -> str:
-        """Return the glyph of a full cell."""
-        return self.ascii_glyph if mark is ChartMark.ASCII else self.glyph
-
-
-SMALL_PARTS = {ChartMark.ASCII: "."}
-"""The mark of a part that is smaller than half a cell; "·" with other glyphs."""
+        """Return the mark of a full cell."""
+        if mark is ChartMark.COLOUR and self.shade in "▓▒░":
+            return "█"
+        return self.letter if mark is ChartMark.ASCII else self.shade
 
 
 class Chart(Painted):
@@ -91,9 +100,19 @@ class Chart(Painted):
         return self.palette.strip(fit(spans, self.size.width), self.rich_style)
 
 
-def legend_of(parts: Sequence[ChartPart], mark: ChartMark) -> list[tuple[str, str]]:
-    """Return the glyph and the name of each part."""
-    found = []
+def legend(unit: str, parts: Iterable[ChartPart], area: ChartArea, *more: Span) -> Line:
+    """Return the first line of a chart: its unit, the mark and name of each part, and notes."""
+    found = [Span(unit, "dim")] if unit else []
     for part in parts:
-        found += [(part.drawn(mark), part.style), (f" {part.name}  ", "")]
-    return found
+        if not part.name:
+            continue
+        gap = "   " if found else ""
+        found += [Span(gap + part.drawn(area.mark), part.style), Span(f" {part.name}")]
+    for note in more:
+        found += [Span("   " if found else ""), note]
+    return cut(tuple(found), area.width)
+
+
+def sentence(text: str, area: ChartArea) -> list[Line]:
+    """Return a sentence in place of a chart."""
+    return [cut(line((text, "dim")), area.width)]

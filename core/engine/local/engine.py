@@ -112,7 +112,7 @@ class InProcessEngine:
         """What ran when."""
         from rowtui.core.engine.local.past import PastWork
 
-        return PastWork(self._project)
+        return PastWork(self._project, self.queue.running)
 
     @property
     def network(self) -> NetworkService:

@@ -80,6 +80,10 @@ class QueueWork:
         async with self._lock:
             return await asyncio.to_thread(_uncollected, partial(call, *args, **options))
 
+    def running(self) -> tuple[JobRecord, ...]:
+        """Return the jobs of this project that ran at the last poll."""
+        return self._book.running
+
     async def take(self, view: JobsView) -> JobsView:
         """Store the latest poll of all jobs; return its copy for a screen."""
         return await self._aside(self._book.take, view)

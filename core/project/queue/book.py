@@ -131,6 +131,12 @@ class QueueBook:
         self._active = active
         return many
 
+    @property
+    def running(self) -> tuple[JobRecord, ...]:
+        """Return the jobs of this project that ran at the last poll."""
+        jobs = self._view.jobs if self._view is not None else ()
+        return tuple(job for job in jobs if job.state is JobState.RUNNING)
+
     def take_foreign(self, foreign: Iterable[JobRecord]) -> None:
         """Store other users' jobs, as last polled."""
         self._foreign = tuple(foreign)

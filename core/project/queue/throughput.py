@@ -35,12 +35,14 @@ AHEAD_SECONDS = 3600
 class ActionThroughput(NamedTuple):
     """Directories that an action's jobs completed in each of the last `HOURS`, oldest first.
 
-    `begun`: hours since the first of those jobs was submitted.
+    `begun`: hours since the first of those jobs was submitted. `failed`: the directories of jobs
+    that failed, in the same hours.
     """
 
     action: str = ""
     hours: tuple[int, ...] = (0,) * HOURS
     begun: float = float(HOURS)
+    failed: tuple[int, ...] = (0,) * HOURS
 
     @property
     def lately(self) -> tuple[int, float]:
@@ -63,23 +65,31 @@ class ActionThroughput(NamedTuple):
 
 
 def paces(records: Iterable[JobRecord], now: float) -> tuple[ActionThroughput, ...]:
-    """Return the pace of each action with a job that ended successfully within `HOURS`.
+    """Return the pace of each action with a job that completed or failed within `HOURS`.
 
     `now`: epoch seconds.
     """
     counts: dict[str, list[int]] = {}
+    failed: dict[str, list[int]] = {}
     begun: dict[str, float] = {}
     for record in records:
-        if not record.ended_well:
+        end = record.end
+        if end is None or not (end.outcome.good or end.outcome.failed):
             continue
         if record.ended_at - now > AHEAD_SECONDS:
             continue
         ago = max(0, int((now - record.ended_at) // 3600))
         if ago < HOURS:
-            hours = counts.setdefault(record.action, [0] * HOURS)
-            hours[HOURS - 1 - ago] += len(record.directories)
-            since = (now - record.submitted_at) / 3600
-            begun[record.action] = max(since, begun.get(record.action, 0.0))
+            for table in (counts, failed):
+                table.setdefault(record.action, [0] * HOURS)
+            table = counts if end.outcome.good else failed
+            table[record.action][HOURS - 1 - ago] += len(record.directories)
+            if end.outcome.good:
+                since = (now - record.submitted_at) / 3600
+                begun[record.action] = max(since, begun.get(record.action, 0.0))
     return tuple(
-        ActionThroughput(action, tuple(hours), begun[action]) for action, hours in counts.items()
+        ActionThroughput(
+            action, tuple(hours), begun.get(action, float(HOURS)), tuple(failed[action])
+        )
+        for action, hours in counts.items()
     )

@@ -170,6 +170,14 @@ def _held(cpus: int, gpus: int, seconds: int) -> Cost:
 _NOT_SENT = (JobStep.PLANNED, JobStep.REJECTED, JobStep.ABANDONED)
 
 
+class DatedCharge(NamedTuple):
+    """What the jobs asked for that were sent to a cluster in one hour. `at`: its beginning."""
+
+    cluster: str
+    at: float
+    cost: Cost
+
+
 class ChargedHours:
     """Computes the hours that the jobs of one project are charged on clusters. Waits for the disk.
 
@@ -178,15 +186,13 @@ class ChargedHours:
 
     def __init__(self, journal: Journal, plan_of: Callable[[str], Plan]) -> None:
         self._journal, self._plan_of = journal, plan_of
-        self._done: dict[str, dict[str, Cost]] = {}  # by plan id and cluster
+        self._done: dict[str, list[DatedCharge]] = {}  # by plan id
 
-    def on(self, clusters: Collection[str]) -> dict[str, Cost]:
-        """Return what the jobs that were sent to these clusters asked for, by cluster.
-
-        Plans that can no longer be read are not counted.
+    def dated(self) -> Iterator[DatedCharge]:
+        """Yield what the jobs that were sent asked for. Plans that can no longer be read are left
+        out.
         """
         done = frozenset(self._journal.done_plan_ids())
-        charged = dict.fromkeys(clusters, Cost())
         for plan_id in self._journal.plan_ids():
             found = self._done.get(plan_id)
             if found is None:
@@ -196,8 +202,14 @@ class ChargedHours:
                     continue
                 if plan_id in done:
                     self._done[plan_id] = found
-            for name in charged.keys() & found.keys():
-                charged[name] = charged[name].plus(found[name])
+            yield from found
+
+    def on(self, clusters: Collection[str]) -> dict[str, Cost]:
+        """Return what the jobs that were sent to these clusters asked for, by cluster."""
+        charged = dict.fromkeys(clusters, Cost())
+        for charge in self.dated():
+            if charge.cluster in charged:
+                charged[charge.cluster] = charged[charge.cluster].plus(charge.cost)
         return charged
 
     def balances(self, limits: Mapping[str, BudgetLimit]) -> dict[str, Balance]:
@@ -208,12 +220,15 @@ class ChargedHours:
             for name, limit in limits.items()
         }
 
-    def _of_plan(self, plan_id: str) -> dict[str, Cost]:
+    def _of_plan(self, plan_id: str) -> list[DatedCharge]:
         plan, latest = self._plan_of(plan_id), self._journal.latest(plan_id)
         sent = {token for token, entry in latest.items() if entry.step not in _NOT_SENT}
-        found: dict[str, Cost] = {}
+        times: dict[str, float] = {}
+        for entry in self._journal.entries(plan_id):
+            times.setdefault(entry.token, entry.at // _HOUR * _HOUR)
+        found: dict[tuple[str, float], Cost] = {}
         for charge in charges_of(plan):
-            if any(job.token in sent for job in charge.jobs):
-                name = charge.destination.cluster
-                found[name] = found.get(name, Cost()).plus(charge.cost)
-        return found
+            if tokens := [job.token for job in charge.jobs if job.token in sent]:
+                key = charge.destination.cluster, times[tokens[0]]
+                found[key] = found.get(key, Cost()).plus(charge.cost)
+        return [DatedCharge(*key, cost) for key, cost in found.items()]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.node_types import node_types_for
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.demo.engine import DemoEngine, made_demo
 from rowtui.core.demo.study import PLACES, environment, write_files
 from rowtui.core.submission.plan.model import JobStep
@@ -38,6 +39,14 @@ async def test_the_records_of_the_past_agree_with_the_journal_and_are_shown(
     assert past.all_jobs == past.job_count == len(ended) > 10
     assert sum(one.jobs for one in past.intervals) == len(ended)
     assert all(row.median_seconds >= 45 for row in past.waits)
+    assert past.last - past.first > 5 * 86_400
+    await engine.refresh()
+    counted = (await engine.jobs.view(now=True)).states
+    assert counted[JobState.FAILED] == past.failed
+    assert counted[JobState.COMPLETED] == sum(one.ended_well for one in past.intervals)
+    now = await engine.past.view(PastRequest())
+    assert len(now.running) == counted[JobState.RUNNING]
+    assert 0 < now.budgets[0].left[-1] < now.budgets[0].left[0] < now.budgets[0].cpu_hours
     for job in project.usage.store.columns().jobs():
         record = ended[job.token]
         assert record.end is not None

@@ -15,12 +15,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from rowtui.core.base.text import Cost
+from rowtui.core.clusters.model import BudgetLimit
 from rowtui.core.clusters.schedulers.measured import Used
+from rowtui.core.submission.plan.charges import DatedCharge
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 from rowtui.core.usage.past import PastRequest, PastView, past_view
-from rowtui.core.usage.past_intervals import DAY, LENGTHS, MOST_INTERVALS, WEEK, interval_edges
+from rowtui.core.usage.past_intervals import (
+    DAY,
+    LENGTHS,
+    MOST_INTERVALS,
+    WEEK,
+    UnendedJob,
+    interval_edges,
+)
 from rowtui.core.usage.past_nodes import chance_text, corrected_chances, standing_out
+from rowtui.core.usage.past_shares import budgets_left
 from rowtui.core.usage.store import UsageColumns, UsageStore
 
 ALL = PastRequest()
@@ -254,3 +265,63 @@ def test_the_chance_is_that_of_fishers_test_times_the_nodes(rows: list[tuple[int
 def test_a_chance_is_written_as_the_power_of_ten_above_it() -> None:
     assert chance_text(3e-7) == "p < 1e-6"
     assert chance_text(0.0) == "p < 1e-12"
+
+
+def test_the_shares_of_limits_add_up_to_the_completed_jobs() -> None:
+    walls = [360.0, 361.0, 1800.0, 3600.0, 4000.0]  # of a limit of 3,600 s
+    jobs = [job(at, NOON + at, wall) for at, wall in enumerate(walls)]
+    jobs += [job(9, NOON, 3600.0, reason="exit code 1"), job(10, NOON, None)]
+    (one, same) = past_of(jobs).used
+    assert (one.resource, one.action, same.action, one.jobs) == ("walltime", "", "simulate", 5)
+    assert one.over == 1
+    assert one.bins == (1, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1)
+    assert (one.least, one.median) == (pytest.approx(0.1), 0.5)
+    assert one.most == pytest.approx(4000 / 3600)
+
+
+@given(many_jobs)
+def test_every_failure_has_one_cause_and_every_share_one_bin(jobs: list[JobUsage]) -> None:
+    past = past_of(jobs)
+    assert sum(one.jobs for one in past.causes) == past.failed
+    assert all(sum(one.bins) == one.jobs for one in past.used)
+    assert all(one.least <= one.lower <= one.median <= one.upper <= one.most for one in past.used)
+
+
+def test_the_cpus_of_running_jobs_are_in_use_up_to_now() -> None:
+    running = [UnendedJob("7", "simulate", "n1", NOON - 1800, NOON + 1800, 8),
+               UnendedJob("8", "other", "n1", NOON - 60, None, 100)]  # fmt: skip
+    asked = PastRequest(actions=("simulate",), by="hour", period=4 * 3600.0)
+    past = past_view(columns_of([job(1, NOON - 9000, 60.0)]), asked, NOON, running)
+    ends = [*(one.start for one in past.intervals[1:]), past.last]
+    seconds = sum(
+        one.cpus_in_use * (end - one.start) for one, end in zip(past.intervals, ends, strict=True)
+    )
+    assert past.running == (running[0],)
+    assert seconds == pytest.approx(8 * 1800 + 4 * 60, rel=1e-3)
+    assert past.last == NOON
+
+
+@given(
+    some.lists(some.tuples(some.integers(-5, 40), some.integers(0, 50)), max_size=20),
+    some.integers(1, 20),
+)
+def test_a_budget_has_left_what_was_not_charged_before(
+    found: list[tuple[int, int]], many: int
+) -> None:
+    ends = [NOON + at * 3600 for at in range(1, many + 1)]
+    charges = [DatedCharge("alpha", NOON + at * 1800, Cost(float(hours))) for at, hours in found]
+    charges.append(DatedCharge("beta", NOON, Cost(7.0)))
+    budgets = {"alpha": BudgetLimit(1000.0, None), "beta": BudgetLimit(None, 5.0)}
+    (one,) = budgets_left(budgets, charges, ends)
+    for end, left in zip(ends, one.left, strict=True):
+        spent = sum(hours for at, hours in found if NOON + at * 1800 <= end)
+        assert left == pytest.approx(1000.0 - spent)
+
+
+def test_nodes_that_are_left_out_are_counted_together() -> None:
+    jobs = [job(at, NOON + at, node=f"n{at:03}", reason="exit code 1" * (at % 2))
+            for at in range(120)]  # fmt: skip
+    past = past_of(jobs)
+    assert past.nodes_left_out == 70
+    assert past.jobs_on_others == 70
+    assert past.failed_on_others + sum(row.failed for row in past.nodes) == 60

@@ -13,16 +13,15 @@ from rowtui.core.clusters.schedulers.measured import Used
 from rowtui.core.submission.plan.outcome import read_old_end
 from rowtui.core.usage.costs import job_costs
 from rowtui.core.usage.model import NO_USAGE, JobUsage, UsageKind
+from rowtui.core.usage.past_shares import UsedShare, used_shares
 from rowtui.core.usage.report import (
     CHOSEN_BARS,
     EXAMPLES,
     MOST_BARS,
-    Shares,
     UsageReport,
     failure_causes,
     running_jobs,
     usage_report,
-    used_shares,
 )
 from rowtui.core.usage.store import UsageColumns, UsageStore
 
@@ -162,7 +161,7 @@ def test_quartiles_are_those_of_used_by_requested(
         check_quartiles(it, expected[key])
 
 
-def check_quartiles(it: Shares, values: list[float]) -> None:
+def check_quartiles(it: UsedShare, values: list[float]) -> None:
     assert it.jobs == len(values)
     assert it.over == sum(value > 1.0001 for value in values)
     assert (it.least, it.most) == pytest.approx((min(values), max(values)))

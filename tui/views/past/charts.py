@@ -1,194 +1,108 @@
-"""The five charts of the view Past, as pure functions of the engine's answer and a size."""
+"""The charts of the view Past: order, titles, sentences, and what stands in their place."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rowtui.core.base.text import count, hours, in_words, plural
-from rowtui.core.usage.past import PastJob, PastView
-from rowtui.core.usage.past_intervals import HOUR
-from rowtui.core.usage.past_nodes import NodeFailures, chance_text
+from rowtui.core.base.text import count, hours, plural
+from rowtui.core.usage.past import PastView
+from rowtui.core.usage.past_intervals import DAY
+from rowtui.tui.views.past import job_charts, share_charts
 from rowtui.tui.widgets.cells import Line, line, wrapped
-from rowtui.tui.widgets.chart import ChartArea, ChartMark, ChartPart
-from rowtui.tui.widgets.time_charts import (
-    BarRow,
-    SpanRow,
-    bars_chart,
-    columns_chart,
-    curve_chart,
-    spans_chart,
-)
+from rowtui.tui.widgets.chart import ChartArea
 
 Draw = Callable[[PastView, ChartArea], Sequence[Line]]
+Words = Callable[[PastView], str]
 
-WELL = ChartPart("well", ())
-FAILED = ChartPart("failed", (), "failed", "▒", "x")
-CANCELLED = ChartPart("cancelled", (), "waiting", "░", "-")
-STATES = {"completed": 0, "failed": 1, "cancelled": 2}
+_LEAST = 9
+"""Lines of a chart that leaves room for its sentences."""
+
+
+def _nothing(_: PastView) -> str:
+    return ""
 
 
 class PastChart(NamedTuple):
-    """One chart. `short`: its title in a line of choices; `below`: what its frame says."""
+    """One chart. `short`: its title in a line of choices; `below`: figures for its frame; `words`:
+    a sentence below it.
+    """
 
     name: str
     title: str
     short: str
     draw: Draw
-    below: Callable[[PastView], str]
+    below: Words = _nothing
+    words: Words = _nothing
+
+    def lines(self, past: PastView, area: ChartArea, draw: Draw | None = None) -> list[Line]:
+        """Return the chart, and its sentence where there is room. `draw`: in place of its own."""
+        text = self.words(past)
+        words = wrapped(line((text, "dim")), area.width) if text else []
+        words = words if area.height - len(words) >= _LEAST else []
+        chart = list((draw or self.draw)(past, area._replace(height=area.height - len(words))))
+        return [*chart, *words]
 
 
-def interval_words(seconds: int) -> str:
-    """Return `hour`, `5 minutes`, `week`: the length of an interval."""
-    for unit, name in ((7 * 24 * HOUR, "week"), (24 * HOUR, "day"), (HOUR, "hour"), (60, "minute")):
-        if seconds >= unit:
-            return name if seconds == unit else plural(seconds // unit, name)
-    return plural(seconds, "second")
+def _of_ended(past: PastView) -> str:
+    completed = sum(each.ended_well for each in past.intervals)
+    return f"{count(completed)} completed · {count(past.failed)} failed"
 
 
-def _times(past: PastView) -> tuple[float, float]:
-    first = past.intervals[0].start
-    return first, first + len(past.intervals) * past.seconds_each
+def _of_causes(past: PastView) -> str:
+    return f"{count(past.failed)} of {plural(past.job_count, 'job')} failed"
 
 
-def throughput(past: PastView, area: ChartArea) -> list[Line]:
-    """Return the jobs that ended in each interval."""
-    each = past.intervals
-    parts = [
-        WELL._replace(values=[one.ended_well for one in each]),
-        CANCELLED._replace(values=[one.cancelled for one in each]),
-        FAILED._replace(values=[one.failed for one in each]),
-    ]
-    shown = [parts[0], *(part for part in parts[1:] if any(part.values))]
-    return columns_chart(shown, _times(past), f"jobs per {interval_words(past.seconds_each)}", area)
-
-
-def _of_jobs(past: PastView) -> str:
-    charged = sum(each.cpu_hours for each in past.intervals)
-    return f"{plural(past.job_count, 'job')}, {hours(charged)} CPU-hours"
-
-
-def cpus(past: PastView, area: ChartArea) -> list[Line]:
-    """Return the CPUs in use over time."""
-    if area.mark is not ChartMark.ASCII:
-        area = area._replace(mark=ChartMark.BRAILLE)
-    values = [one.cpus_in_use for one in past.intervals]
-    return curve_chart(values, _times(past), "CPUs in use, of jobs that have ended", area)
-
-
-def waits(past: PastView, area: ChartArea) -> list[Line]:
-    """Return how long jobs waited in each partition."""
-    rows = []
-    for row in past.waits:
-        seconds = (row.median_seconds, row.most_of_seconds, row.longest_seconds)
-        median, most_of, longest = map(_wait, seconds)
-        rows.append(
-            BarRow(
-                row.partition,
-                seconds,
-                (
-                    f"{median}, 90 % {most_of}, longest {longest}, {plural(row.jobs, 'job')}",
-                    f"{median}, 90 % {most_of}, longest {longest}",
-                    f"{median}, 90 % {most_of}",
-                    median,
-                ),
-            )
-        )
-    parts = [
-        ChartPart("median", (), "submitted"),
-        ChartPart("90 %", (), "eligible", "▒", "="),
-        ChartPart("longest", (), "faint", "░", "-"),
-    ]
-    if not rows:
-        return [line(("of no job both the submission and the start are known", "dim"))]
-    return bars_chart(rows, parts, "wait", area)
-
-
-def _of_waits(past: PastView) -> str:
-    more = past.partitions_left_out
-    return f"{plural(more, 'partition')} left out" if more else ""
-
-
-def nodes(past: PastView, area: ChartArea) -> list[Line]:
-    """Return the share of failed jobs of each node, the worst first."""
-    if not past.nodes:
-        return [line(("the nodes of these jobs are not known", "dim"))]
-    bad = [row for row in past.nodes if row.failed]
-    if not bad:
-        return [line((f"no job failed on {plural(len(past.nodes), 'node')}", "completed"))]
-    return bars_chart(
-        [_node_row(row) for row in bad],
-        [ChartPart("failed", (), "failed", "█", "x")],
-        "share of jobs that failed, of 100 %",
-        area,
-        whole=1.0,
-    )
-
-
-def _node_row(row: NodeFailures) -> BarRow:
-    share = f"{row.failed / row.jobs:4.0%}"
-    long = f"{share}, {count(row.failed)} of {count(row.jobs)}"
-    if not row.stands_out:
-        return BarRow(row.node, (row.failed / row.jobs,), (long, share))
-    usual = f"{row.expected:.0f} usual"
-    texts = (
-        f"{long}: stands out ({usual}, {chance_text(row.chance)})",
-        f"{long}: stands out",
-        f"{share} stands out",
-    )
-    return BarRow(row.node, (row.failed / row.jobs,), texts, "title")
-
-
-def _of_nodes(past: PastView) -> str:
-    found = [row.node for row in past.nodes if row.stands_out]
-    if found:
-        more = f" and {plural(len(found) - 1, 'other')}" if len(found) > 1 else ""
-        return f"{found[0]}{more} stands out"
-    known = len(past.nodes) + past.nodes_left_out
-    return f"no node stands out of {count(known)}" if known > 1 else ""
-
-
-def newest(past: PastView, area: ChartArea, *, by_action: bool = False) -> list[Line]:
-    """Return the newest jobs from start to end; with `by_action` those of an action together."""
-    jobs = sorted(past.jobs, key=lambda job: job.ended_at)[-max(1, area.height - 2) :]
-    jobs.sort(key=lambda job: (job.started_at, job.id))
-    if by_action:
-        order = {job.action: place for place, job in reversed([*enumerate(jobs)])}
-        jobs.sort(key=lambda job: order[job.action])
-    if not jobs:
-        return [line(("of no job the start is known", "dim"))]
-    rows = [
-        SpanRow(_job_name(job, by_action), job.started_at, job.ended_at, STATES[job.state])
-        for job in jobs
-    ]
-    return spans_chart(rows, (WELL, FAILED, CANCELLED), area)
-
-
-def _of_newest(past: PastView) -> str:
-    return f"the newest of {plural(past.job_count, 'job')}"
-
-
-def _job_name(job: PastJob, by_action: bool) -> str:
-    return f"{job.action} {job.id}" if by_action else f"{job.id} {job.action}".strip()
+CHARTS = (
+    PastChart(
+        "ended", "Jobs that ended", "ended",
+        job_charts.throughput, _of_ended, job_charts.throughput_words,
+    ),
+    PastChart(
+        "used", "Used of what was asked", "used",
+        share_charts.used, share_charts.of_used, share_charts.used_words,
+    ),
+    PastChart(
+        "waits", "Wait from submission to start", "waits",
+        share_charts.waits, share_charts.of_waits,
+    ),
+    PastChart(
+        "nodes", "Failures by node", "nodes",
+        share_charts.nodes, share_charts.of_nodes, share_charts.node_words,
+    ),
+    PastChart(
+        "budget", "Budget: CPU-hours left", "budget",
+        job_charts.budget, job_charts.of_budget, job_charts.budget_words,
+    ),
+    PastChart(
+        "timeline", "When the newest jobs ran", "timeline",
+        job_charts.timeline, job_charts.of_timeline,
+    ),
+    PastChart("causes", "Failures by cause", "causes", share_charts.causes, _of_causes),
+    PastChart("cpus", "CPUs in use", "CPUs", job_charts.cpus, job_charts.of_cpus),
+)  # fmt: skip
+"""All charts, in the order of the view."""
 
 
 def by_action(past: PastView, area: ChartArea) -> list[Line]:
     """Return the newest jobs of a network, those of a node of the network together."""
-    return newest(past, area, by_action=True)
+    return job_charts.timeline(past, area, by_action=True)
 
 
-def _wait(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 60 else in_words(seconds / HOUR)
-
-
-CHARTS = (
-    PastChart("throughput", "Jobs that ended", "jobs", throughput, _of_jobs),
-    PastChart("cpus", "CPUs in use", "CPUs", cpus, lambda _: ""),
-    PastChart("waits", "Waits in queues", "waits", waits, _of_waits),
-    PastChart("nodes", "Failures of nodes", "nodes", nodes, _of_nodes),
-    PastChart("newest", "Newest jobs", "newest", newest, _of_newest),
-)
-"""All charts, in the order of the view."""
+def headlines(past: PastView, period: str, action: str) -> list[str]:
+    """Return the totals of the time that is shown, from long to short. `period`: "" for all."""
+    failed = f"{count(past.failed)} failed"
+    share = f" ({past.failed / max(1, past.job_count) * 100:.1f} %)"
+    since = job_charts.moment(past.first, DAY)
+    jobs = f"{plural(past.job_count, 'job')}, {failed}"
+    charged = past.cpu_hours
+    spent = f"{hours(charged) if charged < 10 else count(round(charged))} CPU-hours"
+    of = action or "all actions"
+    return [
+        f"{period or f'since the first job, {since}'}: {jobs}{share}, {spent} · {of}",
+        f"{period or f'since {since}'}: {jobs}{share}, {spent} · {of}",
+        f"{period or f'since {since}'}: {jobs}" + (f" · {action}" if action else ""),
+    ]
 
 
 def nothing_lines(past: PastView | None, period: str, action: str, width: int) -> list[Line]:
@@ -197,9 +111,9 @@ def nothing_lines(past: PastView | None, period: str, action: str, width: int) -
         return [line(("reading the records of ended jobs", "dim"))]
     if not past.all_jobs:
         text = (
-            "No job has ended yet. Each job of this project that ends is recorded with its times, "
-            "its node and its outcome, and this view then shows it. 5 submits jobs, 6 shows "
-            "those that run."
+            "No job has ended yet; 6 shows those that run. Each job of this project that ends is "
+            "recorded with its times, its node and its outcome, and this view then shows it. "
+            "5 submits jobs."
         )
     else:
         of = f" of {action}" if action else ""

@@ -15,10 +15,10 @@ from rowtui.core.usage.past_intervals import DAY, HOUR, WEEK
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import NewestAnswer, start
-from rowtui.tui.views.past.charts import CHARTS, Draw, PastChart, by_action, nothing_lines
+from rowtui.tui.views.past.charts import CHARTS, PastChart, by_action, headlines, nothing_lines
 from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, cut, line, width_of
-from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark
+from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark, mark_for
 from rowtui.tui.widgets.chrome import OneLine, set_titles
 from textual import events
 from textual.app import ComposeResult
@@ -34,17 +34,18 @@ class Period(NamedTuple):
 
 
 PERIODS = (
-    Period("all", "all the time", 0),
+    Period("all", "since the first job", 0),
     Period("hour", "the last hour", HOUR),
     Period("day", "the last day", DAY),
     Period("week", "the last week", WEEK),
 )
 
-WIDE, HIGH = 100, 30
-"""The terminal on which all charts are shown at once, as in `view.tcss`."""
+WIDE, HIGH, WIDEST = 100, 30, 160
+"""The terminal on which charts are shown together; in three columns."""
 
 MOST_INTERVALS = 120
-AXIS = 12  # columns of frames and axes that no interval can use
+AXIS = 10  # columns of frames and axes that no interval can use
+COLUMN, FIGURES = 1, 5  # columns of one interval at least; with its figures below
 
 
 class PastScreen(ScreenView):
@@ -55,7 +56,7 @@ class PastScreen(ScreenView):
 
     def __init__(self) -> None:
         super().__init__()
-        self._chart = 0
+        self._chart: int | None = None  # the one that is shown alone
         self._period = PERIODS[0]
         self._action = ""
         self._past: PastView | None = None
@@ -69,7 +70,8 @@ class PastScreen(ScreenView):
         )
 
     def body(self) -> ComposeResult:
-        """Compose a line with the choices, and the charts."""
+        """Compose a line with the choices, one with the totals, and the charts."""
+        yield OneLine(name="choices")
         yield OneLine(name="about")
         with Container(id="past-charts"):
             for chart in CHARTS:
@@ -81,10 +83,11 @@ class PastScreen(ScreenView):
         return await self.session.engine.past.view(asked)
 
     def _request(self) -> PastRequest:
-        room = self.size.width // (2 if self._all_at_once else 1) - AXIS
+        width = self.size.width // (1 if self._alone is not None else self._columns)
+        each = COLUMN if mark_for(self.dashboard.how) is ChartMark.COLOUR else FIGURES
         return PastRequest(
             actions=(self._action,) if self._action else (),
-            intervals=min(max(room, 10), MOST_INTERVALS),
+            intervals=min(max((width - AXIS) // each, 10), MOST_INTERVALS),
             period=self._period.seconds,
         )
 
@@ -113,12 +116,17 @@ class PastScreen(ScreenView):
     # What is shown
 
     @property
-    def _all_at_once(self) -> bool:
+    def _alone(self) -> int | None:
+        """The chart that is shown alone; None for all of them."""
+        return self._chart if self._large else self._chart or 0
+
+    @property
+    def _large(self) -> bool:
         return self.size.width >= WIDE and self.size.height >= HIGH
 
     @property
-    def _mark(self) -> ChartMark:
-        return ChartMark.ASCII if self.dashboard.how.ascii_only else ChartMark.BLOCK
+    def _columns(self) -> int:
+        return 3 if self.size.width >= WIDEST else 2
 
     def show_body(self) -> None:
         """Show the charts, and ask the engine if something may have changed."""
@@ -129,27 +137,37 @@ class PastScreen(ScreenView):
     def _show_charts(self) -> None:
         if not self.ready:
             return
-        past = self._past
-        self.query_one("#about", OneLine).show(self._about(self.size.width))
+        past, alone = self._past, self._alone
         empty = self._error is not None or past is None or not past.job_count
+        self.query_one("#choices", OneLine).show(self._choices(self.size.width))
+        self.query_one("#about", OneLine).show(self._about(self.size.width))
         for place, chart in enumerate(CHARTS):
             widget = self.query_one(f"#past-{chart.name}", Chart)
-            first = 0 if empty else self._chart
-            widget.set_class(place == first or (self._all_at_once and not empty), "-shown")
+            shown = place == (alone or 0) if empty or alone is not None else self._fits(chart)
+            widget.set_class(shown, "-shown")
             if empty or past is None:
                 set_titles(widget, "Past")
                 widget.show_made(lambda width, _: self._instead(width))
             else:
                 self._show_chart(widget, chart, past)
-        self.set_class(empty, "-empty")
+        self.set_class(not empty and alone is None, "-together")
+        self.set_class(self._columns > 2, "-three")
+        self.set_class(past is None or not past.budgets, "-no-budget")
+
+    def _fits(self, chart: PastChart) -> bool:
+        """Whether a chart is among those that are shown together."""
+        if chart.name == "budget":
+            return self._past is not None and bool(self._past.budgets)
+        return chart.name not in ("causes", "cpus") or self._columns > 2
 
     def _show_chart(self, widget: Chart, chart: PastChart, past: PastView) -> None:
-        draw: Draw = chart.draw
-        if chart.name == "newest" and self.session.network.view is not None:
-            draw = by_action
+        network = chart.name == "timeline" and self.session.network.view is not None
+        draw = by_action if network else chart.draw
         set_titles(widget, chart.title, chart.below(past))
-        mark = self._mark
-        widget.show_made(lambda width, height: draw(past, ChartArea(width, height, mark)))
+        mark = mark_for(self.dashboard.how)
+        widget.show_made(
+            lambda width, height: chart.lines(past, ChartArea(width, height, mark), draw)
+        )
 
     def _instead(self, width: int) -> list[Line]:
         if self._error is not None:
@@ -157,32 +175,42 @@ class PastScreen(ScreenView):
         period = self._period.words if self._period.seconds else ""
         return nothing_lines(self._past, period, self._action, width)
 
+    def _choices(self, width: int) -> Line:
+        """Return all charts, with the one that is shown; shorter where they do not fit."""
+        alone = self._alone
+        parts = []
+        names = [chart.short for chart in CHARTS]
+        for place, name in enumerate(("all", *names) if self._large else names):
+            here = place == (0 if alone is None else alone + self._large)
+            parts.append((f"[{name}]" if here else f" {name} ", "tab" if here else "dim"))
+        where = f"{alone + 1} of {len(CHARTS)}; → the next" if alone is not None else "→ one chart"
+        choices = line(" ", *parts, (f"  {where}", "dim"))
+        if width_of(choices) <= width or alone is None:
+            return cut(choices, width)
+        return cut(line((f" [{names[alone]}]", "tab"), (f" {where}", "dim")), width)
+
     def _about(self, width: int) -> Line:
-        """Return the chart, the period and the action that are chosen, as long as they fit."""
-        chosen = [(self._period.words, "title"), (f" · {self._action or 'all actions'}", "")]
-        if self._past is not None and self._past.damaged_records:
-            chosen.append((f" · {self._past.damaged_records:,} records are damaged", "warning"))
-        if self._all_at_once:
-            return cut(line(" ", *chosen), width)
-        parts: list[tuple[str, str]] = [(" ", "")]
-        for place, chart in enumerate(CHARTS):
-            here = place == self._chart
-            parts.append((f"[{chart.short}]" if here else f" {chart.short} ",
-                          "tab" if here else "dim"))  # fmt: skip
-        choices = line(*parts, (" · ", "dim"), *chosen)
-        if width_of(choices) <= width:
-            return choices
-        name = f" [{CHARTS[self._chart].short} {self._chart + 1}/{len(CHARTS)}]"
-        return cut(line((name, "tab"), (" · ", "dim"), *chosen), width)
+        """Return the totals of the period and the action that are chosen."""
+        period = self._period.words if self._period.seconds else ""
+        past = self._past
+        if past is None or not past.job_count:
+            chosen = f"{self._period.words} · {self._action or 'all actions'}"
+        else:
+            texts = headlines(past, period, self._action)
+            chosen = next((text for text in texts if len(text) < width), texts[-1])
+        parts = [(f" {chosen}", "title")]
+        if past is not None and past.damaged_records:
+            parts.append((f" · {past.damaged_records:,} records are damaged", "warning"))
+        return cut(line(*parts), width)
 
     # Commands
 
     def _go(self, step: int) -> None:
-        if self._all_at_once:
-            self.answer("all charts are on the screen")
-            return
-        self._chart = (self._chart + step) % len(CHARTS)
-        self._show_charts()
+        """Show the next chart alone; where all fit, they come before the first one."""
+        choices = [None, *range(len(CHARTS))] if self._large else [*range(len(CHARTS))]
+        at = choices.index(self._alone)
+        self._chart = choices[(at + step) % len(choices)]
+        self.show()
 
     command_next = partialmethod(_go, 1)
     command_previous = partialmethod(_go, -1)

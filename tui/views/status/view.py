@@ -9,6 +9,7 @@ from rowtui.core.base.text import plural
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import FILTERS
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.past.job_charts import completed_by_hour, of_completed
 from rowtui.tui.views.queue.jobs import jobs_in_brief
 from rowtui.tui.views.status.needs import COLUMNS as NEEDS_COLUMNS
 from rowtui.tui.views.status.needs import distinct, need_cells, need_detail, needs, nothing_needed
@@ -22,13 +23,12 @@ from rowtui.tui.views.status.status import (
     used_words,
 )
 from rowtui.tui.views.status.steps import NeedSteps
-from rowtui.tui.widgets.cells import line, wrapped
-from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark, ChartPart
+from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.chart import Chart, ChartArea, mark_for
 from rowtui.tui.widgets.chrome import FRAME, Panel, set_titles
 from rowtui.tui.widgets.short_text import clock_time
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
-from rowtui.tui.widgets.time_charts import columns_chart
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ActionSummary
     from rowtui.core.usage.table import UsageRow
     from rowtui.tui.views.status.needs import NeedItem
-    from rowtui.tui.widgets.cells import Line
     from textual.widget import Widget
 
 
@@ -210,26 +209,12 @@ class StatusView(NeedSteps):
     def _show_pace(self) -> None:
         """Show the directories that all actions completed in each of the last hours."""
         chart, jobs = self.query_one("#pace", Chart), self.session.jobs
-        paces = [pace.hours for pace in jobs.paces] if jobs is not None else []
-        hours = [sum(each) for each in zip(*paces, strict=True)]
-        now = self.session.clock()
-        mark = ChartMark.ASCII if self.dashboard.how.ascii_only else ChartMark.BLOCK
-
-        def drawn(width: int, height: int) -> list[Line]:
-            if not any(hours):
-                text = "No job has completed a directory in the last 24 hours."
-                return wrapped(line((text, "dim")), width)
-            parts = [ChartPart("completed", hours)]
-            times = (now - len(hours) * 3600, now)
-            area = ChartArea(width, height, mark)
-            return columns_chart(parts, times, "directories per hour", area)
-
-        chart.show_made(drawn)
-        set_titles(
-            chart,
-            "Completed in the last 24 hours",
-            plural(sum(hours), "directory", "directories") if hours else "",
+        paces = jobs.paces if jobs is not None else ()
+        now, mark = self.session.clock(), mark_for(self.dashboard.how)
+        chart.show_made(
+            lambda width, height: completed_by_hour(paces, now, ChartArea(width, height, mark))
         )
+        set_titles(chart, "Completed in the last 24 hours", of_completed(paces) if paces else "")
 
     def _show_jobs(self) -> None:
         """Show how many jobs run and wait and, as far as there is room, the newest ones."""

@@ -40,6 +40,7 @@ def test_directories_count_in_the_hour_in_which_their_job_ended_well() -> None:
     assert ahead.hours[-1] == sum(ahead.hours) == 7
     assert one.hours[-2:] == (5, 7)
     assert sum(one.hours) == 12
+    assert one.failed[-1] == sum(one.failed) == 18
 
 
 def test_the_end_is_told_from_the_hours_since_work_began() -> None:
