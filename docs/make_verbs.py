@@ -27,7 +27,7 @@ SCREEN_ONLY = {
     "*.next* *.previous* *-before *.open explain.sources clusters.jobs clusters.why "
     "log.find": "moves to what is shown next",
     "*.mark* rows.range submit.toggle*": "marks rows; a command names jobs or directories",
-    "rows.* groups.filter explain.filter queue.others": "arranges rows; a command "
+    "rows.* groups.filter explain.filter queue.others queue.kind": "arranges rows; a command "
     "prints all of them, for grep and sort, and with --json",
     "app.line app.back app.help app.quit app.suspend app.copy* app.theme app.shell "
     "app.filters": "is about the program",

@@ -130,7 +130,7 @@ async def queue(hand: Hand[SampleEngine]) -> None:
     for _ in range(3):
         await hand.rests()
         await hand.press("pagedown")
-    await hand.sees("pending", "why is it not running?")
+    await hand.sees("pending", "Job ")
     await hand.rests()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import json
 import math
+from collections.abc import Iterator
 from typing import Any, Final
 
 _I64_MIN: Final = -(1 << 63)
@@ -187,3 +188,10 @@ def _float_text(value: float) -> str:
         return f"{digits}e-{int(power)}"
     sign = "-" if digits[0] == "-" else ""
     return f"{sign}0.0000{digits.lstrip('-').replace('.', '')}"
+
+
+def scalar_pointers(value: object) -> Iterator[str]:
+    """Yield the pointers to the numbers, texts and truth values of an object."""
+    for key, item in value.items() if isinstance(value, dict) else ():
+        if isinstance(item, str | int | float):
+            yield "/" + key.replace("~", "~0").replace("/", "~1")

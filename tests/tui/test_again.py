@@ -195,7 +195,7 @@ async def test_marked_groups_of_failed_directories_are_tried_again_by_their_jobs
         await hand.press("2", "x", "enter")
         await hand.sees("Jobs to submit", "3 jobs", "reached its time")
         await hand.press("escape")
-        await hand.sees("Groups of equilibrate · failed")
+        await hand.sees("[failed 19]")
 
 
 async def test_another_cluster_is_asked_for_only_where_there_are_several() -> None:

@@ -225,21 +225,21 @@ async def test_failed_directories_are_one_key_away_and_are_not_submitted_as_if_n
     async with opened() as hand:
         await hand.sees("3 failed")
         await hand.press("d")
-        await hand.sees("Groups of equilibrate · failed", "3 directories", "exit code 2")
+        await hand.sees("[failed 3]", "3 directories", "exit code 2")
         await hand.press("s")
         await hand.sees("only eligible groups can be submitted")
         await hand.press("f", "space")
-        await hand.sees("· submitted", "only eligible or failed groups can be marked")
-        await hand.press(*["f"] * 5)
-        await hand.sees("· eligible")
+        await hand.sees("[submitted 12]", "only eligible or failed groups can be marked")
+        await hand.press(*["f"] * 3)
+        await hand.sees("[eligible 78]")
 
 
 async def test_eligible_directories_of_groups_in_all_can_be_marked_and_submitted() -> None:
     async with opened() as hand:
         await hand.press("2")
-        await hand.sees("Groups of equilibrate · eligible (3 failed)")
-        await hand.press("f")
-        await hand.sees("Groups of equilibrate · all", "240 directories")
+        await hand.sees("[eligible 78]  failed 3 ")
+        await hand.press("F")
+        await hand.sees("[all 240]", "240 directories")
         await hand.press("s")
         await hand.sees("No directory there is eligible.")
         await hand.press("G", "space", "s")  # the last group, which is not yet begun
@@ -248,8 +248,8 @@ async def test_eligible_directories_of_groups_in_all_can_be_marked_and_submitted
 
 async def test_the_filter_shows_the_other_statuses_too() -> None:
     async with opened() as hand:
-        await hand.press("2", "f")
-        await hand.sees("Groups of equilibrate · all", "240 directories")
+        await hand.press("2", "F")
+        await hand.sees("[all 240]", "240 directories")
         await hand.press("right_square_bracket")
         await hand.sees("Groups of sample")
         await hand.press("left_square_bracket", "left_square_bracket")
@@ -334,4 +334,4 @@ async def test_the_status_shows_what_the_jobs_of_an_action_used() -> None:
     engine = SampleEngine()
     engine.past_jobs = columns_of(ended_jobs(engine.now))
     async with opened(engine, size=(160, 45)) as hand:
-        await hand.sees("used      CPUs 25%, time 98% of what ")
+        await hand.sees("used      CPUs 25%, memory 41%, time 98% of what ")

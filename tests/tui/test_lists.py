@@ -31,7 +31,7 @@ async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_ord
         await hand.sees("#▼", "Directories of group 5")
         assert view.table.cursor_key == "T1.2-rho0.1-s1"  # it stays, at the end of the list
         await hand.press("g")
-        await hand.sees("Why it cannot be submitted · group 8", "no partition takes 16 CPUs")
+        await hand.sees("▲ Group 8 cannot be submitted", "no partition takes 16 CPUs")
         assert hand.app.session.group == 7
         await hand.press("w")
         await hand.sees("group 8")
@@ -41,9 +41,7 @@ async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_ord
         # marks are of rows, not of places: all that match, then without the filter
         await hand.press("2", "a")
         await hand.sees("4 of 8 shown · 4 of 8 groups marked · 40 directories, 256 CPU-h")
-        await hand.sees(
-            "Groups of equilibrate · eligible (3 failed) · / "
-        )  # a kept filter is named
+        await hand.sees("Groups of equilibrate · / ")  # a kept filter is named
         await hand.press("escape")
         await hand.sees("4 of 8 groups marked · 40 directories")
         await hand.press("s")
@@ -66,7 +64,7 @@ async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_ord
 
         # all directories of the action, with a list of their own
         await hand.press("d")
-        await hand.sees("Directories of equilibrate · eligible", "78 directories", "/T")
+        await hand.sees("Directories of equilibrate", "78 directories", " rho ")
         await hand.press("slash", *"T=1.0 s2", "enter")
         await hand.sees("2 of 78")
         await hand.press("space", "space")
@@ -83,7 +81,7 @@ async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_ord
         path = tmp_path / "directories.csv"
         await hand.until(path.exists)
         head, first, _ = path.read_text().splitlines()
-        assert head.startswith("Directory,Status,")
+        assert head.startswith("Directory,State,")
         assert first.startswith("T1.0-rho0.7-s2,eligible,")
         await hand.press("escape", "escape", "d")
         await hand.sees("Groups of equilibrate", "8 groups")
@@ -105,8 +103,8 @@ async def test_a_group_that_is_not_whole_says_why_and_names_no_destination(
     engine.groups_not_whole = {1}
     async with opened(engine, state=tmp_path) as hand:
         await hand.press("2")
-        await hand.sees("▲ it is not", "Why it cannot be submitted · group 1")
-        await hand.sees("the groups of directories with other statuses")
-        await hand.sees_no("pack its job")
+        await hand.sees("▲ it is not", "▲ Group 1 cannot be submitted")
+        await hand.sees("groups of directories in other states")
+        await hand.sees_no("packs its job")
         await hand.press("j")
-        await hand.sees_no("Why it cannot be submitted")
+        await hand.sees_no("cannot be submitted")

@@ -21,7 +21,7 @@ async def test_enter_leads_to_the_next_step_of_each_need() -> None:
         await hand.press("tab")
         await hand.sees("What needs you", "retry the directories with this failure")
         await hand.press("enter")
-        await hand.sees("Groups of equilibrate · failed")
+        await hand.sees("[failed 3]")
         await hand.press("1", "R")
         await hand.sees("Retry 1 failed job?", "exit code 2")
         await hand.press("escape", "down", "enter")

@@ -69,11 +69,11 @@ async def test_a_machine_never_seen_a_password_and_a_code_from_the_queue_view(
         engine = InProcessEngine(OpenProject.open(root, cluster="local"))
         app = RowtuiApp(engine)
         try:
-            async with app.run_test(size=(100, 32), notifications=True) as pilot:
+            async with app.run_test(size=(100, 30), notifications=True) as pilot:
                 person = Person(app, pilot)
                 await person.sees("one: 1 eligible")
                 await person.press("6")
-                await person.sees("alpha  ▲ needs login", "local  ● here")
+                await person.sees("alpha ▲ log in: L", "local ● now")
 
                 await person.press("L")
                 await person.sees("Is this alpha?", "SHA256:")
@@ -87,7 +87,7 @@ async def test_a_machine_never_seen_a_password_and_a_code_from_the_queue_view(
                 await person.press(*PASSWORD, "enter")
                 await person.sees("Code:")
                 await person.press(*"123456", "enter")
-                await person.sees("logged in to alpha", "alpha  ● connected", "0 running")
+                await person.sees("logged in to alpha", "alpha ● now")
                 assert [attempt.accepted for attempt in node.logins] == [True]
                 assert PASSWORD not in repr(app.session) + app.export_screenshot()
                 await person.press("q")

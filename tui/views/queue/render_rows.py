@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.queue.rows import QueueRow
+from rowtui.core.project.queue.views import KINDS, QueuePage
 from rowtui.tui.widgets.cells import (
     Cell,
     FirstThatFits,
@@ -32,6 +34,31 @@ LONGEST_WAIT = 365 * 86_400
 """Seconds; a scheduler that expects a later start does not know the start."""
 
 
+KIND_STYLES = {"active": "submitted", "failed": "failed", "ended": "completed"}
+
+
+def kinds_of(page: QueuePage, only: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each kind of jobs that there are: name, text and style. `only`: the chosen one."""
+    for kind in (*KINDS, ""):
+        number = page.kinds.get(kind, 0)
+        if number or kind in (only, ""):
+            yield kind, f"{kind or 'all'} {number:,}", KIND_STYLES.get(kind, "dim")
+
+
+def listed_words(page: QueuePage, marked: int) -> str:
+    """Return how many jobs are listed and marked, and what is missing of them."""
+    text = plural(page.jobs, "job")
+    if page.jobs < page.all_jobs:
+        text = f"{page.jobs:,} of {plural(page.all_jobs, 'job')}"
+    if page.total != page.jobs:
+        text += f" in {plural(page.total, 'row')}"
+    if marked:
+        text = f"{marked:,} of {text} marked"
+    if page.hidden:
+        text += f" · m {plural(page.hidden, 'other')}"
+    return f"▲ {page.notice} · {text}" if page.notice else text
+
+
 def queue_columns(
     rows: Sequence[QueueRow], now: float, width: int, *, clusters: int, everybody: bool
 ) -> tuple[TableColumn, ...]:
@@ -43,7 +70,7 @@ def queue_columns(
     names = max((len(row.name) for row in rows), default=6)
     columns = [
         TableColumn("state", "State", 11, max([11, *words])),
-        TableColumn("id", "Job", max([6, *plain_ids]), min(max([6, *ids]), 24)),
+        TableColumn("id", "Job", min(max([6, *(ids if roomy else plain_ids)]), 24)),
         TableColumn("action", "Action", min(max(names, 6), 12), min(max(names, 6), 24)),
     ]
     if everybody:

@@ -31,7 +31,7 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, cluster_mark
 from rowtui.tui.views.queue.jobs import JobsUsed
 from rowtui.tui.views.queue.reasons import WAITS, WhyScreen, row_lines
-from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
+from rowtui.tui.views.queue.render_rows import kinds_of, listed_words, queue_cells, queue_columns
 from rowtui.tui.views.queue.table import (
     QueueList,
     QueueMarking,
@@ -49,8 +49,6 @@ from textual.app import ComposeResult
 
 DETAIL_SECONDS = 60.0
 """Seconds for which a scheduler's answer about a job is shown; the engine caches it as long."""
-
-KIND_STYLES = {"active": "submitted", "failed": "failed", "ended": "completed"}
 
 SCOPES = {PROJECT: "Jobs of this project", MINE: "All my jobs", EVERYBODY: "Jobs of all users"}
 
@@ -196,8 +194,8 @@ class QueueView(QueueVerbs):
         """Return the text in the place of rows."""
         if page is None:
             return "Asking…"
-        if self._asked.only and not page.jobs and not self.table.filtered:
-            return f"No job is {self._asked.only} now: f lists the others."
+        if self._asked.only and not self.table.filtered:
+            return f"No job is {self._asked.only}: f lists the others."
         if page.all_jobs:
             return f"None of {plural(page.all_jobs, 'job')} fits the filter: Esc drops it."
         if self._asked.clusters:
@@ -211,8 +209,6 @@ class QueueView(QueueVerbs):
             self._rows.reload()
             self.table.rows_changed()
         self._titles()
-
-    # Display
 
     def _show_clusters(self) -> None:
         session = self.session
@@ -234,23 +230,9 @@ class QueueView(QueueVerbs):
         title += self.table.filter_named
         below = ""
         if page is not None:
-            below = plural(page.jobs, "job")
-            if page.jobs < page.all_jobs:
-                below = f"{page.jobs:,} of {plural(page.all_jobs, 'job')}"
-            kinds = [
-                (kind, f"{kind or 'all'} {number:,}", KIND_STYLES.get(kind, "dim"))
-                for kind in (*KINDS, "")
-                if (number := page.kinds.get(kind, 0)) or kind in (self._asked.only, "")
-            ]
-            self.query_one("#kinds", OneLine).show(*choices(kinds, self._asked.only))
-            if page.total != page.jobs:
-                below += f" in {plural(page.total, 'row')}"
-            if marked := self.session.marked_jobs:
-                below = f"{marked:,} of {below} marked"
-            if page.hidden:
-                below += f" · m {plural(page.hidden, 'other')}"
-            if page.notice:
-                below = f"▲ {page.notice} · {below}"
+            below = listed_words(page, self.session.marked_jobs)
+            only = self._asked.only
+            self.query_one("#kinds", OneLine).show(*choices(kinds_of(page, only), only))
         if view and view.error and not any(one.error for one in view.clusters):
             old = age(max(0.0, self.session.clock() - view.at))
             below = f"▲ {view.error} · as of {old} ago"
@@ -281,8 +263,8 @@ class QueueView(QueueVerbs):
     def _step_kind(self, step: int) -> None:
         """List only the jobs of the next kind: active, failed, ended, or all of them."""
         kinds = ("", *KINDS)
-        at = kinds.index(self._asked.only) + step
-        self._ask(self._asked._replace(only=kinds[at % len(kinds)]))
+        only = kinds[(kinds.index(self._asked.only) + step) % len(kinds)]
+        self._ask(self._asked._replace(only=only))
 
     command_kind = partialmethod(_step_kind, 1)
     command_kind_before = partialmethod(_step_kind, -1)
