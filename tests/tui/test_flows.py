@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.tui.views.groups.view import GroupsView
 from rowtui.tui.views.status.view import StatusView
@@ -335,3 +336,23 @@ async def test_the_status_shows_what_the_jobs_of_an_action_used() -> None:
     engine.past_jobs = columns_of(ended_jobs(engine.now))
     async with opened(engine, size=(160, 45)) as hand:
         await hand.sees("used      CPUs 25%, memory 41%, time 98% of what ")
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24), (40, 12)], ids=str)
+async def test_a_pane_takes_the_whole_screen_and_gives_it_back(size: tuple[int, int]) -> None:
+    async with opened(size=size) as hand:
+        await hand.sees("equilibrate")
+        await hand.press("2")
+        await hand.sees("T1.0-rho0.7-s1")
+        await hand.rests()
+        before = hand.text()
+        table = hand.app.screen.query_one("#groups", VirtualTable)
+        await hand.press("plus")
+        await hand.until(lambda: table.region.y == 2)
+        assert table.region.height >= size[1] - 4
+        assert "[eligible" not in hand.text()
+        await hand.press("down")
+        assert table.cursor == 1
+        await hand.press("up", "escape")
+        await hand.rests()
+        assert hand.text() == before

@@ -66,6 +66,7 @@ APP: tuple[Command, ...] = (
     *_GO,
     Command("go.clusters", "C", "clusters", "go to Clusters: logins, nodes, partitions, health",
             twin="show cluster"),
+    Command("app.enlarge", "plus", "enlarge", "this pane on the whole screen, and back"),
     Command("app.line", "colon", "command", "type a command: `:queue delta`, `:action sample`"),
     Command("app.refresh", "r", "read again", "read the project and the scheduler again"),
     Command("app.scan", "ctrl+r", "scan", "look at every directory again: products and values",

@@ -242,6 +242,11 @@ class RowtuiApp(RecallingApp):
         """Show what happened, and the commands that were run."""
         self.line.show_activity()
 
+    def command_enlarge(self) -> None:
+        """Give the whole screen to one pane, or take it back."""
+        if self.view is not None:
+            self.view.enlarge()
+
     def command_line(self) -> None:
         """Open the command line."""
         self.line.open()
@@ -278,7 +283,9 @@ class RowtuiApp(RecallingApp):
 
     def command_back(self) -> None:
         """Go one step back; the last step leads to the status."""
-        if self.view is not None and not self.view.back():
+        if self.view is not None and self.view.maximized is not None:
+            self.view.enlarge()
+        elif self.view is not None and not self.view.back():
             self.go(PREVIOUS_VIEW.get(self.view_name, "status"))
 
     def command_faster(self) -> None:

@@ -49,9 +49,6 @@ TABS = (
     Tab("P", "Projects", "projects", "app.projects"),
 )
 
-SIDE_BY_SIDE, SIDE_BY_SIDE_LINES = 112, 32
-"""The terminal from which panes with frames are beside each other, as in the styles."""
-
 LOWEST = 8
 """Lines of a terminal; with fewer lines the list uses all of them, without frames and
 other lines.
@@ -62,6 +59,8 @@ class ScreenView(Screen[None]):
     """One of the views. `MODE` is its name; subclasses define `body` and `show_body`."""
 
     MODE: ClassVar[str]
+    ALLOW_IN_MAXIMIZED_VIEW = "#header, #tabs, #message, #keys"
+    ESCAPE_TO_MINIMIZE = False  # the command that goes one step back does it
     _complete = False
     _answer = ""
 
@@ -216,10 +215,22 @@ class ScreenView(Screen[None]):
         self.set_class(event.size.height < LOWEST, "-low")
         self.call_after_refresh(self.show)
 
+    def enlarge(self) -> None:
+        """Give the whole screen to the pane that has the keys, or take it back."""
+        pane = self.maximized or self.focused
+        if pane is None or not pane.allow_maximize:
+            self.answer("no pane here has the keys: Tab goes to one")
+            return
+        size = "1fr" if self.maximized is None else None  # A view may have set another one.
+        self.maximized = pane if size else None
+        pane.styles.height = pane.styles.width = size
+        pane.styles.max_height = "100%" if size else None
+        self.call_after_refresh(self.show)
+
     @property
     def side_by_side(self) -> bool:
-        """Whether the screen has room for panes beside each other."""
-        return self.size.width >= SIDE_BY_SIDE and self.size.height >= SIDE_BY_SIDE_LINES
+        """Whether the screen has room for panes with frames beside each other."""
+        return self.size.width >= 112 and self.size.height >= 32  # as in the styles
 
     @property
     def ready(self) -> bool:

@@ -222,9 +222,9 @@ class GroupsView(GroupVerbs):
         set_titles(self.every, f"Directories of {name}{self.every.filter_named}", below)
         group = self._group
         if self._directories is not None and group is not None:
-            title = f"Directories of group {group.number:,}{self.inner.filter_named}"
             below = listed_directories(0, self._directories.of, self.inner.tally)
-            set_titles(self.inner, title, below)
+            name = f" of group {group.number:,}{self.inner.filter_named}"
+            set_titles(self.inner, f"Directories{name}", below)
         else:
             set_titles(self.inner, "Directories")
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from rowtui.core.base.text import plural
+from rowtui.core.usage.past import PastRequest, PastView
+from rowtui.core.usage.past_intervals import DAY
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import FILTERS
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.past.charts import CHARTS, Draw
 from rowtui.tui.views.past.job_charts import completed_by_hour, of_completed
 from rowtui.tui.views.queue.jobs import jobs_in_brief
 from rowtui.tui.views.status.needs import COLUMNS as NEEDS_COLUMNS
@@ -24,13 +28,13 @@ from rowtui.tui.views.status.status import (
 )
 from rowtui.tui.views.status.steps import NeedSteps
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.chart import Chart, ChartArea, mark_for
+from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark, mark_for
 from rowtui.tui.widgets.chrome import FRAME, Panel, set_titles
 from rowtui.tui.widgets.short_text import clock_time
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Container, Horizontal, Vertical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +42,15 @@ if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ActionSummary
     from rowtui.core.usage.table import UsageRow
     from rowtui.tui.views.status.needs import NeedItem
+    from rowtui.tui.widgets.cells import Line
     from textual.widget import Widget
 
+
+WIDE_CHARTS = tuple(
+    next(chart for chart in CHARTS if chart.name == name)
+    for name in ("ended", "cpus", "budget", "waits")
+)
+"""The charts below the panes of a wide screen; the first one is of directories here."""
 
 LEAST_NEEDS = 5
 """Rows of the list of needs that have room, also beside few actions."""
@@ -71,6 +82,7 @@ class StatusView(NeedSteps):
         self._needs: list[NeedItem] = []
         self._used: dict[str, UsageRow] = {}
         self._used_at = -AGAIN_SECONDS  # when the used amounts were asked for
+        self._past: PastView | None = None
 
     def body(self) -> ComposeResult:
         """Compose the actions and the chosen one beside the needs, jobs, events and charts."""
@@ -85,6 +97,9 @@ class StatusView(NeedSteps):
                 yield VirtualTable(name="needs", headed=False)
                 yield Panel("Jobs", name="jobs")
                 yield Panel("What happened", name="activity")
+        with Container(id="charts"):
+            for chart in WIDE_CHARTS:
+                yield Chart(name=f"day-{chart.name}")
         yield Panel("", name="brief")
 
     def show_body(self) -> None:
@@ -130,19 +145,28 @@ class StatusView(NeedSteps):
 
         Where the panes are below each other, their styles give the heights.
         """
+        if self.maximized is not None:
+            return
         names = ("#actions", "#needs", "#middle", "#jobs", "#activity", "#pace")
         actions, needs, middle, jobs, activity, chart = map(self.query_one, names)
         beside = self.side_by_side
-        heights: dict[Widget, int | str | None] = dict.fromkeys((actions, needs, middle, jobs))
+        columns, charts = self.query_one("#columns"), self.query_one("#charts")
+        charts.display = wide = self.has_class("-wide", "-high")
+        heights: dict[Widget, int | str | None] = dict.fromkeys(
+            (actions, needs, middle, jobs, columns)
+        )
         chart.display = False
         if beside:
-            most = self.query_one("#columns").size.height
+            most = self.query_one("#body").size.height
             rows = max(actions.virtual_size.height, min(len(self._needs), LEAST_NEEDS), 2) + FRAME
             first = min(rows, most * 2 // 5)
             second = self.query_one("#detail", Panel).line_count + FRAME
-            chart.display = most - first - second >= LOWEST_CHART
+            roomy = most - first - second >= LOWEST_CHART
+            chart.display = roomy and not wide
             heights[actions] = heights[needs] = first
             heights[middle] = heights[jobs] = second if chart.display else "1fr"
+            if wide:
+                heights[columns] = first + second
         for widget, height in heights.items():
             widget.styles.height = height
         room = self.query_one("#right").size.height - len(self._needs) - RULES
@@ -180,6 +204,9 @@ class StatusView(NeedSteps):
     async def _read_used(self) -> None:
         try:
             rows = await self.session.engine.past.used()
+            if self.has_class("-wide", "-high"):
+                self._past = await self.session.engine.past.view(PastRequest(period=DAY))
+                self._show_day()
         except Exception:  # damaged records, or an engine that was lost
             return
         used = {row.name: row for row in rows if used_words(row)}
@@ -211,10 +238,31 @@ class StatusView(NeedSteps):
         chart, jobs = self.query_one("#pace", Chart), self.session.jobs
         paces = jobs.paces if jobs is not None else ()
         now, mark = self.session.clock(), mark_for(self.dashboard.how)
-        chart.show_made(
-            lambda width, height: completed_by_hour(paces, now, ChartArea(width, height, mark))
-        )
-        set_titles(chart, "Completed in the last 24 hours", of_completed(paces) if paces else "")
+        for chart in (self.query_one("#pace", Chart), self.query_one("#day-ended", Chart)):
+            chart.show_made(
+                lambda width, height: completed_by_hour(paces, now, ChartArea(width, height, mark))
+            )
+            below = of_completed(paces) if paces else ""
+            set_titles(chart, "Completed in the last 24 hours", below)
+
+    def _show_day(self) -> None:
+        """Show the charts of the last day that only a wide screen has room for."""
+        past, mark = self._past, mark_for(self.dashboard.how)
+        if past is None:
+            return
+        for chart in WIDE_CHARTS[1:]:
+            widget = self.query_one(f"#day-{chart.name}", Chart)
+            widget.show_made(partial(self._drawn, chart.draw, past, mark))
+            set_titles(widget, f"{chart.title}, last 24 hours", chart.below(past))
+        budget, waits = self.query_one("#day-budget"), self.query_one("#day-waits")
+        budget.display = bool(past.budgets)
+        waits.styles.column_span = 1 if budget.display else 2
+
+    @staticmethod
+    def _drawn(
+        draw: Draw, past: PastView, mark: ChartMark, width: int, height: int
+    ) -> Sequence[Line]:
+        return draw(past, ChartArea(width, height, mark))
 
     def _show_jobs(self) -> None:
         """Show how many jobs run and wait and, as far as there is room, the newest ones."""
