@@ -29,8 +29,8 @@ SCREEN_ONLY = {
     "*.mark* rows.range submit.toggle*": "marks rows; a command names jobs or directories",
     "rows.* groups.filter explain.filter queue.others queue.kind": "arranges rows; a command "
     "prints all of them, for grep and sort, and with --json",
-    "app.line app.back app.enlarge app.help app.quit app.suspend app.copy* app.theme app.shell "
-    "app.filters": "is about the program",
+    "app.line app.back app.enlarge app.help app.palette app.quit app.suspend app.copy* app.theme "
+    "app.shell app.filters": "is about the program",
     "app.refresh app.pause": "a command reads everything when it starts",
     "app.activity": "is the log of one dashboard, kept in its memory",
     "app.faster app.slower app.steps": "is about a demo",

@@ -312,7 +312,7 @@ SCENES: dict[str, Scene] = {
     ),  # fmt: skip
     "help": Scene(keys("2", "question_mark"), "Keys of 2 Groups"),
     "projects": Scene(projects, "lj-fluid", (*SIZES, Shot((40, 12)))),
-    "palette": Scene(keys("2", "ctrl+p"), "Search for commands"),
+    "palette": Scene(keys("2", "ctrl+p"), "In 2 Groups"),
 }
 
 

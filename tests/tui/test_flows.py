@@ -301,10 +301,10 @@ async def test_the_palette_runs_what_the_registry_has() -> None:
     async with opened() as hand:
         await hand.sees("equilibrate")
         await hand.press("ctrl+p")
-        await hand.sees("Search for commands")
+        await hand.sees("In 1 Status", "Everywhere")
         await hand.press(*"next theme")
-        await hand.sees("theme  (T)")
-        await hand.press("down", "enter")
+        await hand.sees("1 of ", "next theme")
+        await hand.press("enter")
         await hand.until(lambda: hand.app.theme != "rowtui-dark")
 
 
@@ -356,3 +356,12 @@ async def test_a_pane_takes_the_whole_screen_and_gives_it_back(size: tuple[int, 
         await hand.press("up", "escape")
         await hand.rests()
         assert hand.text() == before
+
+
+async def test_the_palette_has_what_is_impossible_last_and_does_not_run_it() -> None:
+    async with opened() as hand:
+        await hand.press("6", "ctrl+p", *"release")
+        await hand.sees("Not now", "not now: ")
+        await hand.press("enter", "escape")
+        await hand.sees_no("Commands")
+        assert "release" not in hand.engine.calls

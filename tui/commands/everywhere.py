@@ -68,6 +68,7 @@ APP: tuple[Command, ...] = (
             twin="show cluster"),
     Command("app.enlarge", "plus", "enlarge", "this pane on the whole screen, and back"),
     Command("app.line", "colon", "command", "type a command: `:queue delta`, `:action sample`"),
+    Command("app.palette", "ctrl+p", "commands", "find a command by a part of its name"),
     Command("app.refresh", "r", "read again", "read the project and the scheduler again"),
     Command("app.scan", "ctrl+r", "scan", "look at every directory again: products and values",
             twin="scan"),

@@ -22,7 +22,6 @@ import platformdirs
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.views.views import FASTER, SLOWER
 from rowtui.tui.commands.command import TITLES
-from rowtui.tui.commands.palette import RegistryProvider
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
@@ -62,7 +61,7 @@ class RowtuiApp(RecallingApp):
     TITLE = "rowtui"
     CSS_PATH = ["app.tcss", "../views/pages.tcss"]
     BINDINGS = bindings_for("app")
-    COMMANDS = {RegistryProvider}
+    ENABLE_COMMAND_PALETTE = False  # Textual's own can neither group nor align its lines.
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         name: partial(open_view, name) for name in VIEW_CLASSES
     }
@@ -265,10 +264,12 @@ class RowtuiApp(RecallingApp):
         else:
             self.logins.choose()
 
-    def action_command_palette(self) -> None:
+    def command_palette(self) -> None:
         """Open the palette, unless a dialog is open: a text typed in a dialog goes nowhere else."""
+        from rowtui.tui.views.palette import PaletteScreen
+
         if not isinstance(self.screen, ModalScreen):
-            super().action_command_palette()
+            self.push_screen(PaletteScreen())
 
     def command_theme(self) -> None:
         """Use the next theme."""
