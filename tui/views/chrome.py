@@ -211,8 +211,8 @@ def _room_of(keys: Sequence[Hint]) -> int:
 
 def _hint(hint: Hint) -> Line:
     return line(
-        (hint.key, "key" if hint.enabled else "faint"),
-        (f" {hint.label}".rstrip() + "  ", "" if hint.enabled else "faint"),
+        (hint.key, "key" if hint.enabled else "dim"),
+        (f" {hint.label}".rstrip() + "  ", "" if hint.enabled else "dim"),
     )
 
 

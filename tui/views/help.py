@@ -83,7 +83,7 @@ def help_sections(
         part = "Go" if going else "Do" if does else "See"
         lines = everywhere if command.scope == "app" and not going else found[part]
         if reason:
-            refused.append(_entry(keys or ":", f"{command.label.rstrip('…')}: {reason}", "faint"))
+            refused.append(_entry(keys or ":", f"{command.label.rstrip('…')}: {reason}", "dim"))
         elif before is not None and keys and is_reverse(command):
             lines[-1] = _entry(
                 f"{before.keys_of(session.keys)} {keys}", f"{_text(before)}; the one before"
@@ -115,7 +115,7 @@ def _text(command: Command) -> str:
 
 
 def _entry(keys: str, text: str, style: str = "key") -> Line:
-    rest = "faint" if style == "faint" else ""
+    rest = "dim" if style == "dim" else ""
     if len(keys) > KEY_WIDTH:
         return line(" " * (KEY_WIDTH + 2), (keys, style), (f"  {text}", rest))
     return line((f"{keys:>{KEY_WIDTH}}  ", style), (text, rest))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import combinations
 from math import dist
 from pathlib import Path
@@ -16,8 +17,9 @@ from rowtui.tui.shell.themes import STYLES, VARIABLES, load_themes, parse_theme,
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
-from tests.tui.hand import Hand, opened, screen_colours
+from tests.tui.hand import Hand, _strips, opened, screen_colours
 from tests.tui.sample import SampleEngine
+from tests.tui.sample_again import with_failures
 
 NAMES = [theme.name for theme in load_themes().themes]
 
@@ -248,3 +250,25 @@ async def test_a_chosen_theme_is_there_the_next_time_unless_another_is_asked_for
     assert begun("rowtui-dark", colours=0) == "terminal"
     (tmp_path / "theme").write_bytes(b"\xff\x00" * 1000)
     assert begun(None) == "rowtui-dark"
+
+
+MARKS = re.compile(r"[\u2500-\u259f\u2800-\u28ff\s]+")
+"""Frames, bars and charts: marks, which a text or a figure beside them repeats."""
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "terminal"])
+async def test_what_is_painted_can_be_read_in_every_view(name: str) -> None:
+    async with opened(with_failures(), size=(120, 36), theme=name) as hand:
+        await hand.sees("equilibrate")
+        for key in (*map(str, range(1, 10)), "C", "1"):
+            await hand.press(key, "down")
+            await hand.rests()
+            for strip in _strips(hand.app):
+                for text, style, _ in strip:
+                    words = MARKS.sub("", text)
+                    if not words or style is None or style.color is None or style.bgcolor is None:
+                        continue
+                    front, ground = (
+                        str(one.get_truecolor().hex) for one in (style.color, style.bgcolor)
+                    )
+                    assert contrast(front, ground) >= 4.5, (key, text, front, ground)
