@@ -27,10 +27,10 @@ from rowtui.tui.commands.command import TITLES
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.terminal import NO_COLOURS, Manner
 from rowtui.tui.textual_patches import driver as garbage
-from rowtui.tui.textual_patches.fast_strips import LightChops
+from rowtui.tui.textual_patches.changed_cells import ChangedCells, ShownCells
 from rowtui.tui.textual_patches.glyphs import ascii_text
 from rowtui.tui.textual_patches.key_order import KeysInOrder
-from textual._compositor import ChopsUpdate
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.color import Color
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
@@ -130,8 +130,13 @@ class TerminalApp(KeysInOrder):
         self.defect: Exception | None = None
         self.outside = False  # Whether a pager or an editor has the terminal.
         super().__init__()
+        self.shown_cells = ShownCells()
         self._ascii = AsciiGlyphs()
         self._grounds = GroundsAsAttributes(colours=how.colours != NO_COLOURS)
+
+    def on_resize(self) -> None:
+        """Write all cells again, because a terminal of another size may have moved them."""
+        self.shown_cells.forget()
 
     def _log(self, *_: object, **__: object) -> None:
         """Discard the message, so that no key reaches Textual's log: see `__init__`."""
@@ -156,10 +161,13 @@ class TerminalApp(KeysInOrder):
         return [*found, *ours] if ours else found
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Write the changes."""
-        if type(renderable) is ChopsUpdate:
-            renderable = LightChops(renderable.chops, renderable.spans, renderable.chop_ends)
-        super()._display(screen, renderable)
+        """Write the cells that have changed."""
+        written: Any = renderable
+        if isinstance(renderable, ChopsUpdate | LayoutUpdate):
+            written = ChangedCells(renderable, self.shown_cells)
+        elif renderable is not None:
+            self.shown_cells.forget()
+        super()._display(screen, written)
 
     def keep_little(self) -> None:
         """Return free memory and control garbage searches from now on, in rowtui's own process."""

@@ -96,6 +96,12 @@ class TerminalDriver(LinuxDriver):
         self._told = False
         self._file: Any = _MayBeGone(sys.__stderr__, self.gone)
 
+    def start_application_mode(self) -> None:
+        """Begin, also after another program had the terminal."""
+        app: Any = self._app
+        app.shown_cells.forget()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+
     def gone(self) -> None:
         """Notify the app once that the terminal is gone; any thread may call this repeatedly."""
         if not self._told:

@@ -14,7 +14,6 @@ from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
-from textual._compositor import ChopsUpdate
 from textual.cache import FIFOCache
 from textual.color import Color
 from textual.filter import ANSIToTruecolor, LineFilter
@@ -30,9 +29,6 @@ _CACHES = {
     "_offsets_cache": 4,
 }
 """The caches of Textual's strip, with their sizes."""
-
-FRAME = 2
-"""Cells behind the text of a line: a scroll bar and a frame."""
 
 _MOST_STYLES = 2000
 
@@ -154,26 +150,3 @@ class LineStrip(LightStrip):
         self._cell_count = None
         self.framed_by: object = None
         self.framed: Strip = self
-
-
-class LightChops(ChopsUpdate):
-    """The changes of the screen, written as Textual writes them.
-
-    A part of a line that ends one or two cells behind the change is written as a whole, because its
-    form for the terminal is cached.
-    """
-
-    def render_segments(self, console: Console) -> str:
-        """Return the changes for the terminal."""
-        parts: list[str] = []
-        last_y = self.spans[-1][0]
-        for y, x1, x2 in self.spans:
-            for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
-                if strip is None or x >= x2 or end <= x1:
-                    continue
-                seen = strip if end <= x2 + FRAME else strip.crop(0, x2 - x)
-                parts.append(f"\x1b[{y + 1};{x + 1}H")
-                parts.append(seen.render(console))
-            if y != last_y:
-                parts.append("\n")
-        return "".join(parts)

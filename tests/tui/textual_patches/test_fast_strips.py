@@ -9,8 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.terminal_theme import DIMMED_MONOKAI
 from rowtui.tui.shell.terminal_app import AsciiGlyphs, GroundsAsAttributes
-from rowtui.tui.textual_patches.fast_strips import FramedStrip, LightChops, LightStrip, LineStrip
-from textual._compositor import ChopsUpdate
+from rowtui.tui.textual_patches.fast_strips import FramedStrip, LightStrip
 from textual.color import Color
 from textual.filter import ANSIToTruecolor, DimFilter, LineFilter
 from textual.strip import Strip
@@ -58,16 +57,3 @@ def test_a_light_strip_is_cut_filtered_and_written_as_textuals(
         assert joined([ours]) == joined([theirs])
         assert ours.render(CONSOLE) == theirs.render(CONSOLE)
         assert ours.crop(1, 4) == theirs.crop(1, 4)
-
-
-def test_a_change_is_written_where_textual_writes_it_and_at_most_a_frame_further() -> None:
-    text, bar = light([Segment("a long line of text", STYLES[1])]), Strip([Segment("▅", STYLES[2])])
-    chops = [{0: text, 19: bar}, {0: LineStrip([Segment("another line indeed")], 19), 19: bar}]
-    for spans in ([(0, 0, 20), (1, 0, 20)], [(1, 1, 19)], [(0, 0, 7)], [(1, 19, 20)]):
-        known = (chops, spans, [[19, 20], [19, 20]])
-        theirs = ChopsUpdate(*known).render_segments(CONSOLE)
-        # of the bar behind the line Textual writes nothing, at its place
-        theirs = theirs.replace("\x1b[2;20H", "") if spans == [(1, 1, 19)] else theirs
-        assert LightChops(*known).render_segments(CONSOLE) == theirs
-    almost = LightChops(chops, [(1, 1, 18)], [[19, 20], [19, 20]]).render_segments(CONSOLE)
-    assert almost == "\x1b[2;1Hanother line indeed"
