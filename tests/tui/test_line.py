@@ -105,7 +105,7 @@ async def test_every_command_that_ran_can_be_read_and_copied() -> None:
     async with opened(engine) as hand:
         await hand.sees("78 eligible")
         await hand.press("at")
-        await hand.sees("Activity and commands", "opened on", "$ squeue --me", "(0.4 s, exit 0)")
+        await hand.sees("Activity and commands", "opened; jobs", "$ squeue --me", "(0.4 s, exit 0)")
         await hand.sees("(0.2 s, exit 255)", "Permission denied (publickey).")
 
         # new ones come by themselves, and only they are asked for
@@ -117,7 +117,7 @@ async def test_every_command_that_ran_can_be_read_and_copied() -> None:
         # what happened alone, then the commands alone
         await hand.press("tab")
         await hand.sees_no("squeue")
-        await hand.sees("opened on")
+        await hand.sees("opened; jobs")
         await hand.press("tab")
         await hand.sees("Commands ━", "5 lines", "$ squeue")
         copied: list[str] = []

@@ -196,7 +196,7 @@ async def test_an_array_is_one_row_that_unfolds_and_its_marks_mean_all_its_tasks
         await hand.press("space")
         await hand.sees("64 of 69 jobs in 70 rows marked", "›● ▶ running    anvil      9182810_1")
         await hand.press("space")
-        await hand.sees("All of its array is marked")
+        await hand.sees("The whole array is marked")
         await hand.press("j", "z")
         await hand.sees("▸9182810[1-64]", "64 of 69 jobs in 6 rows marked")
         assert hand.app.session.queue_row.label == "9182810"  # type: ignore[union-attr]

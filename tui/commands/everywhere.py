@@ -88,7 +88,7 @@ APP: tuple[Command, ...] = (
             "a shell in the directory of this row, or in the project"),
     Command("app.help", "question_mark", "help", "this page"),
     Command("app.suspend", "ctrl+z", "suspend", "back to the shell; `fg` returns here"),
-    Command("app.faster", "greater_than_sign", "faster", "let the clock of the demo run faster",
+    Command("app.faster", "greater_than_sign", "faster", "the clock of the demo runs faster",
             enabled=when_played),
     Command("app.slower", "less_than_sign", "slower", "let the clock of the demo run slower",
             enabled=when_played),

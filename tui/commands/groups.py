@@ -35,7 +35,7 @@ def may_retry_groups(session: Session) -> str:
 def may_mark(session: Session) -> str:
     """Return why no group can be marked, or "": marks serve only submissions and retries."""
     if session.filter.word not in ("eligible", "failed", "all"):
-        return "only eligible or failed groups can be marked: press f until the list shows them"
+        return "only eligible or failed groups can be marked: f lists them"
     return with_action(session)
 
 

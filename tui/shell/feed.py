@@ -161,7 +161,9 @@ class Feed:
             first = next((one for one in snapshot.actions if one.eligible), snapshot.actions[0])
             session.action_index = first.index
         if old is None:
-            session.note("project", f"opened on {snapshot.cluster}: {snapshot.cluster_because}")
+            here = snapshot.scheduler == "local"
+            where = "run on this machine" if here else f"go to {snapshot.cluster}"
+            session.note("project", f"opened; jobs {where}")
         for text, style in _news(old, snapshot):
             session.note("project", text, style)
         if old is not None and old.generation != snapshot.generation:

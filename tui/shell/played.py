@@ -74,7 +74,7 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
         steps = [("Enter", "the log of a job")]
         # In this case the clock is not the real one.
         if played is not None and played.state.faults:
-            steps.append(("> <", "let time go by faster or slower"))
+            steps.append(("> <", "the clock of the demo"))
     else:
         steps = [("Esc", "one step back"), ("2", "groups to submit"), ("6", "your jobs")]
     spans: list[str | tuple[str, str]] = [(" Next: ", "title")]

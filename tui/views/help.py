@@ -158,7 +158,7 @@ class HelpScreen(Dialog[None]):
         self.call_after_refresh(lambda: self._show(self.query_one("#help-search", Input).value))
 
     def _show(self, wanted: str) -> None:
-        found = matching(self._sections, wanted) or [("Nothing here has that", [])]
+        found = matching(self._sections, wanted) or [("No key or command here has that text", [])]
         keys = self.query_one("#help-keys", Static)
         keys.update(as_content(laid_out(found, keys.container_size.width)))
 

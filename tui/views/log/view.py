@@ -322,7 +322,7 @@ class LogView(ScreenView):
             self._said = what + (", g reads the rest" if self._state and self._state.first else "")
             self.show_body()
             return
-        self._said = "round the end" if found.wrapped else ""
+        self._said = "from the top again" if found.wrapped else ""
         self.rows.show_hit(found.row)
         self.show_body()
 

@@ -156,7 +156,7 @@ class QueueMarking:
         if row is None:
             return
         if row.key.parent in self._session.queue_marks:
-            self._app.notify("All of its array is marked: mark it above.")
+            self._app.notify("The whole array is marked; Space on its row takes the mark back.")
             return
         table.toggle_mark()
         if row.key in table.marks.keys:
