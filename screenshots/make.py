@@ -227,8 +227,8 @@ SCENES: dict[str, Scene] = {
         keys("2", "j", "w"), "✓ goes to wholenode", (Shot(MIDDLE), Shot(LOW), Shot(BIG))
     ),
     "explain-sources": Scene(keys("3", "enter"), "Written in", BOTH),
-    "explain-refused": Scene(keys("3", "j", "j"), "refused: asks 16 CPUs", BOTH),
-    "explain-what-if": Scene(placing.wondering, "4 candidates, 2 refused", BOTH),
+    "explain-refused": Scene(keys("3", "j", "j"), "It refuses the job", BOTH),
+    "explain-what-if": Scene(placing.wondering, "4 accept it, 2 refuse it", BOTH),
     "explain-write": Scene(placing.writing, "-walltime.per", BOTH, engine=placing.WritingEngine),
     "pack": Scene(
         keys("4", "[", "j"),

@@ -20,7 +20,7 @@ from rowtui.core.mapping.model.decision import (
     Refusal,
 )
 from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.sentences import check_sentence, outcome_sentence, what_to_do
+from rowtui.core.mapping.model.sentences import check_in_words, outcome_sentence, what_to_do
 from rowtui.core.workflow.duration import format_duration
 
 LONGEST = 200  # characters of one value or condition
@@ -59,14 +59,14 @@ def destination_lines(decision: Decision, offer: DestinationOffer, out: Output) 
     if found is None:
         return
     if found.load.free_cpus is not None:
-        free = plural(found.load.free_cpus, "free core")
+        free = plural(found.load.free_cpus, "free CPU")
         yield f"  {_wait(found.load)} until a small job starts, {free}"
     if isinstance(found, Candidate):
         points = _points(found.by_tag)
         yield f"  score {found.score}" + (f": {points}" if points else "")
     else:
         yield from _section("Fails", [_check(each) for each in found.failed], out)
-        yield from _section("Would take it with", list(_changes(found)), out)
+        yield from _section("What it takes to go there", list(_changes(found)), out)
     passed = [_check(each) for each in found.checks if each.passed]
     yield from _section("Passes", passed, out)
 
@@ -198,7 +198,7 @@ def _candidates(candidates: Sequence[Candidate], out: Output) -> list[str]:
         TextColumn("Score", right=True),
     ]
     if known:
-        columns += [TextColumn("Wait", right=True), TextColumn("Free cores", right=True)]
+        columns += [TextColumn("Wait", right=True), TextColumn("Free CPUs", right=True)]
     columns += [TextColumn("By tag"), TextColumn("")]
     rows = []
     for each in candidates:
@@ -225,11 +225,11 @@ def _refused(refusal: Refusal) -> Iterator[str]:
     for check in refusal.failed:
         yield f"  {_check(check)}"
     for change in _changes(refusal):
-        yield f"  would take it with: {change}"
+        yield f"  what it takes: {change}"
 
 
 def _check(check: ConstraintCheck) -> str:
-    text = visible(check_sentence(check))
+    text = visible(check_in_words(check))
     if check.hint:
         text += f" ({visible(check.hint)})"
     if check.origin is not None and check.origin.place.file:

@@ -252,7 +252,7 @@ def test_cases_pass_or_fail_with_what_differs_and_why(here: Here) -> None:
     assert done.code == 1
     assert "FAIL again (cases.yml:5)" in done.out
     assert "       cores is 4, not 5" in done.out
-    assert "       only: the only destination that takes the job" in done.out
+    assert "       only: it is the only destination that accepts the job" in done.out
     assert "1 passed, 1 failed." in done.out
 
 

@@ -482,6 +482,7 @@ class SampleEngine(
             decision,
             (FileTrust("mapping.yml", self.trusted, ""),),
             mapper.configuration.problems,
+            loads_at=self.now - 12,
         )
 
     async def plans_make(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from rowtui.core.clusters.model import JobTotals
+from rowtui.core.clusters.model import JobTotals, PartitionLoad
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.decision import Decision
-from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person
+from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest, Person
 from rowtui.core.project.views.views import WhatIfRequest
 from rowtui.core.workflow.model import Resources
 
@@ -90,10 +90,22 @@ destinations:
       require: [gpu]
       accept: [highmem]
   old-cluster:
+    runner: local
     max_accepted_mem: 64
     scheduling:
       require: [offline]
 """
+
+LOADS = {
+    ("anvil", partition): PartitionLoad(
+        partition, 4_096, free, 0, 0, 32, 0, 0, 40, 12, 900, wait
+    )
+    for partition, free, wait in (
+        ("wholenode", 1_404, 600.0), ("standby", 1_404, 180.0), ("shared", 0, 3_600.0),
+        ("gpu", 96, None),
+    )
+}  # fmt: skip
+"""How busy the partitions are; nothing is known of the others."""
 
 PERSON = Person("someone", ("physics", "gpu-users"))
 
@@ -128,4 +140,4 @@ def decision_of(
         totals=JobTotals(cores, 0, walltime, Resources(), len(directories)),
         what_if=what_if.change if what_if else None,
     )
-    return decide(mapper, request)
+    return decide(mapper, request, ClusterFacts(loads=LOADS))

@@ -103,10 +103,10 @@ async def test_without_a_mapping_file_the_cluster_alone_counts(root: Path) -> No
     async with opened(root) as (hand, _):
         await hand.sees("5 eligible")
         await hand.press("3")
-        await hand.sees("relax · eligible · group 1 of 3", "✓ goes to local", "4 cores")
+        await hand.sees("Group 1 of 3 of relax, eligible", "✓ goes to local", "4 CPUs")
         await hand.sees("none: the cluster's partitions alone count")
         await hand.press("right_square_bracket", "right_square_bracket")
-        await hand.sees("group 3 of 3", "1 directory, first d4")
+        await hand.sees("Group 3 of 3", "1 directory, first d4")
 
 
 async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root: Path) -> None:
@@ -117,7 +117,7 @@ async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root
         await hand.sees("mapping.yml is not trusted yet", "rowtui mapping trust mapping.yml")
         trust(root, environment)
         await hand.press("r")
-        await hand.sees("✓ goes to here on local", "4 cores · 16 GB", "1 candidate, 1 refused")
+        await hand.sees("✓ goes to here on local", "4 CPUs   16 GB", "1 accepts it, 1 refuses it")
         await hand.press(
             "colon", *"copy JSON", "enter"
         )  # as the command line has it, but for how many groups are alike
@@ -130,13 +130,13 @@ async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root
         await hand.press("enter")
         await hand.sees("Values that decided about here", "max_accepted", "mapping.yml:")
         await hand.press("escape", "z")
-        await hand.sees("1 refused, folded: z")
+        await hand.sees("1 refuses it (hidden: z)")
         await hand.press("z", "j")
-        await hand.sees("asked cores 4, offered at most 2", "cores 4 → 2")
+        await hand.sees("4 CPUs  accepts at most 2", "2 CPUs instead of 4")
         await hand.press("tab", "enter")
-        await hand.sees("WHAT IF", "cores 4 → 2", "2 candidates")
+        await hand.sees("WHAT IF", "2 CPUs instead of 4", "2 accept it")
         await hand.press("u", "e", "6")
-        await hand.sees("✗ nowhere to go", "2 refused", "asks 24 GB of memory, accepts at most 20")
+        await hand.sees("✗ nowhere to go", "2 refuse it", "asks 24 GB, accepts at most 20 GB")
 
 
 async def test_the_plan_says_why_an_untrusted_file_leaves_it_empty(root: Path) -> None:
@@ -193,7 +193,7 @@ async def test_a_what_if_is_written_after_a_yes_and_taken_back(mapped: Path) -> 
         await hand.press("W")
         await hand.sees("write: there is no what-if")
         await hand.press("e", "8", "tab", "tab", "tab", "3", "h", "escape")
-        await hand.sees("cores 4 → 8 · walltime")
+        await hand.sees("8 CPUs instead of 4, 3 h instead")
 
         # cancel is the default
         await hand.press("W")
@@ -206,7 +206,7 @@ async def test_a_what_if_is_written_after_a_yes_and_taken_back(mapped: Path) -> 
         await hand.press("W")
         await hand.sees("-threads_per_process = 4  # of 8", "All 3 eligible groups of relax")
         await hand.press("right", "enter")
-        await hand.sees("wrote cores, walltime of relax to workflow.toml", "8 cores", " 3 h")
+        await hand.sees("wrote CPUs, limit of relax to workflow.toml", "8 CPUs", " 3 h")
         await hand.sees_no("WHAT IF")
         now = before.replace(b"= 4  #", b"= 8  #").replace(b"02:00", b"03:00")
         assert file.read_bytes() == now
@@ -216,7 +216,7 @@ async def test_a_what_if_is_written_after_a_yes_and_taken_back(mapped: Path) -> 
         await hand.press("U")
         await hand.sees("Take the last write to workflow.toml back?", "+threads_per_process = 4")
         await hand.press("right", "enter")
-        await hand.sees("took the last write to workflow.toml back", "4 cores")
+        await hand.sees("took the last write to workflow.toml back", "4 CPUs")
         assert file.read_bytes() == before
 
         # as long as nobody else changes it
@@ -234,19 +234,19 @@ async def test_what_cannot_be_written_is_lines_to_copy_with_the_reason(mapped: P
         await hand.press("3")
         await hand.sees("✓ goes to here on local")
         await hand.press("e", "tab", "5", "escape")
-        await hand.sees("mem 16 → 5 GB")
+        await hand.sees("5 GB instead of 16")
         await hand.press("W")
         await hand.sees("Nothing can be written: mem is decided by the mapping files", "mem: 5")
         await hand.press("escape", "u", "e", *["tab"] * 4, *"+big", "escape")
-        await hand.sees("with tag big")
+        await hand.sees("with the tag big")
         await hand.press("W")
         await hand.sees("Nothing of this belongs in workflow.toml", "In mapping.yml:")
         await hand.press("escape", "e", "2", "escape")
-        await hand.sees("cores 4 → 2")
+        await hand.sees("not part of the plan: 2 CPUs instead of 4")
         await hand.press("W")  # the tag stays wondered about
         await hand.sees("+threads_per_process = 2")
         await hand.press("right", "enter")
-        await hand.sees("wrote cores of relax", "WHAT IF", "not part of the plan: with tag big")
+        await hand.sees("wrote CPUs of relax", "WHAT IF", "not part of the plan: with the tag big")
         assert "threads_per_process = 2" in (mapped / "workflow.toml").read_text()
 
 
@@ -276,10 +276,10 @@ async def test_at_80_columns_a_refusal_is_in_words_and_only_what_would_admit_the
         await hand.press("r", "3")
         await hand.sees("✗  small", "asks 8 CPUs, accepts at most 4")
         await hand.press("G")
-        await hand.sees("✗ refused: asks 8 CPUs, accepts at most 4")
+        await hand.sees("✗ It refuses the job", "8 CPUs  accepts at most 4")
         # 2 directories with 4 processes each cannot do with 4 CPUs: only fewer of them can
-        await hand.sees("Would take it with", "at most 1 directory fits: maximum_size = 1")
-        assert "cores 8 → 4" not in hand.text()
+        await hand.sees("at most 1 directory fits: maximum_size = 1")
+        assert "4 CPUs instead of 8" not in hand.text()
         # what a what-if would take is written where the tool is
         await hand.press("e", "9")
         await hand.sees("WHAT IF")
@@ -292,7 +292,7 @@ async def test_what_measured_jobs_need_is_tried_by_name(mapped: Path) -> None:
         trust(mapped, environment)
         await hand.sees("5 eligible")
         await hand.press("3")
-        await hand.sees("✓ goes to here on local", "4 cores")
+        await hand.sees("✓ goes to here on local", "4 CPUs")
         await hand.press("colon", *"as measured", "enter")
         await hand.sees("as measured: fewer than 5")
 
@@ -305,10 +305,10 @@ async def test_what_measured_jobs_need_is_tried_by_name(mapped: Path) -> None:
             JobUsage(f"p-{at}", kind, at, 2, end, 1.0, used, True) for at in range(120)
         )
         await hand.press("escape", "r", "right_square_bracket")
-        await hand.sees("group 2 of 3")
+        await hand.sees("Group 2 of 3")
         await hand.until(lambda: hand.app.session.explanation.measured_jobs == 120)
         await hand.press("colon", *"as measured", "enter")
-        await hand.sees("WHAT IF", "cores 4 → 2", "2 cores · 2 GB", "10 min")
+        await hand.sees("WHAT IF", "2 CPUs instead of 4", "2 CPUs   2 GB", "10 min")
         await hand.sees("tried what is recommended from 120 measured jobs")
         await hand.press("u")
         await hand.sees_no("WHAT IF")

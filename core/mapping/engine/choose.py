@@ -30,6 +30,7 @@ from rowtui.core.mapping.model.decision import MappingOutcome, Placement
 from rowtui.core.mapping.model.entities import Destination, Entity, combine
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest
+from rowtui.core.mapping.model.sentences import amount_in_words
 from rowtui.core.mapping.model.tags import IncompatibleTagsError
 
 
@@ -339,7 +340,7 @@ def _too_large(placement: Placement, request: MappingRequest, facts: ClusterFact
         )
     for what, mine, has in zip(("gpus", "cores", "mem"), asked, machine, strict=True):
         if isinstance(mine, int | float) and has is not None and mine > has:
-            return f"{what} {amount_text(mine)}, the machine has {amount_text(has)}"
+            return f"asks {amount_in_words(what, mine)}, the machine has {amount_text(has)}"
     return ""
 
 

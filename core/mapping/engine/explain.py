@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import in_words, visible
 from rowtui.core.mapping.engine.destinations import DestinationOffer, amount_text, needs_its_amount
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.engine.watched import watched
@@ -23,7 +23,7 @@ from rowtui.core.mapping.model.request import (
     MappingRequest,
     WhatIf,
 )
-from rowtui.core.workflow.duration import format_duration
+from rowtui.core.mapping.model.sentences import amount_in_words, check_sides
 
 
 def decide(
@@ -66,7 +66,7 @@ def _admitting(
             single_works = True
             yield change
     if not single_works and len(singles) > 1:
-        words = " and ".join(dict.fromkeys(words for words, _ in singles))
+        words = ", ".join(dict.fromkeys(words for words, _ in singles))
         whole = _together([what_if for _, what_if in singles])
         change = _tested(mapper, refusal.destination_id, request, facts, (words, whole))
         if change is not None:
@@ -124,25 +124,25 @@ def _remedies(
             yield _amount(what, amounts, max(1, -(-int(asked) // of)) * of)
         elif check.constraint == "maximum_walltime" and partition.maximum_walltime_seconds:
             limit = partition.maximum_walltime_seconds
-            words = f"walltime {check.asked} -> {format_duration(limit)}"
+            asked, _ = check_sides(check)
+            words = f"{in_words(limit / 3600)} instead of {asked}"
             yield words, WhatIf(walltime_seconds=limit)
 
 
 def _amount(what: str, amounts: Amounts, limit: Any) -> tuple[str, WhatIf]:
     asked = getattr(amounts, what)
-    shown = "not set" if asked is None else amount_text(asked)
-    words = f"{what} {shown} -> {amount_text(limit)}"
+    words = amount_in_words(what, limit)
+    if asked is not None:
+        words += f" instead of {amount_text(asked)}"
     return words, WhatIf(amounts=Amounts()._replace(**{what: limit}))
 
 
 def _tag_remedy(check: ConstraintCheck) -> Iterator[tuple[str, WhatIf]]:
     shown = visible(check.tag)
     if "does not have" in check.asked:
-        yield f"accept tag {shown}", WhatIf(add_tags=(AddedTag(check.tag, "accept"),))
+        yield f"with the tag {shown}", WhatIf(add_tags=(AddedTag(check.tag, "accept"),))
         return
-    strength = check.asked.split()[2].removesuffix("s")
-    words = {"require": "required", "prefer": "preferred", "accept": "accepted"}
-    yield f"drop {words.get(strength, 'rejected')} tag {shown}", WhatIf(drop_tags=(check.tag,))
+    yield f"without the tag {shown}", WhatIf(drop_tags=(check.tag,))
 
 
 def _together(changes: Sequence[WhatIf]) -> WhatIf:

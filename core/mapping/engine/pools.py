@@ -18,6 +18,7 @@ from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.entities import Entity, Pool
 from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest
+from rowtui.core.mapping.model.sentences import amount_in_words
 
 
 def pools_of(configuration: Configuration, entity: Entity) -> list[Pool]:
@@ -84,7 +85,7 @@ def _asked(what: str, amount: Any) -> float:
 def _over(asked: Amounts, budget: Amounts) -> str:
     """Return the amounts that exceed a budget, in words; "" if there are none."""
     return ", ".join(
-        f"{what} {amount_text(have)} of {amount_text(most)}"
+        f"{amount_in_words(what, have)} of {amount_text(most)}"
         for what, have, most in zip(AMOUNTS, asked, budget, strict=True)
         if most is not None and have > most
     )

@@ -124,8 +124,8 @@ class ConstraintCheck(NamedTuple):
 class LiftingChange(NamedTuple):
     """A single change with which the mapper, when it runs again, takes the destination.
 
-    `words`: `cores 96 -> 64`. `would_be_first`: the job then goes there, and does not only fit
-    there.
+    `words`: `64 CPUs instead of 96`. `would_be_first`: the job then goes there, and does not only
+    fit there.
     """
 
     words: str

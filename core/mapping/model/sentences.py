@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rowtui.core.base.text import plural, visible
+from typing import Any
+
+from rowtui.core.base.text import in_words, memory, plural, visible
 from rowtui.core.mapping.model.decision import (
     Candidate,
     ConstraintCheck,
@@ -11,6 +13,7 @@ from rowtui.core.mapping.model.decision import (
     Placement,
     Refusal,
 )
+from rowtui.core.workflow.duration import parse_time
 
 
 def outcome_sentence(placement: Placement) -> str:
@@ -47,24 +50,37 @@ def what_to_do(placement: Placement) -> str:
 
 def reasons(decision: Decision) -> tuple[str, ...]:
     """Return why this destination was chosen, and why not each of the others: a sentence each."""
-    chosen = [each for each in decision.candidates if each.chosen]
-    found = [_why(each, decision) for each in chosen]
+    found = [
+        f"{visible(each.destination_id)}: {why_chosen(each, decision)}"
+        for each in decision.candidates
+        if each.chosen
+    ]
     found += [_why_not(each) for each in decision.candidates if not each.chosen]
     found += [_refused(each) for each in decision.refusals]
     return tuple(found)
 
 
-def _why(candidate: Candidate, decision: Decision) -> str:
-    name = visible(candidate.destination_id)
-    fitting = sum(1 for each in decision.candidates if each.rank)
-    if fitting == 1:
-        return f"{name}: the only destination that takes the job"
+def why_chosen(candidate: Candidate, decision: Decision) -> str:
+    """Return `it accepts the job and has the highest score (+1)`."""
+    ranked = [each for each in decision.candidates if each.rank]
+    accepting = [each for each in ranked if not each.passed_over]
+    equal = [each for each in accepting if each.score == candidate.score]
+    if len(ranked) == 1:
+        return "it is the only destination that accepts the job"
     if decision.ranked_by != "score":
-        return f"{name}: first of {fitting} by the rank function of {decision.ranked_by}"
-    best = [each for each in decision.candidates if each.score == candidate.score and each.rank]
-    if len(best) > 1:
-        return f"{name}: first of {plural(len(best), 'equal')} with score {candidate.score}"
-    return f"{name}: the best of {fitting} by tags, score {candidate.score}"
+        text = f"it accepts the job and is the first by the rank function of {decision.ranked_by}"
+    elif len(equal) > 1:
+        text = f"it is the first of {len(equal)} with the highest score ({signed(candidate.score)})"
+    else:
+        text = f"it accepts the job and has the highest score ({signed(candidate.score)})"
+    before = [visible(each.destination_id) for each in ranked if each.passed_over]
+    passed = f"; {before[0] if len(before) == 1 else f'{len(before)} others'} passed it on"
+    return visible(text) + (passed if before else "")
+
+
+def signed(points: int) -> str:
+    """Return points with their sign."""
+    return f"{points:+d}" if points else "0"
 
 
 def _why_not(candidate: Candidate) -> str:
@@ -75,47 +91,79 @@ def _why_not(candidate: Candidate) -> str:
 
 
 def _refused(refusal: Refusal) -> str:
-    text = f"not {visible(refusal.destination_id)}: {check_sentence(refusal.failed[0])}"
+    text = f"not {visible(refusal.destination_id)}: {check_in_words(refusal.failed[0])}"
     others = len(refusal.failed) - 1
     if others:
         text += f", and {plural(others, 'more reason')}"
     if refusal.changes:
-        text += f" (would take it with: {'; '.join(change.words for change in refusal.changes)})"
+        text += f" (what it takes: {'; '.join(change.words for change in refusal.changes)})"
     return text
 
 
-_BOUNDS = {"max": "at most ", "min": "at least ", "req": "only multiples of "}
+def amount_in_words(what: str, amount: Any) -> str:
+    """Return `16 CPUs`, `1 GPU`, `1.5 GB`: an amount as mapping files have it."""
+    text = f"{amount:.6g}" if isinstance(amount, float) else visible(str(amount))
+    if what == "mem":
+        return f"{text} GB"
+    return f"{text} {'GPU' if what == 'gpus' else 'CPU'}{'' if text == '1' else 's'}"
 
 
-def check_in_words(check: ConstraintCheck) -> str:
-    """Return `asks 64 CPUs, accepts at most 32`, for a check that failed."""
+_BOUNDS = {"max": "at most", "min": "at least", "req": "only multiples of"}
+_OFFERS = {"requires": "required here", "rejects": "rejected here", "does": "not offered here"}
+
+
+def check_sides(check: ConstraintCheck) -> tuple[str, str]:
+    """Return what the job asks and what the destination accepts: `16 CPUs`, `at most 128`."""
     constraint, asked, offered = check.constraint, check.asked, check.offered
     if "_accepted_" in constraint:
         what, _, number = asked.partition(" ")
-        units = {"cores": "CPUs", "gpus": "GPUs", "mem": "GB of memory"}
-        if number == "not set":
-            return f"asks no amount of {units.get(what, what)}, accepts {offered}"
-        unit = units.get(what, what)
-        unit = unit.removesuffix("s") if number == "1" else unit
-        return f"asks {number} {unit}, accepts {offered}"
+        unit = " GB" if what == "mem" else ""
+        shown = "memory" if unit else amount_in_words(what, "").strip()
+        shown = f"{shown} not set" if number == "not set" else amount_in_words(what, number)
+        return shown, f"{offered}{unit}"
+    if constraint == "maximum_walltime":
+        asked, offered = (in_words(parse_time(text) / 3600) for text in (asked, offered))
     if constraint.startswith(("maximum_", "minimum_", "require_")):
-        what = "walltime " if constraint.endswith("walltime") else ""
-        return f"asks {what}{asked}, accepts {_BOUNDS[constraint[:3]]}{offered}"
+        return asked, f"{_BOUNDS[constraint[:3]]} {offered}"
     if constraint.startswith("memory_per_"):
-        per = " for each " + constraint.removeprefix("memory_per_").removesuffix("_mb").upper()
-        each = "" if "in all" in asked else per
-        return f"asks {asked} of memory{each}, accepts less than {offered}"
+        bound = "at most" if "in all" in asked else "less than"
+        per = "" if "in all" in asked else f" for each {constraint[11:14].upper()}"
+        return _memory(asked) + per, f"{bound} {_memory(offered)}"
     if constraint.startswith("tag "):
-        return f"{constraint}: {asked}, {offered}"
+        verb = offered.removeprefix("the destination ").partition(" ")[0]
+        return constraint, f"{asked}, {_OFFERS.get(verb, 'offered here')}"
+    if constraint == "prevent_auto_select":
+        return asked, "accepts only jobs that name it"
     if constraint == "cluster":
-        return check_sentence(check).removeprefix("cluster: ")
-    return check_sentence(check)
+        known = asked != "no runner"
+        return (f"it is on {asked}", f"not on {offered}") if known else ("it has no runner", "")
+    return (offered, "") if constraint == "trust" else (asked, f"here is {offered}")
 
 
-def check_sentence(check: ConstraintCheck) -> str:
-    """Return `max_accepted_cores: cores 96, at most 64`."""
-    if check.constraint == "cluster":
-        if check.asked == "no runner":
-            return "cluster: it has no runner"
-        return f"cluster: it is on {check.asked}, not on {check.offered}"
-    return f"{check.constraint}: {check.asked}, {check.offered}"
+def _memory(text: str) -> str:
+    """Return `24 GB` for `24576 MB in all`."""
+    number = text.partition(" ")[0]
+    return memory(int(number)) if number.isdecimal() else text
+
+
+def check_in_words(check: ConstraintCheck) -> str:
+    """Return `asks 64 CPUs, accepts at most 32`; `16 CPUs of at most 128` if the check passed."""
+    asked, accepted = check_sides(check)
+    amount = accepted.startswith(("at ", "less ", "only "))
+    if check.passed:
+        of = (
+            " of" if accepted.startswith("at most") else ":" if check.tag else "" if amount else ","
+        )
+        return f"{asked}{of} {accepted}"
+    if check.tag:
+        tag = f"the {asked}"
+        if "does not have" in check.asked:
+            return f"accepts only jobs with {tag}"
+        if "does not have" in check.offered:
+            return f"lacks {tag}, which the job requires"
+        if "rejects" in check.asked:
+            return f"has {tag}, which the job rejects"
+        return f"rejects jobs with {tag}"
+    if amount:
+        return f"asks {asked}, accepts {accepted}"
+    return f"{asked}, {accepted}" if accepted else asked

@@ -108,9 +108,9 @@ def test_it_says_where_the_first_group_goes_and_who_said_every_value(here: Here)
     table = [line.split() for line in lines if line.strip()[:2] in {"1 ", "2 "}]
     assert [row[:3] for row in table] == [["1", "large", "0"], ["2", "slow", "0"]]
     refused = done.out.partition("Destinations that do not:")[2]
-    assert "max_accepted_cores: cores 16, at most 8" in refused
-    assert "tag highmem: the job requires it, the destination does not have it" in refused
-    assert "would take it with: cores 16 -> 8 and drop required tag highmem" in refused
+    assert "asks 16 CPUs, accepts at most 8" in refused
+    assert "lacks the tag highmem, which the job requires" in refused
+    assert "what it takes: 8 CPUs instead of 16, without the tag highmem" in refused
 
 
 def test_the_changes_that_would_admit_a_job_do_admit_it(here: Here) -> None:
@@ -336,7 +336,7 @@ def test_what_the_cluster_says_of_its_load_is_in_the_table(here: Here) -> None:
     (here.folder / "mapping.yml").unlink()
     done = here("explain", "sample", "--cluster", "local")
     assert "# Destination Score" in done.out
-    assert "Wait Free cores" in done.out
+    assert "Wait Free CPUs" in done.out
     (decision,) = here.json("explain", "sample", "--cluster", "local", code=done.code)["decisions"]
     (destination,) = [*decision["candidates"], *decision["refusals"]]
     assert destination["destination_id"] == "local"
@@ -366,7 +366,7 @@ name = "wide"
     assert decision["destination_id"] == "hpc/wide"
     (refusal,) = decision["refusals"]
     assert refusal["failed"][0]["constraint"] == "maximum_cpus_per_job"
-    assert [each["words"] for each in refusal["changes"]] == ["cores 4 -> 2"]
+    assert [each["words"] for each in refusal["changes"]] == ["2 CPUs instead of 4"]
     # A partition may be named by itself.
     done = here("explain", "sample", "--why-not", "tiny", "--cluster", "hpc")
     assert "hpc/tiny: does not take the job" in done.out
@@ -396,8 +396,8 @@ def test_a_value_that_cannot_be_written_is_reported_once_with_its_line(here: Her
 def test_plan_gives_the_reasons_of_the_mapping(here: Here) -> None:
     done = here("plan")
     assert done.code == 0
-    assert "large: first of 2 equals with score 0" in done.out
-    assert "not small: max_accepted_cores: cores 16, at most 8" in done.out
+    assert "large: it is the first of 2 with the highest score (0)" in done.out
+    assert "not small: asks 16 CPUs, accepts at most 8" in done.out
     # With --json too.
     jobs = here.json("plan")["jobs"]
     assert any("not small" in reason for reason in jobs[0]["reasons"])
@@ -432,7 +432,7 @@ def test_on_slurm_it_says_what_each_partition_could_give_now(
     planned = plan["jobs"][0]
     assert decision["destination_id"] == f"{slurm.name}/{planned['partition']}"
     text = empty_folder.succeed("explain", "sample", cluster=None)
-    assert "Wait Free cores" in text
+    assert "Wait Free CPUs" in text
 
 
 def test_code_stands_as_it_is_and_not_as_quoted_text(here: Here) -> None:
@@ -448,5 +448,5 @@ def test_code_stands_as_it_is_and_not_as_quoted_text(here: Here) -> None:
 def test_a_destination_elsewhere_is_refused_in_words(here: Here) -> None:
     here.mapping(MAPPING + "  far: {runner: faraway}\n  lost: {}\n")
     done = here("explain", "sample")
-    assert "cluster: it is on faraway, not on " in done.out
-    assert "cluster: it has no runner (jobs can be sent to " in done.out
+    assert "it is on faraway, not on " in done.out
+    assert "it has no runner (jobs can be sent to " in done.out

@@ -210,7 +210,7 @@ def test_tags_what_would_admit_hisat2_to_pulsar_is_not_to_reject_offline() -> No
     (refusal,) = explained(mapper_of("tags.yml"), "hisat2").refusals
 
     (change,) = refusal.changes
-    assert change.words == "drop rejected tag offline"
+    assert change.words == "without the tag offline"
     assert change.would_be_first  # it prefers highmem, as the text says: it would go there
 
 

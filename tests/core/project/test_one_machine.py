@@ -59,4 +59,4 @@ def test_a_job_with_a_gpu_has_no_place_on_a_machine_without(
     assert refused.stage is (RefusedAt.MAPPING if mapping else RefusedAt.MACHINE)
     assert explained.decision is not None
     assert not explained.decision.chosen.chosen
-    assert "gpus 1, the machine has 0" in explained.decision.chosen.message
+    assert "asks 1 GPU, the machine has 0" in explained.decision.chosen.message

@@ -5,66 +5,40 @@ Every number has its two sides (asked, offered), and all text from outside is ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from rowtui.core.base.text import plural, visible
-from rowtui.core.mapping.model.decision import (
-    Candidate,
-    ConstraintCheck,
-    Decision,
-    Refusal,
-)
+from rowtui.core.base.text import visible
+from rowtui.core.mapping.model.decision import Candidate, ConstraintCheck, Decision, Refusal
 from rowtui.core.mapping.model.origin import Origin
-from rowtui.tui.views.explain.explain import CANDIDATE, DestinationRow, in_short, signed
-from rowtui.tui.widgets.cells import Line, line, wrapped
+from rowtui.core.mapping.model.sentences import check_sides, signed
+from rowtui.tui.views.explain.explain import DestinationRow
+from rowtui.tui.widgets.cells import Line, Span, fit, line, width_of, wrapped
+
+GAP = Span("  ")
 
 
-def destination_lines(row: DestinationRow, decision: Decision, width: int) -> list[Line]:
-    """Return why the job goes there, could go there, or cannot."""
-    lines = wrapped(line((f"{row.mark.glyph} {_verdict(row, decision)}", row.mark.style)), width, 2)
-    where = wrapped(line((f"  {_where(row.of)}", "dim")), width, 2)
-    if isinstance(row.of, Refusal):
-        # The possible changes come first, so that they are visible.
-        lines += [*_changes(row.of, width), *where]
-        lines += _checks("Fails", row.of.failed, row.of.checks, width)
-    else:
-        lines += where
-        if row.of.passed_over:
-            lines += section("Result of the attempt")
-            lines += wrapped(line("  ", (row.of.passed_over, "warning")), width, 2)
-        lines += _score(row.of, decision, width)
-    passed = [check for check in row.of.checks if check.passed]
-    lines += _checks("Passes", passed, row.of.checks, width)
+def aligned(rows: Iterable[Sequence[Line]], width: int) -> list[Line]:
+    """Return rows of cells below each other, indented; the last cell of each row is wrapped."""
+    shown = [tuple(row) for row in rows]
+    columns = max(map(len, shown), default=1) - 1
+    widths = [
+        min(max(width_of(row[at]) for row in shown), max(4, width // 3)) for at in range(columns)
+    ]
+    indent = min(2 + sum(widths) + 2 * columns, max(2, width - 16))
+    lines = []
+    for *cells, last in shown:
+        head = [
+            span
+            for cell, room in zip(cells, widths, strict=True)
+            for span in (*fit(cell, room), GAP)
+        ]
+        lines += wrapped((GAP, *head, *last), width, indent)
     return lines
 
 
-def _verdict(row: DestinationRow, decision: Decision) -> str:
-    if isinstance(row.of, Refusal):
-        why = (
-            "; ".join(dict.fromkeys(map(in_short, row.of.failed))) or "it has no place for the job"
-        )
-        return f"refused: {why}"
-    many = sum(1 for candidate in decision.candidates if candidate.rank)
-    if not row.of.rank:
-        return "not ranked: " + visible(row.of.passed_over or "left out")
-    place = f"number {row.of.rank} of {plural(many, 'candidate')}"
-    if row.mark is CANDIDATE:
-        reached = "it takes the job; another comes first"
-        if not decision.chosen.chosen:
-            reached = "it takes the job; its turn never came"
-        return f"candidate, {place}: {reached}"
-    return f"{row.mark.word}, {place}"
-
-
-def _where(of: Candidate | Refusal) -> str:
-    parts = []
-    if of.partition:
-        parts.append(f"partition {visible(of.partition)} of {visible(of.cluster)}")
-    elif of.cluster:
-        parts.append(f"cluster {visible(of.cluster)}")
-    if of.origin.place.file:
-        parts.append(visible(str(of.origin.place)))
-    return " · ".join(parts) or "reported by the cluster"
+def heading(mark: str, style: str, text: str, width: int) -> list[Line]:
+    """Return a heading with a mark in front."""
+    return wrapped(line((f"{mark} ", style), (text, "heading")), width, 2)
 
 
 def section(title: str) -> list[Line]:
@@ -72,93 +46,85 @@ def section(title: str) -> list[Line]:
     return [(), line((title, "heading"))]
 
 
-def _checks(
-    word: str, shown: Sequence[ConstraintCheck], all_of_them: Sequence[ConstraintCheck], width: int
-) -> Iterator[Line]:
-    if not shown:
-        return
-    yield from section(f"{word} {_how_many(shown, all_of_them)}")
-    for check in shown:
-        yield from check_lines(check, width)
+def destination_lines(row: DestinationRow, decision: Decision, width: int) -> list[Line]:
+    """Return why the job goes there, could go there, or cannot."""
+    mark, of = row.mark, row.of
+    if isinstance(of, Refusal):
+        return _refusal(of, mark.style, width)
+    text = "It accepts the job"
+    if of.passed_over:
+        text += f", but {visible(row.why)}"
+    elif not of.chosen:
+        text = f"It {visible(row.why)}"
+    lines = heading(mark.glyph, mark.style, text, width)
+    lines += aligned(([*map(line, _passed(check))] for check in of.checks), width)
+    if not of.checks:
+        lines.append(line(("  it has no limits", "dim")))
+    return [*lines, *_score(of, decision, width)]
 
 
-def _how_many(some: Sequence[ConstraintCheck], of: Sequence[ConstraintCheck]) -> str:
-    if len(some) < len(of):
-        return f"{len(some)} of {len(of)} checks"
-    return "the only check" if len(of) == 1 else f"all {len(of)} checks"
+def _passed(check: ConstraintCheck) -> tuple[str, str]:
+    asked, accepted = check_sides(check)
+    return asked, f"of {accepted}" if accepted.startswith("at most") else accepted
 
 
-def check_lines(check: ConstraintCheck, width: int) -> list[Line]:
-    """Return one check: what was asked, what is offered, a possible change, and the origin."""
-    glyph, style = ("✓", "completed") if check.passed else ("✗", "failed")
-    asked, offered = "asked ", ", offered "
-    if check.constraint.startswith("tag "):  # The texts of a tag already name both sides.
-        asked, offered = "", ", "
-    elif check.constraint == "cluster":
-        asked, offered = (
-            ("it has ", "; here is ") if check.asked == "no runner" else ("it is on ", ", not on ")
-        )
-    lines = wrapped(
-        line(
-            (f"  {glyph} ", style),
-            (check.constraint, "" if check.passed else style),
-            (f"  {asked}", "dim"),
-            check.asked,
-            (offered, "dim"),
-            check.offered,
-        ),
-        width,
-        6,
-    )
-    if not check.passed and check.hint:
-        lines += wrapped(line((f"      {visible(check.hint)}", "")), width, 6)
-    if not check.passed and check.origin is not None:
-        lines += wrapped(line((f"      set by {origin_text(check.origin)}", "dim")), width, 6)
-    return lines
-
-
-def _changes(refusal: Refusal, width: int) -> Iterator[Line]:
-    yield line(("Would take it with", "heading"))
+def _refusal(refusal: Refusal, style: str, width: int) -> list[Line]:
+    many = f": {len(refusal.failed)} of {len(refusal.checks)} checks fail" if refusal.checks else ""
+    lines = heading("✗", style, f"It refuses the job{many}", width)
+    lines += aligned(map(failed_cells, refusal.failed), width)
     hints = dict.fromkeys(check.hint for check in refusal.failed if check.hint)
-    if not refusal.changes and not hints:
-        yield line(("  no single change would suffice", "dim"))
-        return
-    for hint in () if refusal.changes else hints:
-        yield from wrapped(line(f"  {visible(hint)}"), width, 2)
-    if refusal.changes:
-        yield from wrapped(
-            line(("  Tab, then Enter tries one, Enter again the next", "dim")), width, 2
-        )
-    for change in refusal.changes:
-        after = "and it goes there" if change.would_be_first else "it could go there, after others"
-        yield from wrapped(
-            line("  · ", change.words.replace("->", "→"), (f"  {after}", "dim")),
-            width,
-            4,
-        )
+    for hint in hints:
+        lines += wrapped(line((f"  → {visible(hint)}", "")), width, 4)
+    if not refusal.changes and not hints and len(refusal.failed) > 1:
+        lines.append(line(("  more than one change is needed", "dim")))
+    passed = [check for check in refusal.checks if check.passed]
+    rows = ([line(("✓", "completed")), *map(line, _passed(check))] for check in passed)
+    return lines + aligned(rows, width)
+
+
+def failed_cells(check: ConstraintCheck) -> list[Line]:
+    """Return what the job asks, what is accepted, and where the limit is written."""
+    asked, accepted = check_sides(check)
+    place = str(check.origin.place) if check.origin and check.origin.place.file else ""
+    accepts = "accepts " if accepted.startswith(("at ", "less ", "only ")) else ""
+    return [
+        line(("✗", "failed")),
+        line((asked, "failed")),
+        line(f"{accepts}{accepted}", (f"  {visible(place)}", "dim")),
+    ]
 
 
 def _score(candidate: Candidate, decision: Decision, width: int) -> Iterator[Line]:
-    yield from section(f"Score {signed(candidate.score)}" + (" by tag" if candidate.by_tag else ""))
+    yield ()
+    text = "Its score, from the tags of the job"
+    yield from heading(signed(candidate.score), "title", text, width)
     if decision.ranked_by not in ("", "score"):
         by = f"  the order comes from the rank function of {visible(decision.ranked_by)}"
         yield from wrapped(line(by), width, 2)
     if not candidate.by_tag:
         yield line(("  it offers no tags", "dim"))
-        return
     asked = {tag: strength for strength, tag, _ in decision.tags}
-    for tag, points in sorted(candidate.by_tag, key=lambda each: (-abs(each[1]), each[0])):
-        if tag in asked:
-            why = f"the job {asked[tag]}s it"
-        else:
-            why = "the job does not ask for it"
-        text = line((f"  {signed(points):>4}  ", "title"), tag, (f"  {why}", "dim"))
-        yield from wrapped(text, width, 8)
+    ordered = sorted(candidate.by_tag, key=lambda each: (-abs(each[1]), each[0]))
+    yield from aligned(
+        (
+            [
+                line((f"{signed(points):>2}", "title")),
+                line(tag),
+                line(
+                    (f"the job {asked[tag]}s it" if tag in asked else "not asked by the job", "dim")
+                ),
+            ]
+            for tag, points in ordered
+        ),
+        width,
+    )
 
 
 def origin_text(origin: Origin) -> str:
-    """Return `rule large of tool bwa in mapping.yml:12`; a source that is not trusted is marked."""
-    text = "the what-if" if origin.kind == "what-if" else visible(str(origin))
-    if origin.kind == "request":
-        text = "the action in workflow.toml"
-    return f"{text} (not trusted)" if origin.sealed else text
+    """Return `mapping.yml:12, rule large`; a source that is not trusted is marked."""
+    if origin.kind in ("request", "what-if"):
+        return "workflow.toml" if origin.kind == "request" else "the change that is tried"
+    text = f"rule {origin.rule}" if origin.rule else f"{origin.kind} {origin.id}".strip()
+    if origin.place.file:
+        text = f"{origin.place}, {text}"
+    return visible(f"{text} (not trusted)" if origin.sealed else text)

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision
+from rowtui.core.mapping.model.sentences import signed
 from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest
 from rowtui.tui.views.explain.destination import destination_lines
-from rowtui.tui.views.explain.explain import DestinationRow, destination_cells, job_lines
+from rowtui.tui.views.explain.explain import DestinationRow, job_lines
 from rowtui.tui.views.explain.match_trace import story_lines
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import plain
@@ -28,11 +29,9 @@ def explanation_text(
     title = f"{visible(action)}, group {explanation.group:,} of {explanation.groups:,}"
     lines = [title, *map(plain, job_lines(explanation, WIDTH)), ""]
     for row in rows:
-        cells = destination_cells(row)
-        score = plain(cells["score"]) if isinstance(cells["score"], tuple) else ""
-        why = f": {visible(row.why)}" if row.why else ""
         rank = f"{row.rank}." if row.rank else "-"
-        lines.append(f"{rank:>3} {visible(row.name)}  {score}  {row.mark.word}{why}")
+        score = "" if row.score is None else f"  score {signed(row.score)}"
+        lines.append(f"{rank:>3} {row.place}{score}  {visible(row.why)}")
     decision = explanation.decision
     if decision is not None and decision.chosen.chosen:
         chosen = next((row for row in rows if row.name == decision.chosen.destination), None)

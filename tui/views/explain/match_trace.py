@@ -1,5 +1,5 @@
-"""The steps to the decision about a job: the matches, the rules that apply, the origin of each
-value, the tags.
+"""The steps to the decision about a job: the origin of each value, tags, rules and matches; and all
+destinations compared.
 
 The input is an `PlacementExplanation`; the output is lines of at most a width.
 """
@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.model.decision import Contribution, Decision
+from rowtui.core.mapping.model.decision import Decision, Refusal
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.project.views.views import PlacementExplanation
-from rowtui.tui.views.explain.destination import origin_text, section
+from rowtui.tui.views.explain.destination import aligned, failed_cells, origin_text, section
+from rowtui.tui.views.explain.explain import DestinationRow
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped
 
@@ -24,25 +26,33 @@ _UNITS = {"mem": " GB", "min_mem": " GB", "max_mem": " GB", "mem there": " GB"}
 
 
 def story_lines(explanation: PlacementExplanation, width: int) -> list[Line]:
-    """Return all steps to the job's values, and the problems in the files that set them."""
+    """Return where the job's values come from, and the problems in the files that set them."""
     decision = explanation.decision
     lines: list[Line] = []
     if explanation.problems:
         lines += _problems(explanation, width)
     if decision is not None:
-        lines += _matched(decision, width)
-        lines += _rules(decision, width)
         lines += _values(decision, width)
         lines += _tags(decision, width)
-        lines += _matrix(decision, width)
+        lines += _rules(decision, width)
+        lines += _matched(decision, width)
     notices = [*explanation.notices, *(decision.chosen.notices if decision else ())]
     if notices:
         lines += section("Notices")
-        for notice in notices:
-            lines += wrapped(line(("  ▲ ", "warning"), notice), width, 4)
+        lines += aligned(([line(("▲", "warning")), line(notice)] for notice in notices), width)
     if decision is not None or explanation.files:
         lines += _files(explanation, width)
     return lines[1:] if lines and lines[0] == () else lines
+
+
+def comparison_lines(rows: Sequence[DestinationRow], decision: Decision, width: int) -> list[Line]:
+    """Return the scores of all destinations side by side, and every reason of every refusal."""
+    lines = [*_matrix(decision, width)]
+    for row in rows:
+        if isinstance(row.of, Refusal):
+            lines += section(f"{row.place} refuses the job")
+            lines += aligned(map(failed_cells, row.of.failed), width)
+    return lines[1:] or [line(("All destinations accept the job, with the same score.", "dim"))]
 
 
 def _problems(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
@@ -58,60 +68,65 @@ def _problems(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
 
 
 def _matched(decision: Decision, width: int) -> Iterator[Line]:
-    yield from section("Matched, in this order")
+    yield from section("What applied, in this order")
     if not decision.matched:
         yield line(("  nothing in the mapping files: the action as it is", "dim"))
+    rows = []
     for number, matched in enumerate(decision.matched, 1):
         how = ""
         if matched.subject and matched.pattern and matched.pattern != matched.subject:
             how = f"  {matched.pattern} matches {matched.subject}"
         elif not matched.pattern and matched.subject:
-            how = f"  by {matched.subject}"
-        text = line((f"  {number}  ", "dim"), origin_text(matched.origin), (how, "dim"))
-        yield from wrapped(text, width, 5)
+            how = f"  applies to every job ({matched.subject})"
+        rows.append([line((str(number), "dim")), line(origin_text(matched.origin), (how, "dim"))])
+    yield from aligned(rows, width)
 
 
 def _rules(decision: Decision, width: int) -> Iterator[Line]:
     if not decision.rules:
         return
-    yield from section("Rules")
+    yield from section("Rules that were looked at, in this order")
+    rows = []
     for rule in decision.rules:
-        mark = ("✓ applies", "completed") if rule.matched else ("· does not apply", "waiting")
-        text = line(
-            (f"  {mark[0]}  ", mark[1]),
-            rule.origin.rule or rule.origin.id,
-            ("  if ", "dim"),
-            (_short(rule.condition), "" if rule.matched else "dim"),
-        )
-        yield from wrapped(text, width, 6)
-        if rule.matched and rule.effect:
-            yield from wrapped(line(("      then ", "dim"), _short(rule.effect)), width, 6)
-        yield from wrapped(line((f"      {origin_text(rule.origin)}", "dim")), width, 6)
+        glyph, style = ("✓", "completed") if rule.matched else ("·", "waiting")
+        effect = f": {_short(rule.effect)}" if rule.effect else ""
+        text = (f"{_short(rule.condition)}{effect}", "") if rule.matched else (
+            f"does not apply: {_short(rule.condition)}", "dim")  # fmt: skip
+        name = line(rule.origin.rule or rule.origin.id)
+        rows.append([line((glyph, style)), name, line(text, (f"  {_place(rule.origin)}", "dim"))])
+    yield from aligned(rows, width)
+
+
+_LABELS = {"cores": "CPUs", "gpus": "GPUs", "mem": "memory", "params.partition": "partition"}
+_SHORT_VALUE = 16
+"""Columns of a value that has a column of its own; a longer one is in front of its origin."""
 
 
 def _values(decision: Decision, width: int) -> Iterator[Line]:
     if not decision.contributions:
         return
-    yield from section("Values and their origins")
-    for contribution in decision.contributions:
-        yield from _value(contribution, width)
+    yield from section("Values of the job")
+    rows = []
+    for one in decision.contributions:
+        value, written = value_text(one.value), value_text(one.written)
+        text = f"{value}{_UNITS.get(one.field, '')}"
+        origin = origin_text(one.origin)
+        if written != value and one.written is not None:
+            origin += f", written as {written}"
+        label = line((_LABELS.get(one.field, one.field), "dim"))
+        if len(text) > _SHORT_VALUE:
+            rows.append([label, (), line((text, "title"), (f"  {origin}", "dim"))])
+        else:
+            rows.append([label, line((text, "title")), line((origin, "dim"))])
+        rows += [
+            [(), (), line((f"instead of {value_text(other)}, {_place(source)}", "dim"))]
+            for other, source in one.replaced
+        ]
+    yield from aligned(rows, width)
 
 
-def _value(contribution: Contribution, width: int) -> Iterator[Line]:
-    unit = _UNITS.get(contribution.field, "")
-    value = value_text(contribution.value)
-    written = value_text(contribution.written)
-    parts: list[str | tuple[str, str]] = [
-        (f"  {visible(contribution.field)} = ", ""),
-        (value + unit, "title"),
-    ]
-    if written != value and contribution.written is not None:
-        parts.append((f"  from {written}", "dim"))
-    parts.append((f"  {origin_text(contribution.origin)}", "dim"))
-    yield from wrapped(line(*parts), width, 6)
-    for other, origin in contribution.replaced:
-        text = line((f"      over {value_text(other)}  {origin_text(origin)}", "dim"))
-        yield from wrapped(text, width, 8)
+def _place(origin: Origin) -> str:
+    return visible(str(origin.place)) if origin.place.file else origin_text(origin)
 
 
 def value_text(value: Any) -> str:
@@ -133,14 +148,15 @@ def _short(text: str) -> str:
 
 
 def _tags(decision: Decision, width: int) -> Iterator[Line]:
-    if decision.request.what_if is None and not decision.tags:
-        return
-    yield from section("Tags of the job")
-    if not decision.tags:
-        yield line(("  none", "dim"))
-    for strength, tag, origin in decision.tags:
-        text = line((f"  {strength}s ", "dim"), tag, (f"  {origin_text(origin)}", "dim"))
-        yield from wrapped(text, width, 6)
+    if decision.tags:
+        yield from section("Tags of the job")
+        yield from aligned(
+            (
+                [line((f"{strength}s", "dim")), line(tag), line((origin_text(origin), "dim"))]
+                for strength, tag, origin in decision.tags
+            ),
+            width,
+        )
 
 
 NARROW, BROAD = 8, 18
@@ -161,7 +177,7 @@ def _matrix(decision: Decision, width: int) -> Iterator[Line]:
         shown += 1
     if shown < 2:
         return
-    yield from section("Scores, tag by tag: the higher goes first")
+    yield from section("Scores, tag by tag: the highest is tried first")
     heads = [cut(line((name, "heading")), room) for name, room in zip(names, broad, strict=True)]
     right = [
         (*line("  "), *fit(head, room, "right"))
@@ -189,4 +205,6 @@ def _files(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
     if not explanation.files:
         yield from wrapped(line(("  none: the cluster's partitions alone count", "dim")), width, 2)
     for file in explanation.files:
-        yield from wrapped(line("  ", file.name), width, 4)
+        trust = line("trusted") if file.trusted else line(("not trusted", "warning"))
+        because = (f": {file.because}" if file.because else "", "dim")
+        yield from aligned([[line(file.name), (*trust, *line(because))]], width)

@@ -23,6 +23,7 @@ from rowtui.tui.views.dialogs import Dialog, PageScreen, field_keys
 from rowtui.tui.views.explain.explain import DestinationRow
 from rowtui.tui.views.explain.explain_text import lines_to_add
 from rowtui.tui.views.explain.sources import SourcesScreen, source_rows
+from rowtui.tui.views.explain.what_if import LABELS
 from rowtui.tui.views.questions import difference_line
 from rowtui.tui.widgets.cells import as_content, line
 from rowtui.tui.widgets.chrome import set_titles
@@ -67,7 +68,7 @@ def show_lines(view: ScreenView, plain: Decision | None, why: str = "") -> None:
         "",
         *lines_to_add(asked, action.name, plain),
     ]
-    view.app.push_screen(PageScreen(f"Text that realises the what-if for {action.name}", lines))
+    view.app.push_screen(PageScreen(f"Lines for the what-if of {action.name}", lines))
 
 
 def copy_json(view: ScreenView) -> None:
@@ -143,7 +144,7 @@ def write_what_if(
         return
 
     def done(edit: Edit) -> None:
-        what = ", ".join(edit.fields)
+        what = ", ".join(LABELS.get(name, name) for name in edit.fields)
         session.note("you", f"wrote {what} of {visible(action.name)} to workflow.toml")
         key = BY_ID["explain.undo-write"].keys_of(session.keys) or ":explain.undo-write"
         view.dashboard.notify(f"Written to workflow.toml. {key} takes it back.")

@@ -13,7 +13,6 @@ from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.request import WhatIf
 from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest
-from rowtui.tui.commands.explain import may_make_change
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import NewestAnswer, start
@@ -186,7 +185,7 @@ class ExplainView(ScreenView):
         if found.decision is None:
             word = self.session.filter.word
             return "No groups." if word == "all" else f"No directory is {word}; f shows others."
-        return "The job did not get as far as this."
+        return "A rule stopped the job before destinations were compared."
 
     def _show_job(self, found: PlacementExplanation | None) -> None:
         panel = self.query_one("#about", Panel)
@@ -199,11 +198,12 @@ class ExplainView(ScreenView):
             name = names.get(found.action_index, name)
         if found is None:
             panel.show([line((self._why_empty(None), "dim"))])
-            set_titles(panel, f"Job of {name}")
+            set_titles(panel, name)
             return
         panel.show(job_lines(found, panel.size.width), stale=self.session.stale)
-        of = f"group {found.group:,} of {found.groups:,}" if found.groups else "no group"
-        set_titles(panel, f"{name} · {self.session.filter.word} · {of}", who(found.decision))
+        title = f"Group {found.group:,} of {found.groups:,} of {name}" if found.groups else name
+        status = f", {self.session.filter.word}" if self.session.filter.statuses else ""
+        set_titles(panel, f"{title}{status}", who(found.decision))
 
     def _show_what_if(self, decision: Decision | None) -> None:
         what_if = self.session.what_if
@@ -213,7 +213,7 @@ class ExplainView(ScreenView):
         self.form.show_job(self._plain or decision)
         wrong = self._typed.wrong
         key = BY_ID["explain.write"].keys_of(self.session.keys) or ":explain.write"
-        below = f"Enter done · Esc close · empty: as it is · not submitted; {key} writes it"
+        below = f"Enter done · Esc close · an empty field changes nothing · {key} writes it"
         if wrong:
             below = f"▲ {LABELS[wrong[0][0]]}: {wrong[0][1]}"
         set_titles(self.form, "What if", below)
@@ -333,11 +333,11 @@ class ExplainView(ScreenView):
         self.choice.fold()
 
     def command_sources(self) -> None:
-        """Show the sources of the decision; beside the destinations, try a change."""
+        """Show the sources of the decision; on a change that would admit the job, try it."""
         if self.form.inside:
             return
-        if self.choice.reading and not may_make_change(self.session):
-            self.command_change()
+        if (change := self.choice.change) is not None:
+            self._wonder(with_change(self.form.texts, change.what_if))
         elif self.session.explanation is not None:
             show_sources(self, self.choice.row)
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.request import AddedTag, Amounts, WhatIf
+from rowtui.core.mapping.model.sentences import amount_in_words
 from rowtui.core.project.views.views import WhatIfRequest
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_time
 from rowtui.tui.widgets.cells import Line, line
@@ -190,24 +191,22 @@ def amount_text(value: object) -> str:
 
 
 def what_if_parts(asked: WhatIfRequest, plain: Decision | None) -> list[str]:
-    """Return `cores 16 → 64`, `with tag highmem (require)`, ...; `plain` is the job without the
-    what-if.
+    """Return `64 CPUs instead of 16`, `with the tag highmem (require)`, ...; `plain` is the job
+    without the what-if.
     """
     change = asked.change
     parts = []
-    for name, unit in (("cores", ""), ("mem", " GB"), ("gpus", "")):
-        value = getattr(change.amounts, name)
-        if value is not None:
-            was = f"{amount_text(getattr(plain.job, name))} → " if plain else ""
-            if plain and getattr(plain.job, name) == value:
-                was = ""
-            parts.append(f"{'GPUs' if name == 'gpus' else name} {was}{amount_text(value)}{unit}")
+    for name in ("cores", "mem", "gpus"):
+        if (value := getattr(change.amounts, name)) is not None:
+            was = getattr(plain.job, name) if plain else None
+            instead = "" if was in (None, value) else f" instead of {amount_text(was)}"
+            parts.append(f"{amount_in_words(name, value)}{instead}")
     if change.walltime_seconds is not None:
         totals = plain.request.totals if plain else None
-        was = f"{limit(totals.walltime_seconds)} → " if totals else ""
-        parts.append(f"walltime {was}{limit(change.walltime_seconds)}")
-    parts += [f"with tag {visible(tag)} ({strength})" for tag, strength in change.add_tags]
-    parts += [f"without tag {visible(tag)}" for tag in change.drop_tags]
+        instead = f" instead of {limit(totals.walltime_seconds)}" if totals else ""
+        parts.append(f"{limit(change.walltime_seconds)}{instead}")
+    parts += [f"with the tag {visible(tag)} ({strength})" for tag, strength in change.add_tags]
+    parts += [f"without the tag {visible(tag)}" for tag in change.drop_tags]
     if asked.user is not None:
         parts.append(f"as user {visible(asked.user)}")
     if asked.roles is not None:
@@ -217,7 +216,7 @@ def what_if_parts(asked: WhatIfRequest, plain: Decision | None) -> list[str]:
 
 def banner(asked: WhatIfRequest, plain: Decision | None) -> Line:
     """Return the line that is shown above everything while a what-if is active."""
-    words = " · ".join(what_if_parts(asked, plain))
+    words = ", ".join(what_if_parts(asked, plain))
     return line((" WHAT IF ", "badge"), (" not part of the plan: ", "warning"), words)
 
 
@@ -230,10 +229,10 @@ def walltime_of(decision: Decision) -> int | None:
 
 
 LABELS = {
-    "cores": "cores",
-    "mem": "mem GB",
+    "cores": "CPUs",
+    "mem": "memory",
     "gpus": "GPUs",
-    "walltime": "walltime",
+    "walltime": "limit",
     "tags": "tags",
     "user": "user",
     "roles": "roles",
@@ -273,6 +272,7 @@ def _own(decision: Decision | None) -> dict[str, str]:
     job, user = decision.job, decision.request.user
     for name, value in job._asdict().items():
         own[name] = "" if value is None else amount_text(value)
+    own["mem"] += " GB" if own["mem"] else ""
     seconds = walltime_of(decision)
     own["walltime"] = "" if seconds is None else format_duration(seconds)
     if user is not None:

@@ -375,7 +375,7 @@ def test_a_job_over_a_pools_budget_never_runs() -> None:
     text = POOLS.replace("cores: 4", "cores: 9")
     found = mapper(text).place(T._replace(user=ANYONE))
     assert found.outcome is MappingOutcome.FAILED
-    assert "cores 9 of 8" in found.message
+    assert "9 CPUs of 8" in found.message
     assert mapper(text.replace("[big]}}}\npools", "[]}}}\npools")).place(T).chosen
 
 

@@ -33,7 +33,7 @@ from rowtui.tui.views.explain.explain import (
     job_lines,
     who,
 )
-from rowtui.tui.views.explain.match_trace import story_lines, value_text
+from rowtui.tui.views.explain.match_trace import comparison_lines, story_lines, value_text
 from rowtui.tui.widgets.cells import Line, fit, plain, width_of
 
 from tests.tui.sample_mapping import decision_of, mapper_of
@@ -57,37 +57,47 @@ def decision() -> Decision:
 
 def test_each_refusal_names_what_was_asked_and_what_is_offered(decision: Decision) -> None:
     shared = next(row for row in destination_rows(decision) if row.name == "shared")
+    assert shared.why == "asks 16 CPUs, accepts at most 8; 2 more reasons"
     text = texts(destination_lines(shared, decision, 100))
-    assert text.startswith(
-        "✗ refused: asks 16 CPUs, accepts at most 8; asks 96 GB of memory, accepts at most 64; "
-    )
-    assert "✗ max_accepted_cores  asked cores 16, offered at most 8" in text
-    assert "set by destination shared in mapping.yml:57" in text
-    assert "· cores 16 → 8 and mem 96 → 64 and drop required tag highmem" in text
-    assert "✓ tag offline  the job rejects it, the destination does not have it" in text
+    assert text.startswith("✗ It refuses the job: 3 of 4 checks fail\n")
+    assert "✗  16 CPUs      accepts at most 8  mapping.yml:57" in text
+    assert "✗  96 GB        accepts at most 64 GB  mapping.yml:58" in text
+    assert "✓  tag offline  the job rejects it, not offered here" in text
 
 
-def test_a_candidate_has_its_score_tag_by_tag(decision: Decision) -> None:
+def test_a_candidate_has_its_limits_and_its_score_tag_by_tag(decision: Decision) -> None:
     standby = next(row for row in destination_rows(decision) if row.name == "standby")
     text = texts(destination_lines(standby, decision, 100))
-    assert "candidate, number 3 of 3 candidates: it takes the job; another comes first" in text
-    assert "Score -1 by tag" in text
-    assert "-1  slow  the job does not ask for it" in text
+    assert "○ It would accept it; wholenode comes first\n  16 CPUs      of at most 64" in text
+    assert "-1 Its score, from the tags of the job" in text
+    assert "-1  slow     not asked by the job" in text
 
 
-def test_the_story_tells_who_matched_which_rules_and_value_by_value(decision: Decision) -> None:
+def test_each_value_has_its_place_and_what_it_replaced(decision: Decision) -> None:
     text = texts(story_lines(explanation(decision), 120))
-    assert text.startswith("Matched, in this order\n  1  tool default in mapping.yml:5")
-    assert "✓ applies  many-directories  if len(directories) > 4" in text
-    assert "mem = 96 GB  rule many-directories of tool equilibrate in mapping.yml:16" in text
-    assert "over cores * 2  tool default in mapping.yml:7" in text
-    assert "requires highmem  rule many-directories of tool equilibrate" in text
+    assert text.startswith("Values of the job\n  CPUs       16         workflow.toml\n")
+    assert "memory     96 GB      mapping.yml:16, rule many-directories\n" in text
+    assert "instead of cores * 2, mapping.yml:7\n" in text
+    assert "requires  highmem  mapping.yml:18, rule many-directories" in text
+    assert "✓  many-directories  len(directories) > 4: mem = 96, requires highmem" in text
+    assert "1  mapping.yml:5, tool default  applies to every job (default_inherits)" in text
+
+
+def test_all_destinations_are_compared(decision: Decision) -> None:
+    text = texts(comparison_lines(destination_rows(decision), decision, 100))
+    assert "total        +1          0        -1" in text
+    assert "gpu on anvil refuses the job\n  ✗  tag gpu  the job does not have it, required" in text
 
 
 def test_the_job_in_short(decision: Decision) -> None:
-    assert texts(job_lines(explanation(decision), 100)) == (
-        "✓ goes to wholenode on anvil\n16 cores · 96 GB · no GPUs · 4 h  10 directories, first d0"
+    outcome = (
+        "✓ goes to wholenode on anvil, because it accepts the job and has the highest score (0); "
+        "highmem passed it on."
     )
+    amounts = "16 CPUs   96 GB   no GPUs   4 h   64 CPU-hours at most   10 directories"
+    assert texts(job_lines(explanation(decision), 120)) == f"{outcome}\n{amounts}, first d0"
+    narrow = texts(job_lines(explanation(decision), 40))
+    assert narrow.startswith("✓ goes to wholenode on anvil, score 0\n")
     assert who(decision) == "someone · roles physics, gpu-users"
 
 
@@ -110,7 +120,7 @@ def test_a_problem_without_a_decision_is_all_there_is() -> None:
     found = explanation(None, problem="analyze has no such group now")
     assert texts(job_lines(found, 80)) == "▲ analyze has no such group now"
     assert destination_rows(None) == []
-    assert texts(story_lines(found, 80)) == "Mapping files\n  mapping.yml"
+    assert texts(story_lines(found, 80)) == "Mapping files\n  mapping.yml  trusted: it is yours"
     assert story_lines(found._replace(files=()), 80) == []
 
 
@@ -195,9 +205,10 @@ def test_nothing_from_outside_steers_the_terminal_whatever_its_width(
     )
     rows = destination_rows(decision)
     lines = job_lines(found, width) + story_lines(found, width)
+    lines += comparison_lines(rows, decision, width)
     for row in rows:
         lines += destination_lines(row, decision, width)
-        for column in destination_columns(rows):
+        for column in destination_columns(rows, two=width < 40):
             cell = fit(destination_cells(row)[column.id], column.minimum)
             assert width_of(cell) == column.minimum
             lines.append(cell)

@@ -125,8 +125,8 @@ def test_the_banner_says_from_what_to_what_and_that_nothing_of_it_is_submitted()
         WhatIf(Amounts(cores=8, gpus=1), 7_200, ("x\x1b",), (("fast", "require"),)), "bob", ()
     )
     assert plain(banner(asked, job)) == (
-        " WHAT IF  not part of the plan: cores 16 → 8 · GPUs – → 1 · walltime 4 h → 2 h"
-        " · with tag fast (require) · without tag x\\x1b · as user bob · roles none"
+        " WHAT IF  not part of the plan: 8 CPUs instead of 16, 1 GPU, 2 h instead of 4 h,"
+        " with the tag fast (require), without the tag x\\x1b, as user bob, roles none"
     )
 
 
