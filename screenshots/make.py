@@ -232,7 +232,7 @@ SCENES: dict[str, Scene] = {
     "explain-write": Scene(placing.writing, "-walltime.per", BOTH, engine=placing.WritingEngine),
     "pack": Scene(
         keys("4", "[", "j"),
-        "12 jobs in 5 lanes",
+        "The node with 5 slots",
         (Shot(MIDDLE, colours=True), Shot(LOW), Shot(BIG)),
     ),
     "pack-cores": Scene(keys("4", "[", "i"), "a column is", BOTH),
@@ -240,8 +240,8 @@ SCENES: dict[str, Scene] = {
     "pack-changed": Scene(keys("4", "[", "g", "space"), "without large:", BOTH),
     "pack-limits": Scene(keys("4", "[", "e", "tab", "2", "tab", "3"), "3 is not like", BOTH),
     "pack-packing": Scene(placing.packing, "◐ packing", BOTH),
-    "pack-many": Scene(keys("4", "["), "×597", engine=with_many),
-    "pack-left": Scene(keys("4", "[", "j", "j"), "512 cores asked", BOTH, engine=with_awkward_jobs),
+    "pack-many": Scene(keys("4", "["), "597  2,985", engine=with_many),
+    "pack-left": Scene(keys("4", "[", "j", "j"), "asks 512 CPUs", BOTH, engine=with_awkward_jobs),
     "pack-no-types": Scene(
         keys("4", "[", "]", "]"), "has no node types", (Shot(LOW),), engine=SpreadEngine
     ),

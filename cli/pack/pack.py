@@ -22,11 +22,8 @@ from rowtui.cli.pack.json import (
 from rowtui.cli.pack.parser import choice_of
 from rowtui.cli.pack.text import (
     Cells,
-    above,
-    amount,
     cut_last,
     head,
-    number,
     print_packing,
     terminal_width,
 )
@@ -39,13 +36,13 @@ from rowtui.cli.project.open import (
 )
 from rowtui.cli.submit.json import packed_of
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import plural, price, priced, visible
 from rowtui.core.packing.pack import installed_packers, packers
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination, PackedPlan
 from rowtui.core.project.planning.packing import PlanPacking
 from rowtui.core.project.planning.plan_submission import pack_submission
-from rowtui.core.submission.plan.model import Plan, count_jobs
+from rowtui.core.submission.plan.model import Plan, above, count_jobs
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Action
 
@@ -157,7 +154,7 @@ def _print(place_: DestinationResults, out: Output, width: int | None) -> None:
         rows: list[Cells] = [_row(one, place_) for one in place_.done]
         out.lines(table_lines(columns, cut_last(columns, rows, width), out))
         if place_.bound > 0:
-            out.print(f"No packing of them costs less than {amount(place_.bound, unit)}.")
+            out.print(f"No packing of them costs less than {priced(place_.bound, unit)}.")
     for left in first.left_alone:
         out.print(f"Alone: {plural(len(left.jobs), 'job')}: {visible(left.reason)}")
 
@@ -172,7 +169,7 @@ def _row(one: Done, place_: DestinationResults) -> Cells:
     return [
         by,
         f"{packed.bundles:,}",
-        number(packed.cost),
+        price(packed.cost),
         gap,
         format_duration(one.longest),
         f"{one.there.took:.2f} s",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, TableCell, TextColumn, display_width, table_lines
-from rowtui.core.base.text import count, memory, plural, visible
+from rowtui.core.base.text import count, memory, plural, price, visible
 from rowtui.core.packing.optimal.columns import available
 from rowtui.core.workflow.duration import format_duration
 
@@ -30,51 +30,8 @@ Cells = list[str | TableCell]
 _Value = Callable[["BundleView"], str]
 
 
-# -- words ---------------------------------------------------------------------------------------
-
-
-def number(cost: float) -> str:
-    """Return a cost without its unit: `12,300`, `12.30`, `0.0042`."""
-    if cost >= 1000:
-        return f"{cost:,.0f}"
-    if cost >= 0.1 or not cost:
-        return f"{cost:.2f}"
-    return f"{cost:.4f}" if cost >= 0.0001 else "<0.0001"
-
-
-def amount(cost: float, unit: str) -> str:
-    """Return a cost with its unit: `12.30 EUR`, `410.00 CPU-hours`."""
-    return f"{number(cost)}{' ' + visible(unit) if unit else ''}"
-
-
 def _memory(megabytes: int) -> str:
     return memory(megabytes) if megabytes else "-"
-
-
-def saving(packed: Packed) -> str:
-    """Return the change of the cost by packing."""
-    text = f"{amount(packed.cost, packed.unit)}, alone {amount(packed.alone, packed.unit)}"
-    less = round(100 * (1 - packed.cost / packed.alone)) if packed.alone > 0 else 0
-    if less > 0:
-        text += f" ({less} % less)"
-    elif less < 0:
-        text += f" ({-less:,} % more)"
-    return text
-
-
-def quality(cost: float, bound: float, *, proven: bool = False) -> str:
-    """Return the quality of a packing, as far as it is known."""
-    if proven or not cost:
-        return "the best possible, proven"
-    if bound <= 0:
-        return "the distance from the optimum is unknown"
-    return f"within {above(cost, bound)} of the best possible"
-
-
-def above(cost: float, bound: float) -> str:
-    """Return how far a cost is above the least possible one, rounded up: `1.4 %`."""
-    tenths = -int(-1000 * max(0.0, cost / bound - 1) // 1)
-    return f"{tenths / 10:,.1f} %"
 
 
 def head(packed: Packed) -> str:
@@ -85,9 +42,6 @@ def head(packed: Packed) -> str:
     return f"{where}: {plural(packed.jobs, 'job')} on {plural(packed.bundles, 'node')}"
 
 
-# -- one destination -----------------------------------------------------------------------------
-
-
 def print_packing(
     destination: PackedDestination, jobs: Sequence[PlannedJob], out: Output, width: int | None
 ) -> None:
@@ -95,9 +49,9 @@ def print_packing(
     packed = destination.packed
     out.print(out.style(head(packed), "bold"))
     if packed.jobs:
-        good = quality(packed.cost, packed.bound, proven=destination.proven)
-        out.print(f"Cost: {saving(packed)};")
-        out.print(f"      {good} (by {visible(packed.packer)}).")
+        good = packed.quality(proven=destination.proven)
+        out.print(f"Cost: {packed.saving};")
+        out.print(f"      {good}, by {visible(packed.packer)}.")
         if not destination.proven and _priced(destination) and not available():
             out.print("      Nothing was proven without HiGHS; rowtui[exact] gives a closer bound.")
         out.print()
@@ -132,7 +86,7 @@ def _types(destination: PackedDestination, out: Output, width: int | None) -> li
 def _types_with(destination: PackedDestination, out: Output, cells: int) -> list[str]:
     """Return the table of node types, with bars of this many cells."""
     shares: list[tuple[str, Callable[[NodeUse], float | None]]] = [
-        ("Cores", lambda used: used.cpus),
+        ("CPUs", lambda used: used.cpus),
         ("Memory", lambda used: used.memory),
         ("GPUs", lambda used: used.gpus),
     ]
@@ -167,7 +121,7 @@ def _types_with(destination: PackedDestination, out: Output, cells: int) -> list
         ]
         if priced:
             row.append(f"{kind.price:g}")
-        rows.append([*row, number(paid[at])])
+        rows.append([*row, price(paid[at])])
     return table_lines(columns, rows, out)
 
 
@@ -211,8 +165,8 @@ def _bundles(
     values: list[tuple[TextColumn, _Value, bool]] = [
         (TextColumn("Node type", style="bold"), lambda it: kinds[it.node_type].name, True),
         (TextColumn("Jobs", right=True), lambda it: count(it.jobs), True),
-        (TextColumn("Lanes", right=True), lambda it: count(len(it.lanes)), True),
-        (TextColumn("Cores", right=True), lambda it: count(it.used.cpus), True),
+        (TextColumn("Slots", right=True), lambda it: count(len(it.lanes)), True),
+        (TextColumn("CPUs", right=True), lambda it: count(it.used.cpus), True),
         (
             TextColumn("Memory", right=True),
             lambda it: _memory(it.used.memory_mb),
@@ -220,7 +174,7 @@ def _bundles(
         ),
         (TextColumn("GPUs", right=True), lambda it: count(it.used.gpus), _any(groups, 2)),
         (TextColumn("Time", right=True), lambda it: format_duration(it.seconds), True),
-        (TextColumn("Cost", right=True, style="italic dim"), lambda it: number(it.cost), True),
+        (TextColumn("Cost", right=True, style="italic dim"), lambda it: price(it.cost), True),
         (TextColumn("First job"), lambda it: visible(jobs[it.lanes[0].jobs[0]].name), True),
     ]
     shown = [(column, value) for column, value, wanted in values if wanted]

@@ -164,10 +164,10 @@ def _exceeds_budgets(beyond: Sequence[str], out: Output) -> bool:
 def say_packing(plan: Plan, out: Output) -> None:
     """Print a line for each destination whose jobs share nodes: the cost before and after."""
     if plan.packed:
-        from rowtui.cli.pack.text import head, saving
+        from rowtui.cli.pack.text import head
 
         for packed in plan.packed:
-            out.print(f"Packed by {visible(packed.packer)}: {head(packed)}, {saving(packed)}.")
+            out.print(f"Packed by {visible(packed.packer)}: {head(packed)}, {packed.saving}.")
 
 
 def scripts_of(project: OpenProject, plan: Plan) -> Iterator[tuple[str, str]]:

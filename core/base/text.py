@@ -169,6 +169,20 @@ def money(amount: float, currency: str) -> str:
     return f"{shown} {visible(currency) if currency else 'in an unknown currency'}"
 
 
+def price(cost: float) -> str:
+    """Return a cost without its unit: `12,300`, `12.30`, `0.0042`."""
+    if cost >= 1000:
+        return f"{cost:,.0f}"
+    if cost >= 0.1 or not cost:
+        return f"{cost:.2f}"
+    return f"{cost:.4f}" if cost >= 0.0001 else "<0.0001"
+
+
+def priced(cost: float, unit: str) -> str:
+    """Return a cost with its unit: `12.30 EUR`, `410.00 CPU-hours`; without one if unknown."""
+    return f"{price(cost)} {visible(unit)}".rstrip()
+
+
 def energy(kilowatt_hours: float) -> str:
     """Return an energy such as `340 Wh`, `1.2 kWh` or `15 MWh`."""
     return _scaled(kilowatt_hours * 1000, ("Wh", "kWh", "MWh", "GWh"))

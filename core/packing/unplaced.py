@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.base.text import similar, visible
+from rowtui.core.base.text import memory, plural, similar, visible
 from rowtui.core.packing.model import (
     Bundle,
     Demand,
@@ -185,14 +185,13 @@ def _hint_refused(
     return name, missing
 
 
-_UNITS = ("cpus", "MB of memory", "gpus", "MB of disk")
-
-
 def _missing(demand: Demand, kind: InstanceType) -> tuple[str, ...]:
-    name = visible(kind.name)
+    amounts = zip(demand.amounts, kind.amounts, ("CPU", "of memory", "GPU", "of disk"), strict=True)
     lines = [
-        f"needs {asked:,} {unit}, a {name} has {there:,}"
-        for asked, there, unit in zip(demand.amounts, kind.amounts, _UNITS, strict=True)
+        f"needs {memory(asked)} {unit}, a {visible(kind.name)} has {memory(there)}"
+        if unit.startswith("of")
+        else f"needs {plural(asked, unit)}, a {visible(kind.name)} has {there:,}"
+        for asked, there, unit in amounts
         if asked > there
     ]
     longest = kind.longest_seconds

@@ -164,7 +164,7 @@ def _pack_there(
         elif seconds > limit:
             left.setdefault("large: it takes longer than a bundle may", []).append(at)
         elif not any(_asks(job).fits(view.amounts) for view in types):
-            why = f"large: {job.cpus} cores asked, {types[0].amounts.cpus} there"
+            why = f"asks {job.cpus} CPUs, large has {types[0].amounts.cpus}"
             left.setdefault(why, []).append(at)
         else:
             _place(nodes, types, at, (_asks(job), seconds), choice)
@@ -256,7 +256,7 @@ def _destination(
     done = Packed(where, choice.packer or "best", len(those), len(nodes), alone, cost, bound, "EUR")
     kept = tuple(LeftAlone(tuple(places[at] for at in one.jobs), one.reason) for one in left)
     proven = bool(those) and bound >= cost
-    return PackedDestination(where, done, types, tuple(bundles), kept, proven, 0.2)
+    return PackedDestination(where, done, types, tuple(bundles), kept, proven, 0.2, choice)
 
 
 class SpreadEngine(SampleEngine):

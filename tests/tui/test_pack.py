@@ -17,13 +17,15 @@ from tests.tui.sample_packing import PatchedEngine, SpreadEngine, with_awkward_j
 async def packed(hand: Hand[SampleEngine]) -> None:
     await hand.sees("78 eligible")
     await hand.press("4")
-    await hand.sees("✓ 8 jobs on 1 node of large: 16.0 EUR, alone 70.4 (77 % less)")
+    await hand.sees(
+        "8 jobs on 1 node ─", "✓ 16.00 EUR instead of 70.40 EUR for one node per job: 77 % less"
+    )
 
 
 async def all_packed(hand: Hand[SampleEngine]) -> None:
     await packed(hand)
     await hand.press("left_square_bracket")
-    await hand.sees("all actions", "✓ 24 jobs on 4 nodes of large: 192.0 EUR")
+    await hand.sees("all actions", "24 jobs on 4 nodes ─", "✓ 192.00 EUR")
 
 
 def row(hand: Hand[SampleEngine], text: str) -> str:
@@ -32,39 +34,42 @@ def row(hand: Hand[SampleEngine], text: str) -> str:
     return found
 
 
-async def test_the_head_says_what_it_comes_to_and_the_lanes_under_the_cursor_run_over_time() -> (
-    None
-):
+async def test_the_first_line_has_the_cost_and_the_slots_of_a_node_run_over_time() -> None:
     async with opened() as hand:
         await packed(hand)
-        await hand.sees("✓ the best possible, proven")
+        await hand.sees("The least possible cost, proven.")
         await hand.press("left_square_bracket")
-        await hand.sees("alone 441.1 (56 % less)", "within 4.3 % of the best possible (≥ 184.0)")
-        await hand.sees("used cores 95%, memory 61%", "4 nodes, 2 kinds of bundles")
+        await hand.sees(
+            "441.10 EUR for one node per job: 56 % less", "At most 4.4 % above the least"
+        )
+        await hand.sees("CPUs 95 % used, memory 61 %.", "4 nodes, 24 jobs, 12 h at most")
         assert "● large           4     24" in row(hand, "● large")
-        assert "×3     12  ████████ 100%" in row(hand, "×3")
-        assert "not used" in row(hand, "○ medium")
+        assert "3     12  █████████ 100%" in row(hand, "4 slots")
+        assert "not needed: 64 CPUs, 128 GB, 2.20 EUR an hour" in row(hand, "○ medium")
+        assert "4     24" in row(hand, "  all ")
 
-        # the lanes of the bundle under the cursor
-        await hand.sees("One of 3 bundles on large", "[sample-T0.9-rho0.1-s1+4──")
+        # the slots of the node under the cursor
+        await hand.sees("One of 3 nodes with 4 slots: 128", "▐ sample T0.9-rho0.1-s1 and 4 more")
         await hand.press("j")
-        await hand.sees("Bundle on large", "12 jobs in 5 lanes · 112 cores, 152 GB")
-        await hand.sees("[equilibrate-T1.0-rho", "][equilibrate-T1.1-rho", "12:00:00")
+        await hand.sees(
+            "The node with 5 slots", "▐ equilibrate T1.0-rho", "▌▐ equilibrate T1.1-rho"
+        )
+        await hand.sees("   3  64–79      24 GB", "idle: 248 CPU-hours of 1,536 are paid for")
         await hand.press("tab", "G")
-        await hand.sees("8:00:00 – 8:15:00", "1 core, 12 GB")
+        await hand.sees("   5         8 h  8 h 15 min  analyze", "12 GB")
         await hand.press("escape", "g")
-        await hand.sees("Node type large", "128 cores, 256 GB", "4.00 EUR an hour")
+        await hand.sees("Node type large", "128 CPUs, 256 GB", "4.00 EUR an hour")
 
 
 async def test_a_packer_is_another_packing_at_once_and_the_head_says_what_changed() -> None:
     async with opened() as hand:
         await all_packed(hand)
         await hand.press("e", *"fill", "enter")
-        await hand.sees("[fill]", "packer fill: nodes 4 → 5, cost 192.0 → 208.0  ▲ dearer")
+        await hand.sees("fill ▾", "packer fill: nodes 4 → 5, cost 192.00 → 208.00  ▲ dearer")
         await hand.press("e", *["backspace"] * 4, *"seed", "enter")
-        await hand.sees("[seed]", "packer seed: nodes 5 → 10, cost 208.0 → 203.0  ✓ cheaper")
+        await hand.sees("seed ▾", "packer seed: nodes 5 → 10, cost 208.00 → 202.95  ✓ cheaper")
         await hand.press("u")
-        await hand.sees("[configured]", "packer as configured: nodes 10 → 4")
+        await hand.sees("best ▾", "packer as configured: nodes 10 → 4")
         assert hand.engine.packings[-1].packer == ""
         await hand.press("u")
         await hand.sees("as configured: it is packed as configured")
@@ -76,18 +81,17 @@ async def test_node_types_are_switched_off_and_on_but_never_the_last_one() -> No
         await hand.press("space")
         await hand.sees("the cursor is not on a node type")
         await hand.press("g", "space")
-        await hand.sees("without large: nodes 4 → 10", "✓ 24 jobs on 10 nodes of medium")
-        assert "– large" in row(hand, "– large")
-        assert "off" in row(hand, "– large")
+        await hand.sees("without large: nodes 4 → 10", "24 jobs on 10 nodes ─")
+        assert "switched off: Space uses it again" in row(hand, "✗ large")
         await hand.press("g", "space")
-        await hand.sees("without medium: cost 203.0 → ")
+        await hand.sees("without medium: cost 202.95 → ")
         await hand.press("g", "space")
-        await hand.sees("without highmem: nodes", " nodes of gpu")
+        await hand.sees("without highmem: nodes", "● gpu ")
         assert hand.engine.packings[-1].node_types == ("gpu",)
         await hand.press("g", "space")
         await hand.sees("it is the only node type that is left")
         await hand.press("u")
-        await hand.sees("✓ 24 jobs on 4 nodes of large")
+        await hand.sees("24 jobs on 4 nodes ─")
         assert hand.engine.packings[-1].node_types == ()
 
 
@@ -97,21 +101,21 @@ async def test_limits_count_while_they_are_typed_and_half_typed_ones_change_noth
         await hand.press("e", *"sod")
         await hand.sees("▲ packer: sod is none of ")
         await hand.press(*["backspace"] * 3, "tab", "2")
-        await hand.sees("at most 2 in a bundle: nodes 4 → 12", " jobs 2")
+        await hand.sees("at most 2 on a node: nodes 4 → 12", " jobs on a node 2")
         await hand.press("tab", "1", "0")
         await hand.sees("▲ time: 10 is not like 04:00:00, 4h or 30m")
         assert hand.engine.packings[-1].longest_seconds is None
         await hand.press("h")
-        await hand.sees("14 jobs not packed", "at most 10 h")
+        await hand.sees("14 jobs are not packed", "at most 10 h")
         await hand.press("tab", "2")
-        await hand.sees("times × 2", " factor × 2")
+        await hand.sees("times × 2", "factor 2.0")
         await hand.press("enter")
         await hand.sees_no("Esc close")
         assert hand.engine.packings[-1] == PackChoice("", 2, 36_000, (), 2.0, 1.0)
         await hand.press("e")
         await hand.sees("Esc close", "10:00:00")
         await hand.press("escape", "u")
-        await hand.sees("✓ 24 jobs on 4 nodes of large: 192.0 EUR")
+        await hand.sees("24 jobs on 4 nodes ─", "✓ 192.00 EUR")
 
 
 async def test_an_answer_to_an_older_choice_is_dropped_and_the_old_picture_stays_marked() -> None:
@@ -128,13 +132,13 @@ async def test_an_answer_to_an_older_choice_is_dropped_and_the_old_picture_stays
         await hand.press("e", *"fill", "enter")
         await slow.wait()
         await hand.sees("◐ packing (packer fill)…; this is the packing before")
-        assert "✓ 24 jobs on 4 nodes of large: 192.0 EUR" in hand.text()
+        assert "24 jobs on 4 nodes ─" in hand.text()
         await hand.press("s")
         await hand.sees("submit: the jobs are being packed")
         await hand.press("e", *["backspace"] * 4, *"seed", "enter")
         await hand.sees("packer fill, packer seed")
         go_on.set()
-        await hand.sees("✓ 24 jobs on 10 nodes of medium", "packer seed: nodes 4 → 10")
+        await hand.sees("24 jobs on 10 nodes ─", "packer seed: nodes 4 → 10")
         assert [choice.packer for choice in hand.engine.packings[-2:]] == ["fill", "seed"]
 
 
@@ -153,14 +157,14 @@ async def test_a_choice_made_while_a_changed_project_is_packed_is_compared_too()
         await hand.press("e", *"fill", "enter")
         await hand.sees("◐ packing (packer fill)…")
         go_on.set()
-        await hand.sees("✓ 5 jobs on ", "packer fill: jobs packed 8 → 5")
+        await hand.sees("5 jobs on ", "packer fill: jobs packed 8 → 5")
 
 
 async def test_submitting_shows_the_plan_with_the_cost_before_and_after() -> None:
     async with opened() as hand:
         await all_packed(hand)
         await hand.press("s")
-        await hand.sees("Jobs to submit", "packed      441.1 → 192.0 EUR (56 % less)")
+        await hand.sees("Jobs to submit", "packed      441.10 → 192.00 EUR (56 % less)")
         await hand.sees("24 jobs in 4 bundles", "bundle of 12", "# One scheduler job on a node")
         await hand.press("j")
         await hand.sees("Script of request 0 of bundle 1", "#SBATCH --ntasks=32")
@@ -195,7 +199,7 @@ async def test_leaving_the_plan_leads_back_to_the_packing_and_then_to_the_groups
         await hand.press("s")
         await hand.sees("Jobs to submit")
         await hand.press("escape")
-        await hand.sees("left the plan: nothing was sent", "How it is packed")
+        await hand.sees("left the plan: nothing was sent", "Settings")
         await hand.press("escape")
         await hand.sees("Groups of equilibrate")
         assert hand.engine.submitted_plans == []
@@ -208,9 +212,9 @@ async def test_only_the_marked_groups_are_packed() -> None:
         await hand.press("space", "space", "space")
         await hand.sees("3 of 8 groups marked")
         await hand.press("4")
-        await hand.sees("equilibrate · 3 groups · local", "✓ 3 jobs on 1 node of medium")
+        await hand.sees("equilibrate, 3 groups, on local", "3 jobs on 1 node ─")
         await hand.press("2", "a", "4")
-        await hand.sees("all eligible groups", "✓ 8 jobs on 1 node of large")
+        await hand.sees("all eligible groups", "8 jobs on 1 node ─")
 
 
 async def test_marks_that_were_submitted_packed_are_forgotten() -> None:
@@ -218,7 +222,7 @@ async def test_marks_that_were_submitted_packed_are_forgotten() -> None:
         await hand.press("2")
         await hand.sees("8 groups")
         await hand.press("space", "space", "4")
-        await hand.sees("✓ 2 jobs on 1 node of medium")
+        await hand.sees("2 jobs on 1 node ─")
         await hand.press("s")
         await hand.sees("2 jobs in 1 bundle")
         await hand.press("s", "2", "enter")
@@ -234,7 +238,7 @@ async def test_a_plan_in_review_is_packed_with_the_same_groups() -> None:
         await hand.press("space", "space", "s")
         await hand.sees("2 jobs", "4 packs them on as few nodes as it takes")
         await hand.press("4")
-        await hand.sees("equilibrate · 2 groups", "✓ 2 jobs on 1 node of medium")
+        await hand.sees("equilibrate, 2 groups", "2 jobs on 1 node ─")
         await hand.press("s")
         await hand.sees("2 jobs in 1 bundle")
         assert "4 packs them" not in hand.text()
@@ -245,7 +249,7 @@ async def test_marked_groups_that_became_others_are_not_packed() -> None:
         await hand.press("2")
         await hand.sees("8 groups")
         await hand.press("j", "space", "space", "4")
-        await hand.sees("✓ 2 jobs on 1 node of medium")
+        await hand.sees("2 jobs on 1 node ─")
         hand.engine.complete("equilibrate", hand.engine.names[170:175])
         await hand.sees("the project changed meanwhile", "is the packing before")
         await hand.press("s")
@@ -258,7 +262,7 @@ async def test_the_project_changes_and_so_does_the_packing() -> None:
         await hand.press("e", *"fill", "enter")
         await hand.sees("packer fill: ")
         hand.engine.complete("equilibrate", hand.engine.names[-30:])
-        await hand.sees("✓ 5 jobs on ")
+        await hand.sees("5 jobs on ")
         await hand.sees_no("packer fill: ")  # it would not be what made the difference
 
 
@@ -268,29 +272,29 @@ async def test_destinations_one_at_a_time_and_one_without_node_types_says_how_to
     async with opened(SpreadEngine()) as hand:
         await hand.sees("78 eligible")
         await hand.press("4")
-        await hand.sees("equilibrate · all eligible groups · local")
+        await hand.sees("equilibrate, all eligible groups, on local")
         await hand.press("left_square_bracket")
-        await hand.sees("all actions · local", "destination 1 of 3 · ] next")
+        await hand.sees("all actions, on local (1 of 3: ])")
         await hand.press("right_square_bracket")
-        await hand.sees("all actions · pilot", "✓ 14 jobs on 7 nodes of medium")
+        await hand.sees("all actions, on pilot", "14 jobs on 7 nodes ─")
         await hand.press("g", "space")
         await hand.sees("the jobs go to several destinations")
         await hand.press("right_square_bracket")
-        await hand.sees("all actions · old", "▲ 2 jobs not packed: old has no node types")
+        await hand.sees("all actions, on old", "▲ 2 jobs are not packed: old has no node types")
         await hand.sees("rowtui doctor --node-types old", "scheduler jobs of their own")
         await hand.press("left_square_bracket")
-        await hand.sees("destination 2 of 3")
+        await hand.sees("on pilot (2 of 3: ])")
         await hand.press("right_square_bracket", "right_square_bracket")
-        await hand.sees("equilibrate · all eligible groups · local")
+        await hand.sees("equilibrate, all eligible groups, on local")
 
 
 async def test_what_is_left_alone_says_why() -> None:
     async with opened(with_awkward_jobs()) as hand:
         await hand.sees("78 eligible")
         await hand.press("4", "left_square_bracket")
-        await hand.sees("▲ 4 jobs not packed")
+        await hand.sees("▲ 2 jobs are not packed: it waits for other jobs")
         await hand.press("j", "j")
-        await hand.sees("2 jobs not packed: large: 512 cores asked, 128 there")
+        await hand.sees("2 jobs not packed: asks 512 CPUs, large has 128")
         await hand.sees("they are sent as scheduler jobs of their own")
         await hand.press("j")
         await hand.sees("2 jobs not packed: it waits for other jobs")
@@ -306,7 +310,7 @@ async def test_nothing_eligible_says_so_and_an_error_comes_with_its_hint() -> No
         await hand.press("s")
         await hand.sees("submit: ")
         await hand.press("1", "j", "4")
-        await hand.sees("✓ 8 jobs on 1 node of large")
+        await hand.sees("8 jobs on 1 node ─")
         hand.engine.pack_error = RowtuiError("the cluster is on fire", "run")
         await hand.press("e", *"fill", "enter")
         await hand.sees("✗ the cluster is on fire. run", "This is the packing before")
@@ -333,7 +337,7 @@ async def test_a_thousand_bundles_are_a_few_rows_and_few_lines_are_drawn() -> No
     async with opened(with_many(), size=(120, 36)) as hand:
         await hand.sees("eligible")
         await hand.press("4", "left_square_bracket")
-        await hand.sees("on 932 nodes of large", "×597", "×333", "kinds of bundles")
+        await hand.sees("on 932 nodes ─", "    597 ", "    333 ")
         table = hand.app.screen.query_one("#bundles", VirtualTable)
         assert table.source.row_count < 20
 
@@ -356,21 +360,21 @@ async def test_packers_are_compared_side_by_side_and_the_settings_choose_one() -
         await hand.press("e", *"fill", "enter")
         await hand.sees("› fill", "packer fill: nodes 4 → 5")
         await hand.press("e", *["backspace"] * 4, "enter")
-        await hand.sees("[configured]", "packer as configured: nodes 5 → 4")
+        await hand.sees("best ▾", "packer as configured: nodes 5 → 4")
         assert len(hand.engine.packings) == many + 2
         await hand.press("e", "tab", "2", "enter")  # another question: those answers are not of it
         await hand.sees_no("packer       nodes")
 
 
-async def test_the_lanes_stand_over_time_cores_or_memory_and_rows_can_be_filtered() -> None:
+async def test_the_slots_stand_over_time_cpus_or_memory_and_rows_can_be_filtered() -> None:
     async with opened() as hand:
         await all_packed(hand)
         await hand.press("i")
-        await hand.sees("cores of large: a column is", "AAAA", "lane 2")
+        await hand.sees("CPUs of large: a column is", "AAAA", "slot 2")
         await hand.press("i")
         await hand.sees("memory of large: a column is", "256 GB")
         await hand.press("i")
-        await hand.sees("[sample-T0.9-rho0.1-s1+4──")
+        await hand.sees("▐ sample T0.9-rho0.1-s1")
         await hand.press("slash", *"jobs>11", "enter")
         await hand.sees("rows · 4 nodes")
         await hand.press("escape", "o")
@@ -383,11 +387,12 @@ async def test_it_is_there_at_any_size() -> None:
         await hand.press("left_square_bracket")
         for size in ((180, 45), (120, 36), (80, 24), (70, 20), (50, 14)):
             await hand.pilot.resize_terminal(*size)
-            await hand.sees("✓ 24 jobs on 4 nodes of large", "● large", "×3")
+            await hand.sees("✓ 192.00 EUR instead of", "● large", "4 slots")
             await hand.press("e", "tab", "2", "enter")
-            await hand.sees("24 jobs on 12 nodes")
+            packing = hand.app.session.packing
+            await hand.until(lambda packing=packing: packing.look.of.packed.bundles == 12)
             await hand.press("u")
-            await hand.sees("✓ 24 jobs on 4 nodes of large")  # the cursor follows its row
+            await hand.sees("✓ 192.00 EUR instead of")  # the cursor follows its row
             await hand.press("g")
     async with opened(size=(20, 5)) as hand:  # so low that a list needs every line
         await hand.until(lambda: hand.app.session.snapshot, "the project")
@@ -417,7 +422,7 @@ async def test_hostile_names_steer_nothing_and_are_no_markup() -> None:
     async with opened(engine, size=(160, 50)) as hand:
         await hand.sees("78 eligible")
         await hand.press("4")
-        await hand.sees("[evil\\x1b]0;owned\\x07 [b]bold[/b] \\u202ename")
+        await hand.sees("▐ evil\\x1b]0;owned\\x07 [b]bold[/b] \\u202ename")
         await hand.press("s")
         await hand.sees("Jobs to submit")
         await hand.rests()

@@ -76,10 +76,10 @@ EXPLAIN: tuple[Command, ...] = (
     Command("explain.measured", NO_KEY, "as measured",
             "try what the measured jobs of the action need", "explain", enabled=with_measured),
     Command("explain.sources", "enter", "source",
-            "open the deciding rule at its line; beside the destinations, try a change", "explain",
+            "open the deciding rule at its line; on a change, try it", "explain",
             enabled=with_decision),
-    Command("explain.page", "i", "page", "the destination's reasons or the story", "explain",
-            enabled=with_decision),
+    Command("explain.page", "i", "page", "the next page: reasons, values, all destinations",
+            "explain", enabled=with_decision),
     Command("explain.fold", "z", "refused", "leave out the destinations that refuse the job",
             "explain", enabled=with_decision),
     Command("explain.filter", "f", "state", "next state: eligible, all, failed, ...", "explain",
@@ -95,6 +95,6 @@ EXPLAIN: tuple[Command, ...] = (
             "explain", enabled=may_reset),
     Command("explain.json", NO_KEY, "copy JSON", "copy it as `rowtui explain --json` writes it",
             "explain", enabled=with_decision, twin="explain --json"),
-    Command("explain.pane", "tab", "pane", "between destinations and reasons", "explain"),
+    Command("explain.pane", "tab", "pane", "to the changes, to the page, and back", "explain"),
 )  # fmt: skip
 """The commands of the view Explain."""

@@ -69,9 +69,9 @@ PACK: tuple[Command, ...] = (
             "pack with every packer, and compare the results", "pack", enabled=may_compare,
             twin="pack --compare"),
     Command("pack.picture", "i", "picture",
-            "the lanes of the bundle over time, cores or memory of the node", "pack",
+            "the slots of the node over time, its CPUs or its memory", "pack",
             enabled=with_packing),
-    Command("pack.limits", "e", "settings", "packer, jobs in a bundle, longest bundle, time factor",
+    Command("pack.limits", "e", "settings", "packer, jobs on a node, longest time, time factor",
             "pack", twin="pack --longest"),
     Command("pack.node-type", "space", "use type", "pack without this node type, or with it again",
             "pack", enabled=may_toggle_node_type, twin="pack --node-type"),
@@ -84,6 +84,6 @@ PACK: tuple[Command, ...] = (
             enabled=with_action),
     Command("pack.previous-destination", "left_square_bracket", "action before",
             "the destination before; then the action before", "pack", enabled=with_action),
-    Command("pack.pane", "tab", "pane", "between bundles and the lanes of one", "pack"),
+    Command("pack.pane", "tab", "pane", "between the nodes and the slots of one", "pack"),
 )  # fmt: skip
 """The commands of the view Pack."""

@@ -83,6 +83,10 @@ STYLES = {
     "string": "$code-string",
     "variable": "$code-variable",
     "keyword": "$code-keyword",
+    "fill-string": "reverse $code-string",
+    "fill-variable": "reverse $code-variable",
+    "fill-keyword": "reverse $code-keyword",
+    "fill-directive": "reverse $code-directive",
 }
 """The styles for the style names of `render/`, in Textual's style language."""
 

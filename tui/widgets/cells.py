@@ -213,6 +213,17 @@ class FirstThatFits:
 
 
 @dataclass(frozen=True, slots=True)
+class Wide:
+    """A text over its own column of a table and all columns to its right."""
+
+    text: Line
+
+    def at(self, width: int) -> Line:
+        """Return the text, cut at the width."""
+        return cut(self.text, width)
+
+
+@dataclass(frozen=True, slots=True)
 class Bar:
     """Progress: `done`, `moving` and `ready` of `total` as blocks, and the percentage done.
 

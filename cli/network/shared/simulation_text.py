@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rowtui.cli.output.output import Output, TextColumn, display_width, table_lines
-from rowtui.cli.pack.text import Cells, cut, cut_last, number, terminal_width
-from rowtui.core.base.text import count, plural, visible
+from rowtui.cli.pack.text import Cells, cut, cut_last, terminal_width
+from rowtui.core.base.text import count, plural, price, visible
 from rowtui.core.network.simulation.gantt import NOTHING, By, Gantt, GanttCell, gantt
 from rowtui.core.network.simulation.simulate import Simulated, SimulatedMachines, SimulatedNeeds
 from rowtui.core.runs.limits.run_times import RunTime, RunTimeSource
@@ -158,8 +158,8 @@ def _outcomes(found: Comparison, out: Output) -> list[str]:
             [
                 outcome.plugin,
                 duration(run.makespan),
-                *["-" if run.cost is None else number(run.cost)] * priced,
-                number(run.cpu_hours),
+                *["-" if run.cost is None else price(run.cost)] * priced,
+                price(run.cpu_hours),
                 f"{100 * run.utilisation:.0f}%",
                 count(len(run.opened)),
                 *[count(run.reruns)] * again,

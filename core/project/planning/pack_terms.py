@@ -22,6 +22,7 @@ from rowtui.core.project.planning.pack_views import (
     LaneView,
     LeftAlone,
     NodeTypeView,
+    PackChoice,
     PackedDestination,
 )
 from rowtui.core.submission.bundles.bundles import (
@@ -132,7 +133,7 @@ def type_view(kind: NodeType, partition: int | None) -> NodeTypeView:
 
 
 def usable_mb(kind: NodeType) -> int:
-    """Return a node's memory for jobs, without what a bundle needs with one lane for each core."""
+    """Return a node's memory for jobs, without what a bundle needs with one slot for each core."""
     if kind.memory_mb is None:
         return UNKNOWN_MEMORY
     return max(0, kind.memory_mb - SCRIPT_MB - WATCH_MB * kind.cpus)
@@ -241,6 +242,7 @@ class PackedThere:
     bound: float = 0.0
     proven: bool = True
     took: float = 0.0
+    settings: PackChoice = PackChoice()
     made: list[PackedBundle] = field(default_factory=list)
     left: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
 
@@ -301,4 +303,5 @@ class PackedThere:
             ),
             proven=self.proven and self.jobs > 0,
             took=self.took,
+            settings=self.settings,
         )

@@ -96,7 +96,7 @@ class NodeUse(NamedTuple):
 class PackedDestination(NamedTuple):
     """The packing of the jobs that go to one destination.
 
-    `packers`: (name, summary) of each packer.
+    `settings`: those that the packing used, of the user's choice and of clusters.toml.
     """
 
     destination: PlannedDestination
@@ -106,6 +106,7 @@ class PackedDestination(NamedTuple):
     left_alone: tuple[LeftAlone, ...] = ()
     proven: bool = False
     took: float = 0.0  # seconds
+    settings: PackChoice = PackChoice()
 
     @property
     def gap(self) -> float | None:

@@ -231,6 +231,10 @@ class PlanPacking:
         factor = choice.time_factor or defaults.time_factor
         name = choice.packer or defaults.packer
         longest = choice.longest_seconds or defaults.longest_seconds
+        largest = choice.largest_bundle or defaults.largest_bundle
+        found.settings = choice._replace(
+            packer=name, largest_bundle=largest, longest_seconds=longest, time_factor=factor
+        )
         core_mb = core_share_mb(found.kinds)
         demands: dict[Demand, int] = {}
         classes = []
@@ -245,7 +249,7 @@ class PlanPacking:
             node_types=tuple(node_type_of(kind, longest, partition) for kind in found.kinds),
             demands=tuple(demands),
             counts=tuple(counts),
-            largest_bundle=choice.largest_bundle or defaults.largest_bundle,
+            largest_bundle=largest,
         )
         began = time.monotonic()
         others = self._known_packers(name)

@@ -13,17 +13,12 @@ from rowtui.cli.output.output import Output, display_width
 from rowtui.cli.output.progress import Busy
 from rowtui.cli.pack.text import (
     SHOWN_BUNDLES,
-    above,
-    amount,
     bar,
     cut,
     head,
-    number,
     print_packing,
-    quality,
-    saving,
 )
-from rowtui.core.base.text import Cost
+from rowtui.core.base.text import Cost, price, priced
 from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import (
     BundleView,
@@ -32,7 +27,7 @@ from rowtui.core.project.planning.pack_views import (
     NodeTypeView,
     PackedDestination,
 )
-from rowtui.core.submission.plan.model import Packed, PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.model import Packed, PlannedDestination, PlannedJob, above
 
 from tests.eventually import eventually
 
@@ -82,23 +77,24 @@ def shown(
     ],
 )
 def test_costs_have_the_digits_that_matter(value: float, text: str) -> None:
-    assert number(value) == text
-    assert amount(value, "EUR") == f"{text} EUR"
-    assert amount(value, "") == text
-    assert "\x1b" not in amount(value, "\x1b[31m")
+    assert price(value) == text
+    assert priced(value, "EUR") == f"{text} EUR"
+    assert priced(value, "") == text
+    assert "\x1b" not in priced(value, "\x1b[31m")
 
 
 def test_what_packing_saves_is_said_and_what_it_does_not() -> None:
-    assert saving(packed()) == "1.00 EUR, alone 4.00 EUR (75 % less)"
-    assert saving(packed(cost=4.0)) == "4.00 EUR, alone 4.00 EUR"
-    assert saving(packed(cost=6.0)) == "6.00 EUR, alone 4.00 EUR (50 % more)"
-    assert saving(packed(alone=0.0, cost=0.0)) == "0.00 EUR, alone 0.00 EUR"
+    assert packed().saving == "1.00 EUR instead of 4.00 EUR for one node per job: 75 % less"
+    assert packed(cost=4.0).saving == "4.00 EUR instead of 4.00 EUR for one node per job"
+    assert packed(cost=6.0).saving.endswith("for one node per job: 50 % more")
+    assert packed(alone=0.0, cost=0.0).saving == "0.00 EUR instead of 0.00 EUR for one node per job"
 
 
 def test_quality_never_promises_more_than_is_known() -> None:
-    assert quality(1.0, 1.0, proven=True) == "the best possible, proven"
-    assert quality(1.0, 0.0) == "the distance from the optimum is unknown"
-    assert quality(1.0141, 1.0) == "within 1.5 % of the best possible"
+    assert packed().quality(proven=True) == "the least possible cost, proven"
+    assert packed()._replace(bound=0.0).quality() == "the least possible cost is unknown"
+    sentence = "at most 11.2 % above the least possible cost (0.90 EUR)"
+    assert packed().quality() == sentence
     assert above(1.0, 1.0) == "0.0 %"
 
 

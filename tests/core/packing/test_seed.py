@@ -318,8 +318,8 @@ def test_a_hint_that_does_not_satisfy_is_an_error_with_everything_one_needs_to_k
     text = str(caught.value)
     assert "assemble" in text
     assert "small" in text
-    assert "needs 4 cpus, a small has 2" in text
-    assert "needs 32,768 MB of memory, a small has 8,192" in text
+    assert "needs 4 CPUs, a small has 2" in text
+    assert "needs 32 GB of memory, a small has 8 GB" in text
     assert "large would do" in text
 
 
@@ -333,7 +333,7 @@ def test_a_job_that_no_type_holds_is_an_error_before_anything_is_allocated() -> 
         schedule((), [job("fine"), job("huge", 9, 1), job("huger", 9, 80)], TYPES)
 
     assert [each.id for each, _ in caught.value.unplaced] == ["huge", "huger"]
-    assert "job huge fits nowhere: gpu: needs 9 cpus, a gpu has 8" in str(caught.value)
+    assert "job huge fits nowhere: gpu: needs 9 CPUs, a gpu has 8" in str(caught.value)
     assert "1 other job" in str(caught.value)
 
 

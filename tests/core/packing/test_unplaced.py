@@ -32,10 +32,10 @@ def test_what_fits_somewhere_is_not_unplaced() -> None:
 
 def test_the_nearest_type_is_where_least_is_missing() -> None:
     assert only(Demand(ResourceAmounts(2, 100, 8))) == UnplacedRequests(
-        0, 3, "large", ("needs 8 gpus, a large has 4",)
+        0, 3, "large", ("needs 8 GPUs, a large has 4",)
     )
     assert only(Demand(ResourceAmounts(65, 900))) == UnplacedRequests(
-        0, 3, "thin", ("needs 65 cpus, a thin has 64",)
+        0, 3, "thin", ("needs 65 CPUs, a thin has 64",)
     )
 
 
@@ -57,7 +57,7 @@ def test_a_hint_is_an_order_and_says_what_would_do() -> None:
     found = only(Demand(ResourceAmounts(8, 1), 60, hint="small"))
 
     assert found == UnplacedRequests(
-        0, 3, "small", ("needs 8 cpus, a small has 4", "thin would do")
+        0, 3, "small", ("needs 8 CPUs, a small has 4", "thin would do")
     )
 
 

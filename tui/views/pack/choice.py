@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.quantities import parse_count, parse_factor
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import plural, price, visible
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.workflow.duration import DurationError, parse_time
-from rowtui.tui.views.pack.bundle_cells import price
-from rowtui.tui.views.pack.bundles import Picture
 from rowtui.tui.views.pack.packing import CONFIGURED, LEAST_GAP
 from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped
 from rowtui.tui.widgets.fields import Fields, InputField
@@ -25,7 +23,7 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 if TYPE_CHECKING:
-    from rowtui.tui.views.pack.state import PackerResult
+    from rowtui.tui.views.pack.state import PackerResult, PackingState
 
 FIELDS = ("packer", "largest", "longest", "factor")
 
@@ -55,7 +53,7 @@ def choice_words(choice: PackChoice) -> list[str]:
     if choice.packer:
         words.append(f"packer {choice.packer}")
     if choice.largest_bundle is not None:
-        words.append(f"at most {plural(choice.largest_bundle, 'job')} in a bundle")
+        words.append(f"at most {plural(choice.largest_bundle, 'job')} on a node")
     if choice.longest_seconds is not None:
         words.append(f"at most {limit(choice.longest_seconds)}")
     if choice.time_factor is not None:
@@ -72,7 +70,7 @@ def what_changed(old: PackChoice, new: PackChoice, known: Sequence[str]) -> str:
         words.append(f"packer {packer_name(new.packer)}")
     if old.largest_bundle != new.largest_bundle:
         many = new.largest_bundle
-        words.append("bundles as configured" if many is None else f"at most {many:,} in a bundle")
+        words.append("any number of jobs" if many is None else f"at most {many:,} on a node")
     if old.longest_seconds != new.longest_seconds:
         longest = new.longest_seconds
         words.append("time as configured" if longest is None else f"at most {limit(longest)}")
@@ -96,39 +94,30 @@ def _types_changed(old: Sequence[str], new: Sequence[str]) -> str:
     return f"only on {', '.join(new)}"
 
 
-def settings_lines(
-    choice: PackChoice,
-    picture: Picture | None,
-    known: Sequence[str],
-    width: int,
-    *,
-    about: bool = True,
-) -> list[Line]:
-    """Return the page of choices, each with its key: packers with the chosen one marked, then
-    limits.
-
-    `about`: also describe the chosen packer.
-    """
-    packers = picture.packed.packers if picture else ()
-    names: list[str | tuple[str, str]] = []
-    for name, _ in packers:
-        chosen = name == choice.packer
-        names.append((f"[{name}]" if chosen else f" {name} ", "title" if chosen else "dim"))
-    configured = () if choice.packer else (("[configured]", "title"), " ")
-    lines = _setting("e", "packer", line(*configured, *names), width)
-    factor = CONFIGURED if choice.time_factor is None else f"× {choice.time_factor:g}"
-    lines += _setting("", "in a bundle", line(_limit(choice.largest_bundle)), width)
-    lines += _setting("", "longest", line(_limit(choice.longest_seconds, time=True)), width)
-    lines += _setting("", "time factor", line(factor), width)
-    off = [name for name in known if choice.node_types and name not in choice.node_types]
-    types = f"without {', '.join(off)}" if off else "all of them"
-    lines += _setting("space", "node types", line(types), width)
-    took = max((look.of.took for look in picture.looks), default=0.0) if picture else 0.0
-    lines += _setting("", "search", line(f"{took:.1f} of {choice.budget:g} s"), width)
-    words = dict(packers).get(choice.packer, "") if about else ""
-    if not words:
-        return lines
-    return [*lines, (), *wrapped(line((f"{choice.packer}: {words}", "dim")), width)]
+def settings_lines(packing: PackingState, actions: Sequence[str], width: int) -> list[Line]:
+    """Return the settings of the packing on the screen as values, and what a slot is."""
+    look, choice = packing.look, packing.choice
+    if look is None or packing.shown is None:
+        return []
+    settings, packed = look.of.settings, look.of.packed
+    packer = settings.packer or choice.packer or packed.packer
+    largest, longest = settings.largest_bundle, settings.longest_seconds
+    jobs = "any number" if largest is None else f"at most {largest:,}"
+    time = "any length" if longest is None else f"at most {limit(longest)}"
+    rows = [
+        ("packer", line((f"{packer} ▾", "title"), ("   = compares all", "dim"))),
+        ("jobs", line(f"{jobs} on a node")),
+        ("time", line(f"{time}, factor {settings.time_factor or 1.0:.1f}")),
+        ("search", line(f"ended after {look.of.took:.1f} of {choice.budget:g} s")),
+        ("actions", line(", ".join(actions))),
+    ]
+    lines = []
+    for name, value in rows:
+        lines += wrapped((*line((f"{name:<10}", "dim")), *value), width, 10)
+    text = "A slot is a part of a node; its jobs run one after the other."
+    if about := dict(packing.shown.packed.packers).get(choice.packer, ""):
+        text += f" {choice.packer}: {about}."
+    return [*lines, (), *wrapped(line((text, "dim")), width)]
 
 
 def compared_lines(
@@ -150,20 +139,6 @@ def compared_lines(
     if comparing:
         lines.append(line(("◐ ", "submitted"), (f"{visible(comparing)}…", "dim")))
     return [cut(one, width) for one in lines]
-
-
-_LABEL = 18
-"""Columns of a key and of the name of its setting."""
-
-
-def _setting(key: str, name: str, value: Line, width: int) -> list[Line]:
-    return wrapped((*line((f"{key:<6}", "key"), (f"{name:<12}", "dim")), *value), width, _LABEL)
-
-
-def _limit(value: int | None, time: bool = False) -> str:
-    if value is None:
-        return CONFIGURED
-    return f"at most {limit(value) if time else f'{value:,}'}"
 
 
 class TypedPackLimits(NamedTuple):
@@ -221,7 +196,7 @@ def limit_texts(choice: PackChoice) -> dict[str, str]:
 def _seconds(text: str) -> int:
     seconds = parse_time(text)
     if seconds < 1:
-        raise RowtuiError("a bundle takes longer than that")
+        raise RowtuiError("jobs take longer than that")
     return seconds
 
 
@@ -233,7 +208,7 @@ READERS: Mapping[str, Callable[[str], int | float]] = {
 
 LABELS = {
     "packer": "packer",
-    "largest": "jobs",
+    "largest": "jobs on a node",
     "longest": "time",
     "factor": "factor",
 }

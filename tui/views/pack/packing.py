@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import plural, price, visible
 from rowtui.core.engine.api.engine import ActionSummary
-from rowtui.core.project.planning.pack_views import PackedDestination
-from rowtui.tui.views.pack.bundle_cells import costs, price
-from rowtui.tui.views.pack.bundles import BundleLook, Picture, Shares
+from rowtui.tui.views.pack.bundles import BundleLook, Picture, Shares, TypeRow
 from rowtui.tui.views.pack.state import Figures
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.short_text import limit
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
@@ -35,7 +34,7 @@ def figures_of(picture: Picture) -> Figures:
 
 
 def change_line(change: str, before: Picture, now: Picture) -> Line:
-    """Return `packer seed: nodes 12 → 9, cost 41.0 → 38.2`, or that nothing has changed."""
+    """Return `packer seed: nodes 12 → 9, cost 41.00 → 38.20`, or that nothing has changed."""
     old, new = figures_of(before), figures_of(now)
     parts: list[str | tuple[str, str]] = [(f"  {visible(change)}: ", "key")]
     pieces = []
@@ -80,15 +79,13 @@ def _has_eligible(session: Session) -> bool:
 
 
 def nodes_words(look: BundleLook | None) -> str:
-    """Return `4 nodes, 2 kinds of bundles`."""
+    """Return `2 nodes, 11 jobs, 12 h at most`."""
     if look is None:
         return ""
     nodes = sum(number for _, number in look.nodes)
-    kinds = sum(1 for row in look.rows if row.key[0] == "bundle")
-    text = plural(nodes, "node")
-    if kinds < nodes:
-        text += ", all alike" if kinds == 1 else f", {kinds:,} kinds of bundles"
-    return text
+    longest = max((row.seconds for row in look.rows if isinstance(row, TypeRow)), default=0)
+    jobs = plural(look.of.packed.jobs, "job")
+    return f"{plural(nodes, 'node')}, {jobs}" + (f", {limit(longest)} at most" if longest else "")
 
 
 def state_line(packing: PackingState) -> Line:
@@ -119,90 +116,49 @@ CONFIGURED = "as configured"
 LEAST_GAP = 1e-6
 """Below this relative distance from the bound, a packing counts as the best: sums are rounded."""
 
-MOST_NAMED = 3
-"""The number of node types that the first line names; the others are counted."""
-
 
 def head_lines(look: BundleLook) -> list[Line]:
-    """Return `40 jobs on 3 nodes of large: 12.3 CPU-hours`, the quality, and the used shares."""
+    """Return what the packing costs, how good that is and how full the nodes are, and the jobs
+    that are not packed.
+    """
     packed, there = look.of.packed, look.of
-    if not packed.jobs:
-        return _nothing_packed(there)
-    first = line(
-        ("✓ ", "completed"),
-        (f"{plural(packed.jobs, 'job')} on {_nodes(look)}: ", "title"),
-        (costs(packed.cost, packed.unit), "title"),
-        *_against_alone(there),
-    )
-    second = line("  ", *_how_good(there), *_how_full(look.total), *_left(there))
-    return [first, second]
+    lines = []
+    if packed.jobs:
+        quality = packed.quality(proven=there.proven or (there.gap or 1.0) < LEAST_GAP)
+        lines = [
+            line(("✓ ", "completed"), (packed.saving, "title")),
+            line(f"  {quality[0].upper()}{quality[1:]}.{_how_full(look.total)}"),
+        ]
+    for left in there.left_alone[:2]:
+        many = len(left.jobs)
+        words = f"{plural(many, 'job')} {'is' if many == 1 else 'are'} not packed: "
+        lines.append(line(("▲ ", "warning"), (words, "warning"), left.reason))
+    return lines or [line(("· ", "dim"), ("no job goes there", "dim"))]
 
 
-def _nothing_packed(there: PackedDestination) -> list[Line]:
-    if not there.left_alone:
-        return [line(("· ", "dim"), ("no job goes there", "dim"))]
-    jobs = sum(len(left.jobs) for left in there.left_alone)
-    return [
-        line(("▲ ", "warning"), (f"{plural(jobs, 'job')} not packed: ", "warning"), left.reason)
-        for left in there.left_alone[:2]
+def head_title(look: BundleLook | None) -> str:
+    """Return `11 jobs on 2 nodes`."""
+    if look is None or not look.of.packed.jobs:
+        return "Packing"
+    return f"{plural(look.of.packed.jobs, 'job')} on {plural(look.of.packed.bundles, 'node')}"
+
+
+def _how_full(total: Shares) -> str:
+    words = [
+        f"{name} {share.percent.replace('%', ' %')}"
+        for name, share in zip(("CPUs", "memory", "GPUs"), total, strict=True)
+        if share is not None
     ]
-
-
-def _nodes(look: BundleLook) -> str:
-    total = sum(number for _, number in look.nodes)
-    nodes = plural(total, "node")
-    if len(look.nodes) == 1:
-        return f"{nodes} of {look.nodes[0][0]}"
-    named = [f"{number:,} {name}" for name, number in look.nodes[:MOST_NAMED]]
-    if more := look.nodes[MOST_NAMED:]:
-        named.append(f"{sum(number for _, number in more):,} others")
-    return f"{nodes} ({', '.join(named)})"
-
-
-def _against_alone(there: PackedDestination) -> list[str | tuple[str, str]]:
-    packed = there.packed
-    text = f", alone {price(packed.alone)}"
-    if packed.alone <= 0:
-        return []
-    less = 100 * (1 - packed.cost / packed.alone)
-    if less >= 0.5:
-        text += f" ({less:.0f} % less)"
-    return [(text, "dim")]
-
-
-def _how_good(there: PackedDestination) -> list[str | tuple[str, str]]:
-    gap = there.gap
-    if gap is None:
-        return ["the distance from the optimum is unknown"]
-    if there.proven or gap < LEAST_GAP:
-        return [("✓ ", "completed"), "the best possible, proven"]
-    text = f"within {_percent(gap)} of the best possible"
-    return [text, (f" (≥ {price(there.packed.bound)})", "dim")]
-
-
-def _percent(share: float) -> str:
-    percent = 100 * share
-    return "0.1 %" if percent < 0.1 else f"{percent:.1f} %" if percent < 10 else f"{percent:,.0f} %"
-
-
-def _how_full(total: Shares) -> list[str | tuple[str, str]]:
-    words = []
-    for name, share in zip(("cores", "memory", "GPUs"), total, strict=True):
-        if share is not None:
-            words.append(f"{name} {share.percent}")
-    return [(" · ", "dim"), "used " + ", ".join(words)] if words else []
-
-
-def _left(there: PackedDestination) -> list[str | tuple[str, str]]:
-    jobs = sum(len(left.jobs) for left in there.left_alone)
-    return [(" · ", "dim"), (f"▲ {plural(jobs, 'job')} not packed", "warning")] if jobs else []
+    if words:
+        words[0] += " used"
+    return f"  {', '.join(words)}." if words else ""
 
 
 def scope(
     action: ActionSummary | None, everything: bool, groups: int | None, destination: str
 ) -> str:
-    """Return `equilibrate · 3 groups · anvil/shared`, for a frame."""
+    """Return `equilibrate, 3 groups, on anvil/shared`, for a frame."""
     parts = ["all actions" if everything or action is None else action.name]
     if not everything:
         parts.append("all eligible groups" if groups is None else f"{plural(groups, 'group')}")
-    return " · ".join([*parts, destination] if destination else parts)
+    return ", ".join([*parts, f"on {destination}"] if destination else parts)

@@ -5,17 +5,18 @@ The input is a row of the packing and the plan's jobs; the output is lines of at
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import memory, plural, priced, visible
 from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import LaneView, NodeTypeView
 from rowtui.core.submission.plan.model import PlannedJob
-from rowtui.tui.views.pack.bundle_cells import amounts_words, costs, half_empty, memory_text, price
+from rowtui.tui.views.pack.bundle_cells import amounts_words, an_hour, half_empty, slots
 from rowtui.tui.views.pack.bundles import AloneRow, BundleRow, Row, TypeRow
-from rowtui.tui.views.pack.lanes import MOST_LANES, LaneChart, node_lines
-from rowtui.tui.widgets.cells import Line, fit, line, wrapped
-from rowtui.tui.widgets.short_text import duration, limit
+from rowtui.tui.views.pack.lanes import MOST_SLOTS, SlotChart, first_directory, node_lines
+from rowtui.tui.widgets.cells import Line, Span, fit, line, width_of, wrapped
+from rowtui.tui.widgets.columns import TableColumn, place
+from rowtui.tui.widgets.short_text import amount_of_hours, limit
 
 MOST_JOBS = 400
 """The number of jobs that are listed one by one; one key opens the plan with all of them."""
@@ -24,80 +25,97 @@ MOST_JOBS = 400
 def row_lines(
     row: Row, jobs: Sequence[PlannedJob], unit: str, width: int, *, axis: str = "time"
 ) -> list[Line]:
-    """Return the details of the row under the cursor; lanes over `axis`: time, cores or memory."""
+    """Return the details of the row under the cursor; slots over `axis`: time, cores or memory."""
     if isinstance(row, AloneRow):
         return _alone_lines(row, jobs, width)
     if isinstance(row, TypeRow):
         return _type_lines(row, unit, width)
-    return _bundle_lines(row, jobs, unit, axis, width)
+    return _bundle_lines(row, jobs, axis, width)
 
 
-def row_title(row: Row | None) -> str:
+def row_title(row: Row | None, unit: str) -> str:
     """Return the title of the frame around the details."""
     if row is None:
-        return "Bundle"
+        return "Node"
     if isinstance(row, AloneRow):
         return "Not packed"
     if isinstance(row, TypeRow):
         return f"Node type {row.node_type.name}"
-    name = row.node_type.name
-    return f"Bundle on {name}" if row.times == 1 else f"One of {row.times:,} bundles on {name}"
-
-
-def _bundle_lines(
-    row: BundleRow, jobs: Sequence[PlannedJob], unit: str, axis: str, width: int
-) -> list[Line]:
     bundle = row.bundle
-    lanes = plural(len(bundle.lanes), "lane")
-    parts = [
-        "one job, alone" if bundle.jobs == 1 else f"{plural(bundle.jobs, 'job')} in {lanes}",
-        amounts_words(bundle.used),
-        limit(bundle.seconds),
-        costs(bundle.cost, unit),
-    ]
-    lines = wrapped(line((" · ".join(parts), "title")), width, 2)
-    empty: list[Line] = []
+    node = "The node" if row.times == 1 else f"One of {row.times:,} nodes"
+    about = [amounts_words(row.node_type.amounts), limit(bundle.seconds), priced(bundle.cost, unit)]
+    return f"{node} with {slots(row)}: {', '.join(about)}"
+
+
+def _bundle_lines(row: BundleRow, jobs: Sequence[PlannedJob], axis: str, width: int) -> list[Line]:
+    bundle = row.bundle
+    lines: list[Line] = []
     if half_empty(row):
-        text = "the node is less than half full: others could go there as well"
-        empty = [*wrapped(line(("▲ ", "warning"), (text, "warning")), width, 2), ()]
+        text = "the node is less than half full: other jobs could go there as well"
+        lines += wrapped(line(("▲ ", "warning"), (text, "warning")), width, 2)
     if axis != "time":
-        return [*lines, *node_lines(row, jobs, axis, width), (), *empty]
-    chart = LaneChart(bundle.lanes, bundle.busy_seconds, width)
+        return [*lines, *node_lines(row, jobs, axis, width)]
+    if bundle.jobs == 1:
+        lines.append(line(("1 job has the node for itself", "dim")))
+    chart = SlotChart(bundle.lanes, bundle.busy_seconds, width)
     lines.append(chart.axis())
     lines += [
-        chart.lane(number, lane, jobs) for number, lane in enumerate(bundle.lanes[:MOST_LANES], 1)
+        chart.slot(number, lane, jobs) for number, lane in enumerate(bundle.lanes[:MOST_SLOTS], 1)
     ]
-    if (more := len(bundle.lanes) - MOST_LANES) > 0:
-        lines.append(line((f"  and {plural(more, 'more lane')}", "dim")))
-    lines += [(), *empty]
-    lines.append(line(("Who runs when, at the latest", "heading")))
-    return lines + _who_runs_when(bundle.lanes, jobs, width)
+    if (more := len(bundle.lanes) - MOST_SLOTS) > 0:
+        lines.append(line((f"  and {plural(more, 'more slot')}", "dim")))
+    paid = row.node_type.amounts.cpus * bundle.busy_seconds / 3600
+    idle = paid - sum(lane.amounts.cpus * sum(lane.seconds) for lane in bundle.lanes) / 3600
+    if idle > paid / 1000:
+        hours = f"{amount_of_hours(idle)} CPU-hours of {amount_of_hours(paid)}"
+        lines += wrapped(line((f"··· idle: {hours} are paid for and not used", "dim")), width, 2)
+    return [*lines, (), *_job_lines(bundle.lanes, jobs, width)]
 
 
-def _who_runs_when(lanes: Sequence[LaneView], jobs: Sequence[PlannedJob], width: int) -> list[Line]:
-    lines: list[Line] = []
-    left = sum(len(lane.jobs) for lane in lanes)
-    name_room = max(12, width - 30)
+def _job_lines(lanes: Sequence[LaneView], jobs: Sequence[PlannedJob], width: int) -> list[Line]:
+    """Return when each job runs at the latest, and what it asks for, as rows with headings."""
+    rows: list[dict[str, Line]] = []
     for number, lane in enumerate(lanes, 1):
         at = 0
         for position, seconds in zip(lane.jobs, lane.seconds, strict=True):
-            if len(lines) == MOST_JOBS:
-                lines.append(line((f"  and {plural(left, 'more job')}", "dim")))
-                return lines
             job = jobs[position]
-            times = f"{duration(at):>8} – {duration(at + seconds):<8}"
-            dirs = plural(len(job.directories), "directory", "directories")
-            about = f"{dirs}, {amounts_words(_amounts(job))}"
-            named = fit(line((job.name, "")), min(name_room, 34))
-            lines.append(
-                (
-                    *line((f"lane {number:<4,} ", "dim"), times, "  "),
-                    *named,
-                    *line((f"  {about}", "dim")),
-                )
-            )
+            rows.append({
+                "slot": line(f"{number:,}"),
+                "from": line(limit(at) if at else "0"),
+                "to": line(limit(at + seconds)),
+                "job": line(f"{job.action} {first_directory(job)}"),
+                "directories": line(f"{len(job.directories):,}"),
+                "cpus": line(f"{job.cpus:,}"),
+                "memory": line(memory(job.memory_mb)) if job.memory_mb else line(("–", "dim")),
+                "hours": line(amount_of_hours(job.cpus * seconds / 3600)),
+            })  # fmt: skip
             at += seconds
-            left -= 1
+        if len(rows) >= MOST_JOBS:
+            break
+
+    def widest(name: str) -> int:
+        return max((width_of(row[name]) for row in rows), default=1)
+
+    columns = (
+        TableColumn("slot", "Slot", 4, align="right"),
+        TableColumn("from", "From", max(4, widest("from")), align="right"),
+        TableColumn("to", "To", max(4, widest("to")), align="right"),
+        TableColumn("job", "Job", 16, max(16, widest("job"))),
+        TableColumn("directories", "Directories", 4, 11, "right", priority=2, short="Dirs"),
+        TableColumn("cpus", "CPUs", max(4, widest("cpus")), align="right"),
+        TableColumn("memory", "Memory", max(6, widest("memory")), align="right", priority=3),
+        TableColumn("hours", "CPU-hours", max(5, widest("hours")), 9, "right", 4, short="CPU-h"),
+    )
+    placed = place(columns, width)
+
+    def joined(cells: Mapping[str, Line]) -> Line:
+        parts = [fit(cells[one.column.id], one.width, one.column.align) for one in placed]
+        return tuple(span for part in parts for span in (*part, Span("  ")))[:-1]
+
+    lines = [joined({one.column.id: line((one.title, "heading")) for one in placed})]
+    lines += map(joined, rows[:MOST_JOBS])
+    if (more := sum(len(lane.jobs) for lane in lanes) - MOST_JOBS) > 0:
+        lines.append(line((f"  and {plural(more, 'more job')}", "dim")))
     return lines
 
 
@@ -109,20 +127,19 @@ def _type_lines(row: TypeRow, unit: str, width: int) -> list[Line]:
     it = row.node_type
     lines = []
     if not row.on:
-        text = line(("– off: ", "warning"), "jobs are packed without it; ", ("space", "key"),
-                    " turns it on")  # fmt: skip
-        lines.append(text)
+        words = "switched off: jobs are packed without it; "
+        lines.append(line(("✗ ", "warning"), words, ("Space", "key"), " uses it again"))
     elif not row.nodes:
-        lines.append(line(("○ ", "dim"), "the packing has no use for it"))
+        lines.append(line(("○ ", "dim"), "not needed for these jobs"))
     else:
         words = (
-            f"{plural(row.nodes, 'node')} for {plural(row.jobs, 'job')}, {costs(row.cost, unit)}"
+            f"{plural(row.nodes, 'node')} for {plural(row.jobs, 'job')}, {priced(row.cost, unit)}"
         )
         lines += wrapped(line(("● ", "completed"), (words, "title")), width, 2)
         used = ", ".join(
             f"{name} {share.percent} used"
             + (f" ({share.held:.0%} held)" if share.held - share.busy > 0.005 else "")
-            for name, share in zip(("cores", "memory", "GPUs"), row.shares, strict=True)
+            for name, share in zip(("CPUs", "memory", "GPUs"), row.shares, strict=True)
             if share is not None
         )
         lines += wrapped(line("  ", used), width, 2)
@@ -134,12 +151,10 @@ def _type_lines(row: TypeRow, unit: str, width: int) -> list[Line]:
 
 
 def _facts(it: NodeTypeView, unit: str) -> list[tuple[str, str]]:
-    memory = "" if it.amounts.memory_mb else ", memory unknown"
-    disk = f", {memory_text(it.amounts.disk_mb)} of disk" if it.amounts.disk_mb else ""
-    cost = f"{price(it.price)} {visible(unit)} an hour".replace("  ", " ")
-    if not it.priced:
-        cost = "no price: counted by cores"
-    facts = [("has", amounts_words(it.amounts) + memory + disk), ("costs", cost)]
+    unknown = "" if it.amounts.memory_mb else ", memory unknown"
+    disk = f", {memory(it.amounts.disk_mb)} of disk" if it.amounts.disk_mb else ""
+    cost = an_hour(it, unit) if it.priced else "no price: counted by CPUs"
+    facts = [("has", amounts_words(it.amounts) + unknown + disk), ("costs", cost)]
     facts.append(("at most", "as many as wanted" if it.at_most is None else f"{it.at_most:,}"))
     if it.longest_seconds is not None:
         facts.append(("longest", limit(it.longest_seconds)))

@@ -45,15 +45,15 @@ class Figures(NamedTuple):
 
 
 class PackerResult(NamedTuple):
-    """The result of one packer for the same jobs. `idle`: share of the cores; None: unknown."""
+    """The result of one packer for the same jobs. `idle`: share of the CPUs; None: unknown."""
 
     packer: str
     figures: Figures
     idle: float | None
 
 
-AXES = ("time", "cores", "memory")
-"""The axes over which the lanes of a bundle can be drawn."""
+AXES = {"time": "which times", "cores": "which CPUs", "memory": "which memory"}
+"""The axes over which the slots of a node can be drawn, in words."""
 
 
 @dataclass
@@ -72,7 +72,7 @@ class PackingState:
     error: tuple[str, str] | None = None  # Message and hint.
     at: int = 0  # The destination on the screen, as a position.
     row: Row | None = None  # The row under the cursor.
-    axis: str = AXES[0]
+    axis: str = "time"
     comparing: str = ""  # The packer whose answer is awaited.
     compared: tuple[PackerResult, ...] = ()
     compared_of: PackingRequest | None = (

@@ -1,7 +1,7 @@
 """View 4: the jobs of a plan on as few and as cheap machines as possible, with choices.
 
-The view shows one destination at a time: its result, its node types and bundles, the lanes of the
-bundle under the cursor. After a changed choice the jobs are packed at once, outside the screen's
+The view shows one destination at a time: its result, its node types and nodes, the slots of the
+node under the cursor. After a changed choice the jobs are packed at once, outside the screen's
 event loop; only the newest answer counts. The previous picture stays, with a mark, until the answer
 arrives.
 """
@@ -15,7 +15,12 @@ from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.pack.asking import PackAsking, compare
-from rowtui.tui.views.pack.bundle_cells import bundle_cells, bundle_columns, bundle_values
+from rowtui.tui.views.pack.bundle_cells import (
+    bundle_cells,
+    bundle_columns,
+    bundle_values,
+    total_cells,
+)
 from rowtui.tui.views.pack.bundles import AloneRow, BundleLook, BundleRow, TypeRow
 from rowtui.tui.views.pack.choice import (
     LABELS,
@@ -28,7 +33,14 @@ from rowtui.tui.views.pack.choice import (
     settings_lines,
     what_changed,
 )
-from rowtui.tui.views.pack.packing import head_lines, nodes_words, scope, state_line, why_empty
+from rowtui.tui.views.pack.packing import (
+    head_lines,
+    head_title,
+    nodes_words,
+    scope,
+    state_line,
+    why_empty,
+)
 from rowtui.tui.views.pack.slots import row_lines, row_title
 from rowtui.tui.views.pack.state import AXES, LONGER, MOST_SECONDS, START, PackingState
 from rowtui.tui.views.submit.plan import PlanRequest
@@ -43,12 +55,15 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.timer import Timer
 
+FRAME, RULE = 2, 1
+"""Lines of a frame, and of the rule that replaces it on narrow screens."""
+
 SETTLE_SECONDS = 0.2
 """Seconds after a key in the form, before jobs are packed again: a packing takes long."""
 
 
 class PackView(ScreenView):
-    """The result, its bundles, and the lanes of the bundle under the cursor."""
+    """The result, its node types, and the slots of the node under the cursor."""
 
     MODE = "pack"
     BINDINGS = bindings_for("pack")
@@ -66,7 +81,7 @@ class PackView(ScreenView):
         yield LimitsForm(id="limits")
         with Horizontal(id="packed"):
             yield ListTable(name="bundles")
-            yield Panel("How it is packed", name="choices")
+            yield Panel("Settings", name="choices")
         yield LaidOut(name="bundle")
 
     @property
@@ -105,22 +120,37 @@ class PackView(ScreenView):
         """Show the last answer. `begins`: its destination was not on the screen before."""
         look = self.packing.look
         rows = look.rows if look else ()
+        unit = look.of.packed.unit if look else ""
         keys = {row.key for row in rows}
         begins = begins or (bool(keys) and self.table.cursor_key not in keys)
         if begins:
             self.table.start_over()
         self.table.say_if_empty(line((why_empty(self.session), "dim")))
         self.table.show(
-            MemoryRows(rows, lambda row: row.key, lambda _, row: bundle_cells(row), bundle_values),
-            bundle_columns(rows),
+            MemoryRows(
+                rows, lambda row: row.key, lambda _, row: bundle_cells(row, unit), bundle_values
+            ),
+            bundle_columns(rows, unit),
             stale=self.session.stale,
         )
+        self.table.sum_up(total_cells(look) if look and look.nodes else None)
         if begins and (first := next((row for row in rows if isinstance(row, BundleRow)), None)):
             self.table.move_to_key(first.key)
         self._title_nodes(look)
         self._show_outcome(look)
         self._show_choices()
         self._show_row()
+
+    def _share_height(self) -> None:
+        """Give the nodes and the settings the lines that they need, at most 60 % of the body."""
+        packed, choices = self.query_one("#packed"), self.query_one("#choices", Panel)
+        lines = self.table.virtual_size.height
+        if choices.display:
+            lines = max(lines, choices.line_count)
+        most = self.query_one("#body").size.height * 3 // 5
+        frame = RULE if self.has_class("-narrow") or self.has_class("-tiny") else FRAME
+        flat = self.has_class("-flat")
+        packed.styles.height = None if flat else max(5, min(lines + frame, most))
 
     def _title_nodes(self, look: BundleLook | None) -> None:
         shown = f"{self.table.tally} rows" if self.table.filtered else ""
@@ -144,20 +174,22 @@ class PackView(ScreenView):
         everything = wanted is not None and wanted.action is None
         where = str(look.of.destination) if look else ""
         many = len(looks)
-        below = f"destination {packing.at + 1} of {many} · ] next" if many > 1 else ""
-        set_titles(panel, scope(action, everything, groups, where), below)
+        below = scope(action, everything, groups, where)
+        below += f" ({packing.at + 1} of {many}: ])" if many > 1 else ""
+        set_titles(panel, head_title(look), below)
 
     def _show_choices(self) -> None:
         packing = self.packing
         panel = self.query_one("#choices", Panel)
         if width := panel.size.width:
-            types = packing.node_types
             chosen, others = packing.choice.packer, packing.still_compared
             compared = compared_lines(others, packing.comparing, chosen, width)
-            shown = settings_lines(packing.choice, packing.shown, types, width, about=not compared)
+            jobs = packing.shown.packed.plan.jobs if packing.shown else ()
+            shown = settings_lines(packing, list(dict.fromkeys(job.action for job in jobs)), width)
             panel.show([*compared, (), *shown] if compared else shown)
-        set_titles(panel, "How it is packed", "u as configured" if packing.chosen else "")
-        below = "Enter done · Esc close · empty: as configured"
+        set_titles(panel, "Settings", f"e changes them{', u: back' if packing.chosen else ''}")
+        self._share_height()
+        below = "Enter done · Esc close · empty: as in clusters.toml"
         if self._wrong:
             below = f"▲ {LABELS[self._wrong[0][0]]}: {self._wrong[0][1]}"
         set_titles(self.form, "Settings", below)
@@ -176,8 +208,9 @@ class PackView(ScreenView):
         beside = self.query_one("#choices").display  # The pane of choices shows them already.
         words = "" if beside else " · ".join(choice_words(packing.choice))
         if isinstance(row, BundleRow) and not words:
-            words = f"i: {' or '.join(axis for axis in AXES if axis != packing.axis)}"
-        set_titles(shown, row_title(row), words)
+            others = [name for axis, name in AXES.items() if axis != packing.axis]
+            words = f"i: {', '.join(others)}"
+        set_titles(shown, row_title(row, look.of.packed.unit if look else ""), words)
 
     # Events
 
@@ -187,7 +220,7 @@ class PackView(ScreenView):
         self._show_row()
 
     def on_virtual_table_cursor_moved(self) -> None:
-        """Show the lanes of the bundle under the cursor."""
+        """Show the slots of the node under the cursor."""
         self._show_row()
         self.query_one("#bundle", LaidOut).action_first()
         self.show_bottom()
@@ -253,7 +286,7 @@ class PackView(ScreenView):
         return shown.packed.plan.jobs[at].directories[0]
 
     def back(self) -> bool:
-        """Go back from the form, or from the lanes to the bundles."""
+        """Go back from the form, or from the slots to the nodes."""
         if self.has_class("-form"):
             self._close_form()
             return True
@@ -286,8 +319,9 @@ class PackView(ScreenView):
         start(self, partial(compare, self, self._show_compared), "compare", exclusive=True)
 
     def command_picture(self) -> None:
-        """Draw the lanes over the next axis: time, cores or memory."""
-        self.packing.axis = AXES[(AXES.index(self.packing.axis) + 1) % len(AXES)]
+        """Draw the slots over the next axis: time, CPUs or memory."""
+        axes = list(AXES)
+        self.packing.axis = axes[(axes.index(self.packing.axis) + 1) % len(axes)]
         self._show_row()
         self.query_one("#bundle", LaidOut).action_first()
 

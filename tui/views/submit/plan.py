@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.base.text import plural
+from rowtui.core.base.text import plural, price, priced
 from rowtui.core.clusters.schedulers.base import is_in_bundle
 from rowtui.core.project.review.views import CheckState
 from rowtui.core.submission.plan.model import JobStep, count_jobs
-from rowtui.tui.views.pack.bundle_cells import costs, price
 from rowtui.tui.views.submit.copies import Copying, copied_first
 from rowtui.tui.views.submit.plan_checks import check_lines, checks_short
 from rowtui.tui.views.submit.plan_choice import PlanChoice
@@ -333,7 +332,7 @@ def before_and_after(packed: Packed) -> list[str | tuple[str, str]]:
     """Return `41.0 → 12.3 CPU-hours (70 % less)`."""
     parts: list[str | tuple[str, str]] = [
         f"{price(packed.alone)} → ",
-        (costs(packed.cost, packed.unit), "title"),
+        (priced(packed.cost, packed.unit), "title"),
     ]
     if packed.alone > 0 and (less := 1 - packed.cost / packed.alone) >= 0.005:
         parts.append((f" ({100 * less:.0f} % less)", "completed"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 from rowtui.tui.textual_patches.fast_strips import LineStrip
-from rowtui.tui.widgets.cells import Number, Span, fit, line, plain, shifted
+from rowtui.tui.widgets.cells import Number, Span, Wide, fit, line, plain, shifted
 from rowtui.tui.widgets.columns import GAP
 from textual.strip import Strip
 from textual.widget import Widget
@@ -182,6 +182,8 @@ class TableLines:
                 continue
             name = column.id
             cell: Cell = cells.get(name, ())
+            if type(cell) is Wide:
+                size, room = size + max(0, room), min(0, room)
             here = self._styles_on(f"{ground} changed") if name in flashing else styles
             if shift and isinstance(cell, tuple):
                 cell = shifted(cell, shift, size)
@@ -206,6 +208,8 @@ class TableLines:
                         used.append(here["dim" if stale else style])
             texts.append(_GAP)
             used.append(blank)
+            if type(cell) is Wide:
+                break
         # Every cell is as wide as its column, so the width need not be measured.
         if room < 0:
             return Strip(_joined(texts, used)).adjust_cell_length(width, blank)

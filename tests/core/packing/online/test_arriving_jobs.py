@@ -133,7 +133,7 @@ def test_jobs_that_fit_nowhere_are_counted_with_their_reason() -> None:
 
     assert found.ended == 1
     ((reason, number),) = found.refused
-    assert "needs 99 cpus" in reason
+    assert "needs 99 CPUs" in reason
     assert number == 2
 
 

@@ -169,7 +169,7 @@ def test_a_job_that_fits_nowhere_is_refused_and_the_others_go_on() -> None:
 
     assert isinstance(refused, Refuse)
     assert refused.job == "huge"
-    assert "needs 9 cpus" in refused.reason
+    assert "needs 9 CPUs" in refused.reason
     assert refused.unplaced is not None
     assert refused.unplaced.nearest == "gpu"
     assert allocated == Allocate(0, "small")
@@ -179,7 +179,7 @@ def test_a_hint_that_does_not_satisfy_is_refused_with_what_would_do() -> None:
     (refused,) = Online(TYPES).step(0, arrive(job("j", 4, hint="small")))
 
     assert isinstance(refused, Refuse)
-    assert "needs 4 cpus, a small has 2" in refused.reason
+    assert "needs 4 CPUs, a small has 2" in refused.reason
     assert "large would do" in refused.reason
 
 

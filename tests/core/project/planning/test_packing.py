@@ -206,10 +206,10 @@ async def test_what_fits_nowhere_goes_alone_with_the_reason(make: Make) -> None:
     (there,) = packed.destinations
     (left,) = there.left_alone
     assert [packed.plan.jobs[at].action for at in left.jobs] == ["wide"]
-    assert "100 cpus" in left.reason
+    assert "100 CPUs" in left.reason
     assert "whole" in left.reason
     assert [job.action for job in packed.plan.jobs if job.bundle is None] == ["wide"]
-    assert any("100 cpus" in warning for warning in packed.plan.warnings)
+    assert any("100 CPUs" in warning for warning in packed.plan.warnings)
 
 
 async def test_without_node_types_it_is_said_how_to_find_them(make: Make) -> None:
@@ -310,5 +310,5 @@ destinations:
     assert (problem.file.rpartition("/")[2], problem.line, problem.action) == ("mine.yml", 3, 0)
     assert "24 jobs of 'one' must run on a node type that is too small" in problem.message
     assert problem.message.endswith("; so for 1 other size")
-    assert "needs 12 cpus, a half has 8" in problem.message
+    assert "needs 12 CPUs, a half has 8" in problem.message
     assert "whole would do" in problem.message
