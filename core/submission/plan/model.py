@@ -186,7 +186,8 @@ class Packed(NamedTuple):
         cost, alone = priced(self.cost, self.unit), priced(self.alone, self.unit)
         less = round(100 * (1 - self.cost / self.alone)) if self.alone > 0 else 0
         change = f": {abs(less):,} % {'less' if less > 0 else 'more'}" if less else ""
-        return f"{cost} instead of {alone} for one node per job{change}"
+        how = "the jobs one by one" if self.unit == CPU_HOURS else "one node per job"
+        return f"{cost} instead of {alone} for {how}{change}"
 
     def quality(self, *, proven: bool = False) -> str:
         """Return how far the cost is above the least possible one, as far as that is known."""

@@ -106,7 +106,7 @@ def test_what_is_ready_is_packed_and_what_it_costs_is_told(here: Here) -> None:
     lines = done.out.splitlines()
     assert lines[0] == "local: 3 jobs on 1 node"
     assert lines[1].startswith("Cost: 0.2")
-    assert "CPU-hours instead of 0.20 CPU-hours for one node per job: 36 % more" in lines[1]
+    assert "CPU-hours instead of 0.20 CPU-hours for the jobs one by one: 36 % more" in lines[1]
     assert re.search(r"^this-machine +1 +3 [█░]{10} +\d+% [█░]{10} +\d+% +0\.2\d$", done.out, re.M)
     assert re.search(r"^ +×1 this-machine +3 +2 +4 256 MB 00:05:04 +0\.2\d one-a$", done.out, re.M)
     assert "GPUs" not in done.out

@@ -27,7 +27,13 @@ from rowtui.core.project.planning.pack_views import (
     NodeTypeView,
     PackedDestination,
 )
-from rowtui.core.submission.plan.model import Packed, PlannedDestination, PlannedJob, above
+from rowtui.core.submission.plan.model import (
+    CPU_HOURS,
+    Packed,
+    PlannedDestination,
+    PlannedJob,
+    above,
+)
 
 from tests.eventually import eventually
 
@@ -87,6 +93,7 @@ def test_what_packing_saves_is_said_and_what_it_does_not() -> None:
     assert packed().saving == "1.00 EUR instead of 4.00 EUR for one node per job: 75 % less"
     assert packed(cost=4.0).saving == "4.00 EUR instead of 4.00 EUR for one node per job"
     assert packed(cost=6.0).saving.endswith("for one node per job: 50 % more")
+    assert packed()._replace(unit=CPU_HOURS).saving.endswith("for the jobs one by one: 75 % less")
     assert packed(alone=0.0, cost=0.0).saving == "0.00 EUR instead of 0.00 EUR for one node per job"
 
 

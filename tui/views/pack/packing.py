@@ -1,8 +1,8 @@
 """A packing in words: what is packed, or why nothing is, and how good the result is.
 
-The input is pictures and choices; the output is lines. The text always states whether the packing
-is the best possible, or its largest distance from the best. After a changed choice, the figures of
-the packing before are beside those of the present one.
+The input is pictures and choices; the output is lines. The text always states how far the cost is
+above the least possible one at most. After a changed choice, the figures of the packing before are
+beside those of the present one.
 """
 
 from __future__ import annotations
