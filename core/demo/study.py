@@ -71,6 +71,7 @@ identify = {{ always = {always} }}
 scheduler = "slurm"
 poll = {poll}
 budget = {{ cpu_hours = {hours} }}
+currency = "EUR"
 arrays = false
 
 [cluster.ssh]

@@ -57,15 +57,20 @@ def destination_lines(row: DestinationRow, decision: Decision, width: int) -> li
     elif not of.chosen:
         text = f"It {visible(row.why)}"
     lines = heading(mark.glyph, mark.style, text, width)
-    lines += aligned(([*map(line, _passed(check))] for check in of.checks), width)
+    lines += aligned([failed_cells(check) for check in of.checks if not check.passed], width)
+    lines += aligned(_passed(of.checks), width)
     if not of.checks:
         lines.append(line(("  it has no limits", "dim")))
     return [*lines, *_score(of, decision, width)]
 
 
-def _passed(check: ConstraintCheck) -> tuple[str, str]:
-    asked, accepted = check_sides(check)
-    return asked, f"of {accepted}" if accepted.startswith("at most") else accepted
+def _passed(checks: Iterable[ConstraintCheck], *mark: Line) -> list[list[Line]]:
+    """Return the cells of passed checks; limits of a file and of its partition may be the same."""
+    sides = dict.fromkeys(check_sides(check) for check in checks if check.passed)
+    return [
+        [*mark, line(asked), line(f"of {most}" if most.startswith("at most") else most)]
+        for asked, most in sides
+    ]
 
 
 def _refusal(refusal: Refusal, style: str, width: int) -> list[Line]:
@@ -77,9 +82,7 @@ def _refusal(refusal: Refusal, style: str, width: int) -> list[Line]:
         lines += wrapped(line((f"  → {visible(hint)}", "")), width, 4)
     if not refusal.changes and not hints and len(refusal.failed) > 1:
         lines.append(line(("  more than one change is needed", "dim")))
-    passed = [check for check in refusal.checks if check.passed]
-    rows = ([line(("✓", "completed")), *map(line, _passed(check))] for check in passed)
-    return lines + aligned(rows, width)
+    return lines + aligned(_passed(refusal.checks, line(("✓", "completed"))), width)
 
 
 def failed_cells(check: ConstraintCheck) -> list[Line]:

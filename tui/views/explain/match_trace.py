@@ -207,4 +207,4 @@ def _files(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
     for file in explanation.files:
         trust = line("trusted") if file.trusted else line(("not trusted", "warning"))
         because = (f": {file.because}" if file.because else "", "dim")
-        yield from aligned([[line(file.name), (*trust, *line(because))]], width)
+        yield from wrapped((*line(f"  {file.name}  "), *trust, *line(because)), width, 4)
