@@ -92,7 +92,7 @@ async def test_a_waiting_job_is_held_and_released_only_after_yes() -> None:
         await hand.sees("Nothing was held.")
         await hand.press("H", "y", "e", "s", "enter")
         await hand.sees("1 job held", "· held")
-        await hand.sees("held, and starts only when it is released")
+        await hand.sees("held, and starts only")
         assert hand.engine.calls[-1] == "jobs now"
         await hand.press("H")
         await hand.sees("Release 1 job?")

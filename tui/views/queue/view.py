@@ -39,6 +39,7 @@ from rowtui.tui.views.queue.table import (
     QueueVerbs,
     queue_values,
 )
+from rowtui.tui.views.queue.timeline import JobsTimeline
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.chrome import OneLine, Panel, choices, set_titles
 from rowtui.tui.widgets.short_text import WELL, age
@@ -46,6 +47,7 @@ from rowtui.tui.widgets.table.engine_rows import RowPage
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
+from textual.containers import Horizontal
 
 DETAIL_SECONDS = 60.0
 """Seconds for which a scheduler's answer about a job is shown; the engine caches it as long."""
@@ -84,7 +86,9 @@ class QueueView(QueueVerbs):
         yield Panel("Clusters", name="clusters")
         yield OneLine(name="kinds")
         yield QueueList(self._marking.took)
-        yield Panel("Job", name="job")
+        with Horizontal(id="below"):
+            yield Panel("Job", name="job")
+            yield JobsTimeline(name="when")
 
     @property
     def table(self) -> QueueList:
@@ -113,8 +117,7 @@ class QueueView(QueueVerbs):
         self._show_clusters()
         self._titles()
         self._show_job()
-
-    # Rows
+        self.query_one(JobsTimeline).look(self)
 
     def _open(self) -> None:
         rows = QueueRows(
@@ -230,8 +233,7 @@ class QueueView(QueueVerbs):
         title += self.table.filter_named
         below = ""
         if page is not None:
-            below = listed_words(page, self.session.marked_jobs)
-            only = self._asked.only
+            below, only = listed_words(page, self.session.marked_jobs), self._asked.only
             self.query_one("#kinds", OneLine).show(*choices(kinds_of(page, only), only))
         if view and view.error and not any(one.error for one in view.clusters):
             old = age(max(0.0, self.session.clock() - view.at))
@@ -245,8 +247,7 @@ class QueueView(QueueVerbs):
             panel.show([])
             set_titles(panel, "Job")
             return
-        now = self.session.clock()
-        detail = self._details.get(row.key)
+        now, detail = self.session.clock(), self._details.get(row.key)
         if detail is not None and abs(now - detail.at) > DETAIL_SECONDS:
             detail = None
         panel.show(row_lines(row, detail, now, panel.size.width, self._used.known.get(row.key)))
@@ -358,8 +359,6 @@ class QueueView(QueueVerbs):
     def forget_marks(self) -> None:
         """Remove the marks after the marked jobs were retried."""
         self._marking.forget()
-
-    # Selection of rows
 
     def command_fold(self) -> None:
         """Give every job of this array or bundle a row, or show one row for all of them again."""
