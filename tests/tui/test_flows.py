@@ -25,7 +25,7 @@ async def test_from_status_to_a_followed_job_and_out() -> None:
         await hand.sees("3 of 8 groups marked")
 
         await hand.press("s")
-        await hand.sees("Jobs to submit", "3 jobs", "costs up to 192 CPU-hours", "#!/bin/bash")
+        await hand.sees("Jobs to submit", "3 jobs", "192 CPU-hours at most", "#!/bin/bash")
         await hand.sees("Nothing is sent yet")
         assert "submit" not in hand.engine.calls
 

@@ -23,7 +23,7 @@ def keys_line(hand: Hand[SampleEngine]) -> str:
         (("2", "slash"), "Enter keep the filter  Esc show all rows", "escape"),
         (("3", "e"), "Enter done  Tab next field  Esc close", "escape"),
         (("4", "e"), "Enter done  Tab next field  Esc close", "escape"),
-        (("2", "s", "s"), "Enter answer  Esc send nothing", "escape"),
+        (("2", "s", "s"), "Enter answer yes  Esc do nothing", "escape"),
         (("7", "slash"), "Enter find  Esc close", "escape"),
         (("6", "c"), "Enter answer yes  Esc do nothing", "escape"),
         (("colon",), "Enter do it  Tab complete  ↑ typed before  Esc leave", "escape"),

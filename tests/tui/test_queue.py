@@ -87,7 +87,7 @@ async def test_a_waiting_job_is_held_and_released_only_after_yes() -> None:
         await hand.press("H")
         await hand.sees("hold: only a job that waits can be held")
         await hand.press("j", "j", "H")
-        await hand.sees("Hold 1 job?", "9182736_1  equilibrate  12 directories")
+        await hand.sees("Hold 1 job?", "9182736_1  equilibrate           12  pending")
         await hand.press("escape")
         await hand.sees("Nothing was held.")
         await hand.press("H", "y", "e", "s", "enter")

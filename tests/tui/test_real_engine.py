@@ -132,7 +132,7 @@ async def test_a_study_from_the_first_look_to_the_last_job(root: Path) -> None:
             await person.press("s")
             await person.sees("Jobs to submit", "2 jobs", "Nothing is sent yet")
             await person.sees("✓ scripts    bash -n reads 1 distinct")
-            await person.sees("✓ dry check", "local takes it", "first script of this action")
+            await person.sees("✓ dry check", "local takes it", "no earlier script to compare with")
             assert not processes_in(root)
             await person.press("space")
             await person.sees("1 of 2 jobs")
@@ -143,7 +143,7 @@ async def test_a_study_from_the_first_look_to_the_last_job(root: Path) -> None:
             await person.press("enter")
             await person.sees("Groups of one", "2 groups", "d0")
             await person.press("s")
-            await person.sees("Nothing is sent yet", "diff against job", "nothing else differs")
+            await person.sees("Nothing is sent yet", "compared with job", "the same script")
             await person.press("s", "y", "e", "s", "enter")
             await person.sees("1 of 1 job accepted")
 

@@ -71,9 +71,9 @@ async def test_a_yes_before_the_budgets_are_known_counts_once_they_are(
         await hand.press("2")
         await hand.sees("8 groups")
         await hand.press("a", "s")
-        await hand.sees("then type 8, sends 8 jobs")
+        await hand.sees("s asks for the number of jobs (8)")
         await hand.press("s", "8", "enter")
-        await hand.sees("what the budgets have left")
+        await hand.sees("Reading the budgets; the answer counts after that")
         assert not hand.app.session.has_submitted
 
         engine.checks_gate.set()
@@ -102,18 +102,20 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
         await hand.press("2")
         await hand.sees("8 groups")
         await hand.press("a", "s")
-        await hand.sees("Jobs to submit", "◌ scripts", "◌ dry check", "then type 8, sends 8 jobs")
+        await hand.sees(
+            "Jobs to submit", "◌ scripts", "◌ dry check", "s asks for the number of jobs (8)"
+        )
         engine.checks_gate.set()
-        await hand.sees("✓ scripts", "✗ dry check  job 8: too wide", "1,000 → 488 CPU-hours")
-        await hand.sees("✗ dry check: too wide", "then type 8 anyway, sends 8 jobs")
+        await hand.sees("✓ scripts", "✗ dry check  job 8: too wide", "1,000 → 488 of 2,000 CPU-h")
+        await hand.sees("✗ dry check: too wide", "s asks for “8 anyway”")
 
         # The script as a difference, in full, and unfolded again.
-        await hand.sees("diff against job 77", "~ other ")
+        await hand.sees("compared with job 77", "~ other ")
         await hand.sees("- #SBATCH --time=1\\x1b[31m", "+ #SBATCH --time=240", "unchanged lines")
         await hand.press("z")
         await hand.sees_no("unchanged lines")
         await hand.press("equals_sign")
-        await hand.sees("19 lines", "= diff against job 77")
+        await hand.sees("19 lines", "= compares with job 77")
         assert "- #SBATCH" not in hand.text()
         await hand.press(
             "equals_sign",
@@ -132,17 +134,17 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
         # Jobs are left out; cost, budget and checks follow.
         await hand.press("G", "space")
         await hand.sees(
-            "7 of 8 jobs", "☐    8", "up to 448 CPU-hours", "1,000 → 552", "✓ dry check"
+            "7 of 8 jobs", "☐    8", "448 CPU-hours at most", "1,000 → 552", "✓ dry check"
         )
-        await hand.sees("then type 7, sends 7 jobs")
+        await hand.sees("the number of jobs (7)")
         await hand.press("a")
-        await hand.sees("costs up to 512 CPU-hours", "then type 8 anyway")
+        await hand.sees("512 CPU-hours at most", "“8 anyway”")
         await hand.press("a")
         await hand.sees("0 of 8 jobs", "Every job is switched off")
         await hand.press("s")
         await hand.sees("send: every job is switched off")
         await hand.press("g", "space", "space", "space")
-        await hand.sees("3 of 8 jobs", "☐    4", "costs up to 192 CPU-hours")
+        await hand.sees("3 of 8 jobs", "☐    4", "192 CPU-hours at most")
 
         # To files, and not over what is there.
         await hand.press("E")
@@ -204,7 +206,7 @@ async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_m
         await hand.press("2")
         await hand.sees("8 groups")
         await hand.press("a", "s")
-        await hand.sees("✗ over budget by 412 CPU-hours", "then type 8 anyway")
+        await hand.sees("✗ over budget by 412 CPU-hours", "s asks for “8 anyway”")
         await hand.press("space")
         await hand.sees("2 jobs depending on it: off as well", "5 of 8 jobs")
         await hand.press("g", "j", "j", "space")
@@ -241,7 +243,7 @@ async def test_what_goes_wrong_on_the_way_is_told_job_by_job_with_what_there_is_
         await hand.press("s", "8", "enter")
         await hand.sees("▲ 1 of 8 jobs accepted  ▲ 1 unclear  – 1 skipped  · 5 not sent")
         await hand.sees("✗ fault 3: Invalid account", "✓ job 4717", "– skipped", "▲ unclear")
-        await hand.sees("1 job unclear: nobody said", "5 jobs not sent: nothing of them")
+        await hand.sees("1 job unclear: the connection broke", "5 jobs not sent: nothing of them")
 
     engine = FaultyEngine(JobStep.REJECTED)
     async with opened(engine) as hand:
@@ -303,12 +305,14 @@ async def test_what_a_filter_hides_is_sent_too_and_what_is_shown_is_switched(
         await hand.press("2")
         await hand.sees("8 groups")
         await hand.press("a", "s")
-        await hand.sees("then type 8, sends 8 jobs")
+        await hand.sees("s asks for the number of jobs (8)")
 
         # Fewer are shown; all are sent, and that is said in both frames.
         await hand.press("slash", *"T1.2")
-        await hand.sees("4 of 8 shown · all that are ticked are sent: 8 jobs", "Esc leaves.")
-        await hand.sees("4 jobs are filtered away, and sent too")
+        await hand.sees(
+            "4 of 8 shown · all that are ticked are sent: 8 jobs", "Nothing is sent yet"
+        )
+        await hand.sees("4 jobs are hidden by the filter, and are sent too")
         await hand.press("enter")
         await hand.sees("Jobs to submit · / T1", "Script 5 of 8")
         await hand.press("right_square_bracket")
@@ -317,7 +321,7 @@ async def test_what_a_filter_hides_is_sent_too_and_what_is_shown_is_switched(
         # What is switched is what is shown; space keeps to the job under the cursor.
         await hand.press("a")
         await hand.sees("4 jobs switched off; what the")
-        await hand.sees("all that are ticked are sent: 4 jobs", "then type 4, sends 4 jobs")
+        await hand.sees("all that are ticked are sent: 4 jobs", "the number of jobs (4)")
         await hand.press("space")
         await hand.sees("sent: 5 jobs", "Script 7 of 8")
         await hand.press("a")
@@ -331,12 +335,14 @@ async def test_what_a_filter_hides_is_sent_too_and_what_is_shown_is_switched(
         await hand.press("g")
         await hand.sees("Script 8 of 8")
         await hand.press("escape")
-        await hand.sees("6 of 8 jobs", "then type 6, sends 6 jobs")
-        await hand.sees_no("filtered away")
+        await hand.sees("6 of 8 jobs", "the number of jobs (6)")
+        await hand.sees_no("hidden by the filter")
         await hand.press("slash", *"off", "enter")
         await hand.sees("2 of 8 shown · all that are ticked are sent: 6 jobs")
         await hand.press("slash", *["backspace"] * 3, *"nobody", "enter")
-        await hand.sees("No job fits the filter", "6 jobs are filtered away, and sent too")
+        await hand.sees(
+            "No job fits the filter", "6 jobs are hidden by the filter, and are sent too"
+        )
 
         # The number of all is typed; a number in the filter sends nothing.
         await hand.press("slash", *["backspace"] * 6, *"6", "enter")

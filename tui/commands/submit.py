@@ -57,7 +57,7 @@ def may_stop(session: Session) -> str:
 
 
 SUBMIT: tuple[Command, ...] = (
-    Command("submit.confirm", "s", "send…", "type the yes for this plan", "submit", asks=True,
+    Command("submit.confirm", "s", "send…", "send the jobs that are on", "submit", asks=True,
             enabled=may_confirm, twin="submit"),
     Command("submit.toggle", "space", "on/off", "leave this job out, or take it in again", "submit",
             enabled=may_switch),

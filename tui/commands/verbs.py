@@ -17,7 +17,7 @@ from rowtui.core.submission.plan.model import count_jobs
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import UpdatePace, start
 from rowtui.tui.views.groups.retry import AgainScreen
-from rowtui.tui.views.questions import confirm
+from rowtui.tui.views.questions import Question, confirm
 from rowtui.tui.views.submit.plan import Became, PlanRequest, Sending, chosen_words, outcome_of
 from textual.screen import ModalScreen
 
@@ -124,7 +124,7 @@ class Verbs:
         start(self._app, partial(self._review, self._session.sending), "review", exclusive=True)
         for text in plan.skipped:
             self._session.note("submit", text, "warning")
-        self._session.note("submit", f"planned {count_jobs(plan.jobs)}, up to {plan.cost}")
+        self._session.note("submit", f"planned {count_jobs(plan.jobs)}, {plan.cost} at most")
         if isinstance(self._app.screen, ModalScreen):  # The user types in the dialog.
             self._app.notify("The plan is ready: press 5.")
         else:
@@ -210,19 +210,24 @@ class Verbs:
         if sending is not None and sending.running:
             left = len(sending.plan.jobs) - sending.done
             lines = [
-                f"{sending.done:,} of {len(sending.plan.jobs):,} have their answer. The one under "
-                "way is waited for,",
-                f"then it stops: {plural(left, 'job is', 'jobs are')} not sent, and nothing of "
-                "them stays reserved.",
+                f"{sending.done:,} of {len(sending.plan.jobs):,} have their answer. The dashboard "
+                f"waits for the job under way; {plural(left, 'job is', 'jobs are')} not sent, and "
+                "their directories are not reserved.",
             ]
-            stop = partial(self._stop_and_leave, sending)
-            confirm(self._app, "Jobs are being sent. Stop and leave?", lines, 1, stop)
+            question = Question(
+                "Jobs are being sent. Stop and leave?", lines, "yes", to="stop and leave",
+                otherwise="goes on sending",
+            )  # fmt: skip
+            confirm(self._app, question, partial(self._stop_and_leave, sending))
         elif view is not None and view.run is not None and view.run.here:
-            lines = [
-                "Submitted jobs continue; no more are submitted. `S` in 8 continues the run later."
-            ]
-            question = "Leave, and stop the autopilot?"
-            confirm(self._app, question, lines, 1, partial(self._app.exit, 0))
+            question = Question(
+                "Leave, and stop the run?",
+                ["Submitted jobs continue; no more are submitted. S in 8 continues the run later."],
+                "yes",
+                to="leave",
+                otherwise="stays here",
+            )
+            confirm(self._app, question, partial(self._app.exit, 0))
         else:
             self._app.exit(0)
 

@@ -30,7 +30,7 @@ from rowtui.tui.home.projects import (
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.chrome import Hint
 from rowtui.tui.views.dialogs import Dialog, PageScreen
-from rowtui.tui.views.questions import confirm
+from rowtui.tui.views.questions import Question, confirm
 from rowtui.tui.views.status.status import action_cells, action_columns, total_cells
 from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark, mark_for
@@ -292,8 +292,10 @@ class HomeScreen(Dialog[str]):
             lines = ["The project stays as it is. Opening it lists it again."]
             if one.state == "gone":
                 lines = [f"Its folder has no workflow.toml: {visible(one.root)}"]
-            question = f"Take {visible(one.name)} off the list?"
-            confirm(self.app, question, lines, 1, partial(self._forget, one.root))
+            question = Question(
+                f"Take {visible(one.name)} off the list?", lines, "yes", to="take it off"
+            )
+            confirm(self.app, question, partial(self._forget, one.root))
 
     def action_moved(self) -> None:
         """Name the key that replaced x."""

@@ -26,7 +26,7 @@ from rowtui.tui.shell.recall import LONGEST_TEXT, MOST_FILTERS
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.activity_page import ActivityScreen
 from rowtui.tui.views.dialogs import PageScreen
-from rowtui.tui.views.questions import confirm
+from rowtui.tui.views.questions import Question, confirm
 from rowtui.tui.views.submit.plan import PlanRequest
 
 if TYPE_CHECKING:
@@ -195,8 +195,8 @@ class LineVerbs:
             run()
             return
         lines = [shown, line.description, "It asks its own questions in the terminal."]
-        question = f"Run {line.name} in the terminal?"
-        confirm(self._app, question, lines, 1, run, otherwise="Nothing was run.")
+        question = Question(f"Run {line.name} in the terminal?", lines, "yes", to="run it")
+        confirm(self._app, question, run, otherwise="Nothing was run.")
 
     # Pages
 

@@ -7,86 +7,168 @@ folder, and `TrustScreen` whether the code of a mapping file may run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rowtui.core.base.text import plural, visible
 from rowtui.core.project.views.mapping_trust import MappingReview
 from rowtui.tui.views.dialogs import Dialog
-from rowtui.tui.widgets.cells import Line, as_content, line
+from rowtui.tui.widgets.cells import Line, as_content, cut, line, wrapped
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import App, ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
 MOST_LINES = 8
-"""The number of lines about the objects of the question; the others are counted."""
+"""The number of rows about the objects of the question; the others are counted."""
+
+AROUND = 18
+"""Lines of a question and its table without its rows; on a lower screen there is no table."""
 
 
-class ConfirmScreen(Dialog[bool]):
-    """A dialog that returns True after the exact word: `yes` for one object, or the number."""
+class Question(NamedTuple):
+    """A question before a verb: its objects, what happens, and the word that confirms it.
+
+    `table`: the titles, the rows, and a row of sums; `more` rows are left out. `wrong`: why the
+    user should hesitate. `to`: the purpose of the word. `otherwise`: what Esc does. `undo`: whether
+    the verb can be undone. `loses`: whether results or computing time are lost.
+    """
+
+    title: str
+    happens: Sequence[str]
+    word: str
+    table: Sequence[Sequence[str]] = ()
+    more: int = 0
+    wrong: str = ""
+    to: str = ""
+    otherwise: str = "does nothing"
+    undo: str = ""
+    loses: bool = False
+
+    def lines(self, width: int, height: int) -> list[Line]:
+        """Return the question for a dialog of this width on a screen of this height."""
+        rows = min(MOST_LINES, height - AROUND)
+        lines: list[Line] = []
+        if self.table and rows > 0:
+            lines = [cut(row, width) for row in table_lines(self.table, rows, self.more)]
+            lines.append(())
+        if self.wrong:
+            lines += wrapped(line(("✗ ", "failed"), (self.wrong, "failed")), width, 2)
+        for text in self.happens:
+            lines += wrapped(line(text), width)
+        return lines
+
+
+def table_lines(table: Sequence[Sequence[str]], most: int, more: int = 0) -> list[Line]:
+    """Return a table: titles, at most this number of rows, how many are left out, and the sums.
+
+    Numbers are aligned right, except in the first column.
+    """
+    titles, *rows, sums = table
+    shown = [titles, *rows[:most], sums]
+    columns = list(zip(*shown, strict=True))
+    widths = [max(map(len, cells)) for cells in columns]
+    right = [at > 0 and all(it[:1] in _NUMERIC for it in it[1:]) for at, it in enumerate(columns)]
+    parts = [
+        "  ".join(
+            f"{visible(cell):{'>' if number else '<'}{width}}"
+            for cell, width, number in zip(row, widths, right, strict=True)
+        )
+        for row in shown
+    ]
+    lines = [line((parts[0], "dim")), *map(line, parts[1:-1])]
+    if left := more + len(rows) - len(rows[:most]):
+        lines.append(line((f"and {left:,} more", "dim")))
+    return [*lines, line((parts[-1], "title"))]
+
+
+_NUMERIC = "0123456789·–<"
+
+
+def word_for(count: int, *, anyway: bool = False) -> str:
+    """Return the text to type: `yes` for one object, or their number; with a doubt, `anyway`."""
+    return ("yes" if count == 1 else str(count)) + (f" {ANYWAY}" if anyway else "")
+
+
+ANYWAY = "anyway"
+"""The additional word for a confirmation if a check failed or a budget does not suffice."""
+
+
+def is_yes(word: str, typed: str | None) -> bool:
+    """Whether the typed text is this confirmation; `y` is short for `yes`."""
+    text = " ".join((typed or "").lower().replace(",", "").split())
+    return text == word or (word.startswith("yes") and text == "y" + word.removeprefix("yes"))
+
+
+class ConfirmScreen(Dialog[str]):
+    """A dialog that returns what the user typed; only the exact word is a confirmation.
+
+    `ask` returns the question, which may change while the user reads or types.
+    """
 
     BINDINGS = [Binding("escape", "no", "do nothing", id="confirm.no", tooltip="do nothing")]
 
-    def __init__(self, question: str, lines: Sequence[str], count: int, *, of: int = 0) -> None:
-        """Set the texts. `of` is the number of all lines, if `lines` has only the first of them."""
+    def __init__(self, ask: Callable[[], Question]) -> None:
         super().__init__()
-        self._of = of or len(lines)
-        self._question = question
-        self._lines = lines
-        self.word = "yes" if count == 1 else str(count)
+        self._ask = ask
 
     def compose(self) -> ComposeResult:
-        """Compose the objects of the question, and the field for the answer."""
-        shown = [line(text) for text in self._lines[:MOST_LINES]]
-        if self._of > len(shown):
-            shown.append(line((f"and {self._of - len(shown):,} more", "dim")))
-        shown.append(line(""))
-        shown.append(
-            line(
-                "Type ",
-                (self.word, "key"),
-                " and press ",
-                ("Enter", "key"),
-                ".  ",
-                ("Esc", "key"),
-                " does nothing.",
-            )
-        )
-        with Vertical(id="dialog") as dialog:
-            set_titles(dialog, self._question)
-            yield Static(as_content(shown), markup=False)
-            yield InputField(id="answer", keys=(("Enter", f"answer {self.word}"),))
+        """Compose the objects, what happens, the field for the answer, and what Esc does."""
+        with Vertical(id="dialog"):
+            yield Static(id="what", markup=False)
+            with Horizontal(id="asked"):
+                yield Static(id="type", markup=False)
+                yield InputField(id="answer", keys=(("Enter", "answer"),))
+            yield Static(id="else", markup=False)
+
+    def on_resize(self) -> None:
+        """Show the question for the new size."""
+        super().on_resize()
+        self.show_question()
+
+    def show_question(self) -> None:
+        """Show the question as it is now."""
+        question, dialog = self._ask(), self.query_one("#dialog")
+        set_titles(dialog, question.title)
+        dialog.set_class(question.loses, "failure")
+        word, enter = (question.word, "key"), ("Enter", "key")
+        to = f" to {question.to}:" if question.to else "."
+        # The width of the dialog is known after its first layout.
+        width = dialog.content_size.width or min(64, self.size.width * 24 // 25 - 6)
+        parts = {
+            "what": question.lines(width, self.size.height),
+            "type": [line("Type ", word, " and press ", enter, to)],
+            "else": [line(("Esc", "key"), f" {question.otherwise}.  {question.undo}")],
+        }
+        for name, lines in parts.items():
+            self.query_one(f"#{name}", Static).update(as_content(lines))
+        self.query_one(InputField).keys = (("Enter", f"answer {question.word}"),)
+
+    def on_input_changed(self) -> None:
+        """Show what must be typed now, for example after the checks of a plan."""
+        self.show_question()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Return True only for the exact word; without a text the question stays."""
+        """Return the text; without a text the question stays."""
         event.stop()
-        if not (typed := event.value.strip().lower().replace(",", "")):
-            return
-        self.dismiss(typed == self.word or (self.word == "yes" and typed == "y"))
+        if typed := event.value.strip():
+            self.dismiss(typed)
 
 
 def confirm(
-    app: App[Any],
-    question: str,
-    lines: Sequence[str],
-    count: int,
-    do: Callable[[], object],
-    *,
-    otherwise: str = "",
-    of: int = 0,
+    app: App[Any], question: Question, do: Callable[[], object], *, otherwise: str = ""
 ) -> None:
     """Ask the question, and call `do` after the exact word; else show the text `otherwise`."""
 
-    def answered(yes: bool | None) -> None:
-        if yes:
+    def answered(typed: str | None) -> None:
+        if is_yes(question.word, typed):
             do()
         elif otherwise:
             app.notify(otherwise, markup=False)
 
-    app.push_screen(ConfirmScreen(question, lines, count, of=of), answered)
+    app.push_screen(ConfirmScreen(lambda: question), answered)
 
 
 class FolderScreen(Dialog[str]):

@@ -32,6 +32,7 @@ from rowtui.core.project.queue.views import (
     MOST_MARKED,
     MOST_SHOWN,
     PROJECT,
+    ChosenJob,
     ChosenJobs,
     QueuePage,
     QueueRequest,
@@ -239,7 +240,10 @@ class QueueBook:
         failed: tuple[FailedJob, ...] = ()
         if verb == "retry":
             failed = tuple(_failed(one) for one in may[:MOST_AGAIN])
-        return ChosenJobs(len(meant), len(may), tuple(map(_told, may[:MOST_SHOWN])), failed)
+        rows = tuple(map(_chosen, may))
+        directories, hours = sum(it.directories for it in rows), sum(it.cpu_hours for it in rows)
+        sums = ChosenJob(plural(len(may), "job"), "", directories, "", hours)
+        return ChosenJobs(len(meant), len(may), rows[:MOST_SHOWN], sums, failed)
 
     def tokens(self, keys: Iterable[RowKey], verb: str) -> list[str]:
         """Return the tokens of the jobs to which a verb is applied."""
@@ -294,8 +298,8 @@ def _failed(one: JobRecord) -> FailedJob:
     return FailedJob(one.token, label, one.action, one.cause, one.size)
 
 
-def _told(one: JobRecord) -> str:
+def _chosen(one: JobRecord) -> ChosenJob:
     label = "no id yet" if one.label == NO_ID else one.label
-    return (
-        f"{label}  {one.title}  {plural(one.size, 'directory', 'directories')}  {one.state.value}"
-    )
+    cpus = one.planned.cpus if one.planned is not None else 0
+    hours = cpus * (one.seconds or 0) / 3600
+    return ChosenJob(label, one.title, one.size, one.state.value, hours)

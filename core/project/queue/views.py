@@ -94,15 +94,29 @@ class QueuePage(NamedTuple):
     kinds: Mapping[str, int] = {}
 
 
+class ChosenJob(NamedTuple):
+    """A job to which a verb would be applied, or the sums of all of them.
+
+    `cpu_hours`: those of the CPUs that it asked for, while it has run.
+    """
+
+    label: str
+    title: str
+    directories: int
+    state: str
+    cpu_hours: float
+
+
 class ChosenJobs(NamedTuple):
-    """The jobs to which a verb would be applied: `jobs` of `total`, with names of the first ones.
+    """The jobs to which a verb would be applied: `jobs` of `total`, the first ones, and their sums.
 
     `failed`: the jobs to be retried, at most MOST_AGAIN.
     """
 
     total: int
     jobs: int
-    lines: tuple[str, ...] = ()
+    first: tuple[ChosenJob, ...]
+    sums: ChosenJob
     failed: tuple[FailedJob, ...] = ()
 
 

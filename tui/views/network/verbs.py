@@ -19,7 +19,7 @@ from rowtui.tui.views.dialogs import PageScreen
 from rowtui.tui.views.network.run_limits import RunLimitsScreen, asked_text, limit_texts, proposed
 from rowtui.tui.views.network.samples import state_mark
 from rowtui.tui.views.network.texts import jobs_with_states
-from rowtui.tui.views.questions import confirm
+from rowtui.tui.views.questions import Question, confirm, word_for
 from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import line
 
@@ -153,12 +153,17 @@ class NetworkVerbs(ScreenView):
             text = f"{plural(len(jobs), 'sample')} will be tried again."
             self._do("retrying", work, text, marks=True)
 
-        lines = [
-            f"{what}: {plural(len(jobs), 'sample')}, and all that waits for them",
-            "They run again when the autopilot goes on, or with the next step.",
-        ]
-        question = f"Retry {plural(len(jobs), 'failed sample')}?"
-        confirm(self.app, question, lines, len(jobs), retry, otherwise="Nothing was retried.")
+        question = Question(
+            f"Retry {plural(len(jobs), 'failed sample')}?",
+            [
+                f"{what}: {plural(len(jobs), 'sample')}, and all that waits for them",
+                "They run again when the autopilot goes on, or with the next step.",
+            ],
+            word_for(len(jobs)),
+            to="retry them",
+            otherwise="retries nothing",
+        )
+        confirm(self.app, question, retry, otherwise="Nothing was retried.")
 
     async def _all_failed(self) -> list[int]:
         view = self.session.network.view
@@ -198,8 +203,16 @@ class NetworkVerbs(ScreenView):
             work = partial(self.session.engine.network.cancel, chosen)
             self._do("cancelling", work, f"{plural(len(chosen), 'sample')} cancelled.", marks=True)
 
-        question = f"Cancel {plural(len(chosen), 'sample')}?"
-        confirm(self.app, question, lines, len(chosen), cancel, otherwise="Nothing was cancelled.")
+        question = Question(
+            f"Cancel {plural(len(chosen), 'sample')}?",
+            lines,
+            word_for(len(chosen)),
+            to="cancel them",
+            otherwise="cancels nothing",
+            undo="R retries cancelled samples.",
+            loses=True,
+        )
+        confirm(self.app, question, cancel, otherwise="Nothing was cancelled.")
 
     def command_redo(self) -> None:
         """Show what would run again, the marked samples or all stale ones; run them again after a
@@ -231,9 +244,14 @@ class NetworkVerbs(ScreenView):
             sentence = f"{plural(view.jobs, 'sample')} will run again; S continues the run."
             self._do("making results again", work, sentence, marks=True)
 
-        question = f"Make {plural(view.jobs, 'result')} again?"
-        lines = redo_lines(view, bool(jobs))
-        confirm(self.app, question, lines, view.jobs, redo, otherwise="Nothing was put away.")
+        question = Question(
+            f"Make {plural(view.jobs, 'result')} again?",
+            redo_lines(view, bool(jobs)),
+            word_for(view.jobs),
+            to="make them again",
+            otherwise="changes nothing",
+        )
+        confirm(self.app, question, redo, otherwise="Nothing was put away.")
 
     def command_waits(self) -> None:
         """Show what the sample under the cursor waits for."""

@@ -8,11 +8,18 @@ from typing import Any
 
 from rowtui.core.base.text import plural
 from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
-from rowtui.core.project.queue.views import MOST_MARKED, SORTS, QueuePage, QueueRequest
+from rowtui.core.project.queue.views import (
+    MOST_MARKED,
+    SORTS,
+    ChosenJobs,
+    QueuePage,
+    QueueRequest,
+)
 from rowtui.tui.commands.jobs import CANCEL, HOLD, RELEASE, RETRY, JobVerb
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.questions import confirm
+from rowtui.tui.views.questions import Question, confirm, word_for
 from rowtui.tui.views.view import Dashboard, ScreenView
+from rowtui.tui.widgets.short_text import amount_of_hours
 from rowtui.tui.widgets.table.engine_rows import LOADED, EngineRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import Marks
@@ -278,10 +285,43 @@ class QueueVerbs(ScreenView):
             self.forget_marks()
             self.dashboard.verbs.act(verb, keys, chosen.jobs)
 
-        question = f"{verb.word.capitalize()} {plural(chosen.jobs, 'job')}?"
-        if left:
-            question = f"{question} ({left:,} marked cannot be {verb.done})"
-        nothing = f"Nothing was {verb.done}."
-        confirm(
-            self.app, question, chosen.lines, chosen.jobs, act, otherwise=nothing, of=chosen.jobs
-        )
+        question = verb_question(verb, chosen)
+        confirm(self.app, question, act, otherwise=f"Nothing was {verb.done}.")
+
+
+def verb_question(verb: JobVerb, chosen: ChosenJobs) -> Question:
+    """Return the question before a verb is applied to these jobs."""
+    title = f"{verb.word.capitalize()} {plural(chosen.jobs, 'job')}?"
+    if left := chosen.total - chosen.jobs:
+        title = f"{title} ({left:,} marked cannot be {verb.done})"
+    loses = verb is CANCEL
+    rows = [
+        (it.label, it.title, f"{it.directories:,}", it.state,
+         *((amount_of_hours(it.cpu_hours) if it.cpu_hours else "·",) if loses else ()))
+        for it in (*chosen.first, chosen.sums)
+    ]  # fmt: skip
+    titles = ("Job", "Action", "Directories", "State", *(("CPU-hours lost",) if loses else ()))
+    happens, otherwise, undo = _VERB_WORDS[verb]
+    return Question(
+        title,
+        [happens],
+        word_for(chosen.jobs),
+        [titles, *rows],
+        more=chosen.jobs - len(chosen.first),
+        to=f"{verb.word} {'it' if chosen.jobs == 1 else 'them'}",
+        otherwise=otherwise,
+        undo=undo,
+        loses=loses,
+    )
+
+
+_VERB_WORDS = {
+    CANCEL: (
+        "The jobs stop at once, and their directories become eligible again. What a job has "
+        "computed since its last file is lost.",
+        "cancels nothing",
+        "This cannot be undone.",
+    ),
+    HOLD: ("A held job does not start.", "holds nothing", "H releases the jobs again."),
+    RELEASE: ("The jobs may start again.", "releases nothing", "H holds the jobs again."),
+}

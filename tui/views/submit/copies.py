@@ -38,7 +38,7 @@ class Copying:
 
 def copied_first(copying: Copying) -> list[Line]:
     """Return the lines about copied files; empty if every cluster sees the project."""
-    title = ("copied first ", "dim")
+    title = ("copied first: ", "dim")
     if copying.error:
         return [line(title, ("▲ unknown: ", "warning"), copying.error)]
     if copying.views is None:

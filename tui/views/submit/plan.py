@@ -16,9 +16,9 @@ from rowtui.core.submission.plan.model import JobStep, count_jobs
 from rowtui.tui.views.submit.copies import Copying, copied_first
 from rowtui.tui.views.submit.plan_checks import check_lines, checks_short
 from rowtui.tui.views.submit.plan_choice import PlanChoice
-from rowtui.tui.widgets.cells import FirstThatFits, Number, dimmed, line
+from rowtui.tui.widgets.cells import Number, dimmed, line
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import cost_forms, limit
+from rowtui.tui.widgets.short_text import amount_of_hours, limit
 
 if TYPE_CHECKING:
     from rowtui.core.project.review.views import PlanCheck
@@ -199,15 +199,17 @@ def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[TableColumn, .
     if sent:
         columns.append(TableColumn("outcome", "Result", LONGEST_ID, grow=3))
     columns += [
-        TableColumn("destination", "Destination", 8, 18, priority=2, grow=1, short="To"),
+        TableColumn("destination", "To", 8, 18, priority=2, grow=1),
         TableColumn("cpus", "CPUs", 4, 6, "right", 3),
     ]
     if any(job.gpus for job in jobs):
         columns.append(TableColumn("gpus", "GPUs", 4, 6, "right", 4))
     columns += [
-        TableColumn("walltime", "Walltime", 8, 9, "right", 4),
-        TableColumn("cost", "Cost", 10, 11, "right", 1),
+        TableColumn("walltime", "Limit", 6, 10, "right", 4),
+        TableColumn("cost", "CPU-h", 6, 8, "right", 1),
     ]
+    if any(job.cost.gpu_hours for job in jobs):
+        columns.append(TableColumn("gpu_cost", "GPU-h", 6, 8, "right", 1))
     longest = max((len(reason_again(job)) for job in jobs), default=0)
     if longest:
         after = next(at for at, column in enumerate(columns) if column.id == "cpus")
@@ -250,7 +252,8 @@ def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell
         "cpus": Number(job.cpus),
         "gpus": Number(job.gpus),
         "walltime": line(limit(job.walltime_seconds)),
-        "cost": FirstThatFits(tuple(line(form) for form in cost_forms(job.cost))),
+        "cost": line(amount_of_hours(job.cost.cpu_hours)),
+        "gpu_cost": line(amount_of_hours(job.cost.gpu_hours)),
         "first": line((job.directories[0] if job.directories else "", "dim")),
         "again": line(reason_again(job)),
         "warnings": line(("▲", "warning") if job.warnings else ""),
@@ -295,17 +298,16 @@ def cost_and_checks(
     """Return cost, checks, left-out groups, and the reason for the destination."""
     plan, chosen = sending.plan, sending.chosen
     off = len(plan.jobs) - chosen.requests
-    many = plural(chosen.directories, "directory", "directories")
-    lines = [
-        line(("costs up to ", "dim"), (str(chosen.cost), "title")),
-        *packed_lines(plan),
-        line(("sends       ", "dim"), f"{chosen_words(sending)}, {many}"),
-        *([line(("off         ", "dim"), f"{plural(off, 'job')}, by hand")] if off else []),
-        line(("to          ", "dim"), chosen.where, *_by(plan, chosen.where)),
-    ]
+    cost = (str(chosen.cost), "title")
+    lines = [line(cost, f" at most, to {chosen.where}", *_by(plan, chosen.where))]
+    if off:
+        lines.append(
+            line((f"{plural(off, 'job')} {'is' if off == 1 else 'are'} switched off", "dim"))
+        )
+    lines += packed_lines(plan)
     lines += copied_first(copying) if copying else []
-    lines += hints
     lines += check_lines(sending.checks, chosen)
+    lines += hints
     lines += [line(("▲ ", "warning"), (text, "warning")) for text in plan.warnings]
     lines += left_out(plan)
     if job is not None:
@@ -324,7 +326,7 @@ def packed_lines(plan: Plan) -> list[Line]:
     lines = []
     for packed in plan.packed:
         where = f" on {packed.destination}" if several else ""
-        lines.append(line(("packed      ", "dim"), *before_and_after(packed), (where, "dim")))
+        lines.append(line(("packed: ", "dim"), *before_and_after(packed), (where, "dim")))
     return lines
 
 
@@ -354,7 +356,7 @@ def _or_here(text: str) -> str:
 
 def _by(plan: Plan, where: str) -> list[tuple[str, str]]:
     known = where == plan.cluster != plan.scheduler
-    return [(f" ({plan.scheduler})", "dim")] if known else []
+    return [(f" ({plan.scheduler.capitalize()})", "dim")] if known else []
 
 
 def checks_in_short(sending: Sending) -> Line:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import amount, plural
 from rowtui.core.project.review.views import NAMES, CheckState, PlanCheck, PlanFinding, worst
-from rowtui.tui.widgets.cells import line, portion
+from rowtui.tui.widgets.cells import bar, line
 
 if TYPE_CHECKING:
     from rowtui.core.project.review.views import Budget
@@ -25,9 +25,6 @@ MARKS = {
     CheckState.FAILED: ("✗", "failed"),
     CheckState.NOT_OFFERED: ("–", "dim"),
 }
-ANYWAY = "anyway"
-"""The additional word for a confirmation if a check failed or a budget does not suffice."""
-
 BAR = 16
 MOST_NUMBERS = 3
 """The number of jobs that are named before a finding."""
@@ -64,17 +61,17 @@ def standing(check: PlanCheck, chosen: PlanChoice) -> CheckResult:
 
 
 def standings(checks: Checks, chosen: PlanChoice) -> list[CheckResult]:
-    """Return all results: problems first, then spent budgets, then the rest."""
+    """Return all results: failures first, then budgets, warnings, and the rest."""
     found = [standing(checks[name], chosen) for name in NAMES if name in checks]
     return sorted(found, key=_importance)
 
 
 def _importance(one: CheckResult) -> int:
-    if one.state in (CheckState.FAILED, CheckState.WARNING):
-        return 0 if one.state is CheckState.FAILED else 1
+    if one.state is CheckState.FAILED:
+        return 0
     if one.check.budgets:
-        return 2
-    return 4 if one.state is CheckState.NOT_OFFERED else 3
+        return 1
+    return {CheckState.WARNING: 2, CheckState.NOT_OFFERED: 4}.get(one.state, 3)
 
 
 def check_lines(checks: Checks, chosen: PlanChoice) -> list[Line]:
@@ -132,7 +129,7 @@ def _about(finding: PlanFinding, chosen: PlanChoice) -> str:
 
 
 def budget_lines(budgets: Iterable[Budget], chosen: PlanChoice) -> list[Line]:
-    """Return `118,204 → 110,508 CPU-hours`, and the share of the whole budget."""
+    """Return `118,204 → 110,508 of 200,000 CPU-hours left`, and the spent share as a bar."""
     lines = []
     for number, budget in enumerate(chosen.budgets):
         if budget not in budgets:
@@ -140,20 +137,18 @@ def budget_lines(budgets: Iterable[Budget], chosen: PlanChoice) -> list[Line]:
         left = chosen.left_of(number)
         name = f"{budget.name} " if budget.name != "budget" else ""
         style = "failed" if left < -1e-6 else "title"
+        of = f" of {_hours(budget.whole)}" if budget.whole else ""
         lines.append(
-            line(name, f"{_hours(budget.left)} → ", (_hours(left), style), f" {budget.unit}",
-                 (f"  {budget.where}", "dim"))
+            line(name, f"{_hours(budget.left)} → ", (_hours(left), style),
+                 f"{of} {budget.unit.replace('hours', 'h')} left", (f"  {budget.where}", "dim"))
         )  # fmt: skip
         if left < -1e-6:
             lines.append(line((f"✗ {_hours(-left)} {budget.unit} too many", "failed")))
         elif budget.whole:
-            used = max(0.0, budget.whole - left)
-            full = portion(round(used), round(budget.whole), BAR)
-            share = 100 * (budget.left - left) / budget.whole
-            lines.append(
-                line(("█" * full, "submitted"), ("░" * (BAR - full), "faint"),
-                     (f"  this takes {share:.1f} %", "dim"))
-            )  # fmt: skip
+            spent, takes = max(0.0, budget.whole - budget.left), budget.left - left
+            parts = ((spent, "█", "completed"), (takes, "▒", "submitted"), (left, "░", "faint"))
+            share = f"  {100 * (spent + takes) / budget.whole:.0f} % spent"
+            lines.append((*bar(parts, budget.whole, BAR), *line((share, "dim"))))
     return lines
 
 
@@ -198,18 +193,3 @@ def why_not(checks: Checks, chosen: PlanChoice) -> str:
             bad = [it for it in one.findings if it.state is CheckState.FAILED]
             whys.append(f"{one.check.name}: {bad[0].text if bad else one.check.text}")
     return "; ".join(sorted(whys, key=lambda why: not why.startswith("over ")))
-
-
-def word_for(jobs: int, *, objection: bool) -> str:
-    """Return the text to type: the number of jobs, `yes` for one; with an objection, `anyway`."""
-    word = "yes" if jobs == 1 else str(jobs)
-    return f"{word} {ANYWAY}" if objection else word
-
-
-def says_yes(word: str, typed: str) -> bool:
-    """Whether the typed text is this confirmation."""
-    text = " ".join(typed.strip().lower().replace(",", "").split())
-    wanted = [word]
-    if word.startswith("yes"):
-        wanted.append("y" + word.removeprefix("yes"))
-    return text in wanted

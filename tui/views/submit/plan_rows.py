@@ -25,7 +25,7 @@ from rowtui.tui.views.submit.plan import (
     reason_again,
 )
 from rowtui.tui.widgets.cells import Cell, FirstThatFits, Number, dimmed, line, plain
-from rowtui.tui.widgets.short_text import cost_forms, limit
+from rowtui.tui.widgets.short_text import amount_of_hours, limit
 
 
 class PlanRow(NamedTuple):
@@ -134,12 +134,31 @@ def _bundle_cells(row: PlanRow, bundle: InBundle, sending: Sending) -> dict[str,
         "cpus": Number(bundle.cpus, "title"),
         "gpus": Number(bundle.gpus, "title"),
         "walltime": line((limit(bundle.seconds), "title")),
-        "cost": FirstThatFits(tuple(line((form, "title")) for form in cost_forms(cost))),
+        "cost": line((amount_of_hours(cost.cpu_hours), "title")),
+        "gpu_cost": line((amount_of_hours(cost.gpu_hours), "title")),
         "first": line((f"on {bundle.node_type}", "dim")),
         "again": line(""),
         "warnings": line(""),
     }
     return cells if on else dimmed(cells)
+
+
+def plan_total(sending: Sending) -> dict[str, Cell]:
+    """Return the row of sums, over the jobs that are on."""
+    chosen, plan = sending.chosen, sending.plan
+    on = sending.phase == "review"
+    words = (
+        f"{chosen.requests:,} of {len(plan.jobs):,}" if chosen.off else f"all {chosen.requests:,}"
+    )
+    cells: dict[str, Cell] = {
+        "action": line(f"{words} on" if on else words),
+        "size": Number(chosen.directories),
+        "cost": line(amount_of_hours(chosen.cost.cpu_hours)),
+        "gpu_cost": line(amount_of_hours(chosen.cost.gpu_hours)),
+    }
+    if not any(job.bundle for job in plan.jobs):  # The slots of a bundle are used in turn.
+        cells["cpus"] = Number(sum(job.cpus for job in plan.jobs if chosen.is_on(job.token)))
+    return cells
 
 
 def row_values(row: PlanRow, sending: Sending) -> dict[str, Any]:

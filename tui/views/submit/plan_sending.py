@@ -100,8 +100,8 @@ def afterwards(sending: Sending) -> list[Line]:
     lines: list[Line] = []
     if sending.unclear:
         lines.append(line(
-            ("▲ ", "warning"), f"{plural(sending.unclear, 'job')} unclear: nobody said whether the "
-            "scheduler has it. It stays reserved; r asks the scheduler and settles it.",
+            ("▲ ", "warning"), f"{plural(sending.unclear, 'job')} unclear: the connection broke "
+            "before the scheduler answered. The directories stay reserved; r asks again.",
         ))  # fmt: skip
     if sending.refused:
         lines.append(line(

@@ -24,7 +24,7 @@ from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.shell.external_program import open_in_pager
 from rowtui.tui.shell.session import FILTERS
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.questions import FolderScreen, confirm
+from rowtui.tui.views.questions import FolderScreen, Question, confirm
 from rowtui.tui.views.submit.plan import Sending
 from rowtui.tui.views.submit.plan_rows import PlanRow
 from rowtui.tui.views.view import ScreenView
@@ -78,7 +78,7 @@ def diff_lines(found: ScriptDifference, *, unfolded: bool = False) -> tuple[Line
     if found.quiet:
         lines.append(line(("~ ", "dim"), (found.quiet, "dim")))
     if not found.changes:
-        lines.append(line(("= ", "completed"), "nothing else differs: = shows the script"))
+        lines.append(line(("= ", "completed"), "the same script; = shows all of it"))
         if not unfolded:
             return tuple(lines)
     parts = found.parts if unfolded else folded(found.parts)
@@ -150,22 +150,24 @@ class ScriptLook:
         if asked is None or before is None:
             lines = script().splitlines()
             first = asked is not None and asked in self.known
-            about = "first script of this action" if first else ""
+            about = "no earlier script to compare with" if first else ""
             return ScriptPane(lines, about, plural(len(lines), "line"))
         than = f"job {before.job}" if before.job else "the one before"
         since = f"{than} of {day(before.at)}"
         if self.full:
             lines = script().splitlines()
-            return ScriptPane(lines, "", f"{plural(len(lines), 'line')} · = diff against {since}")
+            return ScriptPane(lines, "", f"{plural(len(lines), 'line')} · = compares with {since}")
         found = self._differences.get((key, asked))
         if found is None:
             if len(self._differences) >= KEPT:
                 self._differences.pop(next(iter(self._differences)))
             found = self._differences[key, asked] = difference(before.script, script())
         changes = plural(found.changes, "line") + " changed" if found.changes else "no change"
-        fold = "z fold" if self.unfolded else "z unfold"
+        fold = "z folds" if self.unfolded else "z unfolds"
         shown = diff_lines(found, unfolded=self.unfolded)
-        return ScriptPane(shown, f"diff against {since}", f"{changes} · = full · {fold}")
+        return ScriptPane(
+            shown, f"compared with {since}", f"{changes} · = the whole script · {fold}"
+        )
 
 
 class SubmitSteps(ScreenView):
@@ -282,5 +284,8 @@ class SubmitSteps(ScreenView):
             start(self.app, work, "export", exclusive=True)
 
         lines = [f"in {visible(written.folder)}:", *map(visible, written.there), "…"]
-        question = "Files are there already. Overwrite them?"
-        confirm(self.app, question, lines, 1, overwrite, otherwise="Nothing was written.")
+        title = "Files are there already. Overwrite them?"
+        question = Question(
+            title, lines, "yes", to="overwrite them", otherwise="writes nothing", loses=True
+        )
+        confirm(self.app, question, overwrite, otherwise="Nothing was written.")

@@ -11,6 +11,7 @@ from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.commands.submit import may_switch
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.questions import ConfirmScreen, is_yes
 from rowtui.tui.views.submit.plan import (
     Sending,
     all_words,
@@ -25,34 +26,39 @@ from rowtui.tui.views.submit.plan_rows import (
     PlanRow,
     bundle_text,
     plan_rows,
+    plan_total,
     row_heading,
     shown_words,
 )
-from rowtui.tui.views.submit.question import SubmitQuestion
+from rowtui.tui.views.submit.question import next_lines, send_question, word_of
 from rowtui.tui.views.submit.script import SubmitSteps, coloured
 from rowtui.tui.views.submit.table import PlanRows, PlanTable
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
-from rowtui.tui.widgets.chrome import set_titles
+from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.text_lines import LaidOut, TextLines
 from textual.app import ComposeResult
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
+
+MOST_EMPTY = 4
+"""Empty lines of the list while the checks beside it need more lines than the list."""
 
 
 class SubmitView(SubmitSteps):
-    """Jobs, costs and checks, the script of the job under the cursor, and the question."""
+    """Jobs, costs and checks, what comes next, and the script of the job under the cursor."""
 
     MODE = "submit"
     BINDINGS = bindings_for("submit")
     AUTO_FOCUS: ClassVar[str | None] = "#planned"
 
     def body(self) -> ComposeResult:
-        """Compose the jobs and checks, the script, and the question."""
+        """Compose the jobs above what comes next, the checks beside them, and the script."""
         with Horizontal(id="upper"):
-            yield PlanTable(self._switch, lambda: may_switch(self.session))
+            with Vertical(id="left"):
+                yield PlanTable(self._switch, lambda: may_switch(self.session))
+                yield Panel("", name="next")
             yield LaidOut(name="checks")
         yield TextLines(coloured, name="script")
-        yield SubmitQuestion(self.session, self.dashboard.verbs.send, self._answered)
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,11 +73,6 @@ class SubmitView(SubmitSteps):
     def table(self) -> PlanTable:
         """The list of jobs."""
         return self.query_one("#planned", PlanTable)
-
-    @property
-    def question(self) -> SubmitQuestion:
-        """The frame at the bottom."""
-        return self.query_one("#confirm", SubmitQuestion)
 
     def _lay_out_rows(self, sending: Sending) -> PlanRows:
         """Return the rows; they are created once for each plan, which may have many jobs."""
@@ -112,7 +113,7 @@ class SubmitView(SubmitSteps):
 
     def show_body(self) -> None:
         """Show the plan and its progress."""
-        self.question.answer_late()
+        self._answer_late()
         sending, table = self.session.sending, self.table
         if sending is None:
             self._rows = self._rows_of = None
@@ -126,10 +127,12 @@ class SubmitView(SubmitSteps):
             table.show(rows, self._columns)
         self._show_titles()
         self._show_job()
-        self._show_question()
+        self._show_next()
 
     def _show_titles(self) -> None:
         sending, table = self.session.sending, self.table
+        several = sending is not None and len(sending.plan.jobs) > 1 and table.source.row_count
+        table.sum_up(plan_total(sending) if sending is not None and several else None)
         if sending is None:
             set_titles(table, "Jobs to submit")
             return
@@ -146,11 +149,13 @@ class SubmitView(SubmitSteps):
         checks = self.query_one("#checks", LaidOut)
         set_titles(checks, "Cost and checks")
         if sending is None:
-            checks.show_made(lambda _: (line(("Nothing has been submitted.", "dim")),))
+            checks.show_made(lambda _: (line((" Nothing has been submitted.", "dim")),))
             return
         hints = []
         if sending.phase == "review" and sending.wanted and may_gain(sending.plan):
-            hints.append(line(("4 ", "key"), ("packs them on as few nodes as it takes", "dim")))
+            hints.append(
+                line(("4 ", "key"), ("packs these jobs on as few nodes as possible", "dim"))
+            )
         found = cost_and_checks(sending, self.job, sending.copying, hints)
         checks.show_made(
             lambda width: tuple(
@@ -211,32 +216,47 @@ class SubmitView(SubmitSteps):
             self._text_of = (row, text)
         return self._text_of[1]
 
-    def _show_question(self) -> None:
-        sending, rows, job = self.session.sending, self._rows, self.job
-        again = job.reasons[0] if job is not None and job.attempt > 1 and job.reasons else ""
-        hidden = ""
-        asked = sending is not None and sending.phase == "review"
-        if asked and rows is not None and self.table.filtered and (many := rows.hidden_on):
-            hidden = f"{plural(many, 'job is', 'jobs are')} filtered away, and sent too"
-        became = not_accepted(self.row.jobs[0], sending) if self.row and sending else ()
-        self.question.show(again, hidden, became)
+    @property
+    def _hidden(self) -> int:
+        """The number of jobs that are sent although a filter hides them."""
+        rows = self._rows
+        return rows.hidden_on if rows is not None and self.table.filtered else 0
+
+    def _show_next(self) -> None:
+        """Show what comes next, also in the question if it is open."""
+        panel, sending = self.query_one("#next", Panel), self.session.sending
+        short = not self.query_one("#checks").display
+        job = self.row.jobs[0] if self.row else None
+        panel.show(next_lines(self.session, job, self._hidden, panel.size.width, short=short))
+        review = sending is None or sending.phase == "review"
+        set_titles(panel, "What comes next" if review else "Sending")
+        if isinstance(question := self.app.screen, ConfirmScreen):
+            question.show_question()
+        self._share_height()
+
+    def _share_height(self) -> None:
+        """Make the list as high as its rows, or a little higher if the checks need more lines."""
+        upper, checks = self.query_one("#upper"), self.query_one("#checks", LaidOut)
+        panel, table = self.query_one("#next", Panel), self.table
+        rows = max(table.virtual_size.height, 3) + panel.line_count
+        lines = rows + table.gutter.height + panel.gutter.height
+        if checks.display:
+            lines = max(lines, min(lines + MOST_EMPTY, len(checks.lines) + checks.gutter.height))
+        room = self.query_one("#body").size.height
+        upper.styles.height = room if self.has_class("-flat") else min(lines, room * 3 // 5)
 
     # Events
 
     def on_virtual_table_cursor_moved(self) -> None:
         """Show the script of the job under the cursor."""
         self._show_job()
-        self._show_question()
+        self._show_next()
 
     def on_list_table_rearranged(self) -> None:
         """Update the frames after another filter or order."""
         self._show_titles()
         self._show_job()
-        self._show_question()
-
-    def _answered(self) -> None:
-        self.table.focus()
-        self._show_question()
+        self._show_next()
 
     def copyable(self) -> str:
         """The first directory of the job under the cursor."""
@@ -244,10 +264,7 @@ class SubmitView(SubmitSteps):
         return jobs[0].directories[0] if jobs and jobs[0].directories else ""
 
     def back(self) -> bool:
-        """Go back from the question, or another pane, to the jobs; drop the filter; leave."""
-        if self.question.asking:
-            self.question.close()
-            return True
+        """Go back from another pane to the jobs; drop the filter; leave."""
         if self.table.has_focus_within and self.table.clear_filter():
             return True
         if not self.table.has_focus:
@@ -271,9 +288,31 @@ class SubmitView(SubmitSteps):
     # Commands
 
     def command_confirm(self) -> None:
-        """Ask the question."""
-        self.question.ask()
-        self._show_question()
+        """Ask for the number of jobs, and send them after the exact answer."""
+        if (sending := self.session.sending) is not None:
+            ask = partial(send_question, sending, self._hidden)
+            self.app.push_screen(ConfirmScreen(ask), partial(self._answer_with, sending))
+
+    def _answer_with(self, sending: Sending, typed: str | None) -> None:
+        """Send the plan after the exact word; before the budgets are known, keep the answer."""
+        if typed is None:
+            self.dashboard.notify("Nothing was sent.")
+        elif sending.phase != "review" or not sending.chosen.requests:
+            return
+        elif sending.awaits_budgets:
+            sending.unsent_yes = typed
+            self.dashboard.notify("Reading the budgets; the answer counts after that.")
+        elif is_yes(word := word_of(sending), typed):
+            self.dashboard.verbs.send()
+        else:
+            self.dashboard.warn(f"{typed!r} is not {word!r}: nothing was sent.")
+
+    def _answer_late(self) -> None:
+        """Use the answer that was typed before the budgets were known."""
+        sending = self.session.sending
+        if sending is not None and sending.unsent_yes and not sending.awaits_budgets:
+            typed, sending.unsent_yes = sending.unsent_yes, ""
+            self._answer_with(sending, typed)
 
     def command_toggle(self) -> None:
         """Leave the job, or the whole bundle, out; or include it again."""

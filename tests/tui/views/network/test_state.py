@@ -167,7 +167,7 @@ async def test_the_autopilot_is_stopped_by_a_key_and_leaving_while_it_drives_ask
     async with opened(with_network(**RUNNING)) as hand:
         await at_network(hand)
         await hand.press("q")
-        await hand.sees("Leave, and stop the autopilot?")
+        await hand.sees("Leave, and stop the run?")
         await hand.press("escape")
         await hand.sees("[8 Network]")
         await hand.press("S")

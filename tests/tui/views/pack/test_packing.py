@@ -33,7 +33,7 @@ from rowtui.tui.views.pack.bundles import BundleRow, Picture, Share, TypeRow, pi
 from rowtui.tui.views.pack.choice import limit_texts, next_packer, read_limits, what_changed
 from rowtui.tui.views.pack.packing import change_line, head_lines
 from rowtui.tui.views.pack.slots import row_lines
-from rowtui.tui.views.submit.plan_checks import says_yes, word_for
+from rowtui.tui.views.questions import is_yes, word_for
 from rowtui.tui.views.submit.plan_rows import plan_rows
 from rowtui.tui.widgets.cells import fit, line, plain, width_of
 
@@ -232,14 +232,14 @@ async def test_a_plan_with_bundles_lists_each_with_its_requests_and_counts_jobs_
     assert [row.number for row in headings] == [1, 2, 3, 4]
     assert len({row.key for row in rows}) == len(rows)
     assert str(count_jobs(whole.jobs)) == "24 jobs in 4 bundles"
-    assert word_for(len(whole.jobs), objection=False) == "24"
+    assert word_for(len(whole.jobs)) == "24"
 
 
 async def test_a_plan_of_one_bundle_is_confirmed_with_its_number_of_jobs() -> None:
     whole = packed(await SampleEngine().plans_make(1, [0, 1], None), PackChoice()).plan
     assert str(count_jobs(whole.jobs)) == "2 jobs in 1 bundle"
-    assert says_yes(word_for(len(whole.jobs), objection=False), "2")
-    assert not says_yes(word_for(len(whole.jobs), objection=False), "1")
+    assert is_yes(word_for(len(whole.jobs)), "2")
+    assert not is_yes(word_for(len(whole.jobs)), "1")
 
 
 @given(

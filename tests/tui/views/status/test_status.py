@@ -7,6 +7,7 @@ from dataclasses import replace
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.groups.model import Status
 from rowtui.core.submission.plan.model import Plan
+from rowtui.tui.views.questions import is_yes, word_for
 from rowtui.tui.views.status.status import (
     COUNTS,
     action_cells,
@@ -16,7 +17,6 @@ from rowtui.tui.views.status.status import (
     total_cells,
 )
 from rowtui.tui.views.submit.plan import Became, Sending, SentOutcome
-from rowtui.tui.views.submit.plan_checks import says_yes, word_for
 from rowtui.tui.views.submit.plan_sending import sending_line
 from rowtui.tui.widgets.cells import Number, plain
 from rowtui.tui.widgets.short_text import JOB_MARKS, STATUS_MARKS
@@ -74,7 +74,7 @@ async def test_an_action_with_a_problem_says_it_first() -> None:
 
 
 def confirms(plan: Plan, typed: str) -> bool:
-    return says_yes(word_for(len(plan.jobs), objection=False), typed)
+    return is_yes(word_for(len(plan.jobs)), typed)
 
 
 async def test_only_the_number_of_jobs_confirms_several_and_yes_confirms_one() -> None:

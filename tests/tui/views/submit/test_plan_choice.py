@@ -27,4 +27,4 @@ async def test_the_clusters_named_are_those_to_which_jobs_go_and_not_where_one_i
     chosen.switch_all()
     assert chosen.requests == 0
     said = [plain(one) for one in cost_and_checks(Sending(plan), None)]
-    assert "to          delta and gl\\x1b" in said
+    assert said[0] == "192 CPU-hours at most, to delta and gl\\x1b"
