@@ -285,7 +285,7 @@ SCENES: dict[str, Scene] = {
         engine=with_network,
     ),
     "network-running": Scene(
-        keys("8"), "driven by the autopilot", BOTH, engine=placing.network_running
+        keys("8"), "runs by itself", BOTH, engine=placing.network_running
     ),
     "network-list": Scene(keys("8", "i"), "i graph", BOTH, engine=with_network),
     "network-waits": Scene(keys("8", "l", "enter", "w"), "waits for itself", engine=with_network),

@@ -145,7 +145,7 @@ class NetworkPane:
             set_titles(self.nodes, title + self.nodes.filter_named, below)
             return
         if self._graph is not None and self._graph.size[0] > self._room:
-            title += " · goes on to the side"
+            title += " · more nodes to the right: →"
         set_titles(self.picture, title, f"{LEGEND}   i list")
 
     # User actions

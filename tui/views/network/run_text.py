@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import amount, plural, time_text
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.limits.times import cost_text
 from rowtui.tui.views.network.run_limits import asked_text
-from rowtui.tui.widgets.cells import Span, line, portion, width_of, wrapped
+from rowtui.tui.widgets.cells import Bar, Span, bar, line, wrapped
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.short_text import RUN_MARKS, limit
+from rowtui.tui.widgets.short_text import RUN_MARKS, limit, moment
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import FailureView, NetworkView, RunView
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _LIMIT_BAR = 10  # Columns of a bar.
+_PROGRESS_BAR = 20
 
 NO_NETWORK = (
     line(("This project has no network.", "title")),
@@ -55,8 +56,8 @@ def run_lines(
             *_left(view),
         ]
     else:
-        lines += _standing(view.run, width, brief=brief)
-        lines += _until_done(view, width, brief=brief)
+        lines += _standing(view.run, width)
+        lines += _progress(view, width, brief=brief)
         lines += _limits(view.run, width, 5 if brief else _LIMIT_BAR)
     if view.changed:
         lines += wrapped(
@@ -74,25 +75,20 @@ def run_lines(
     return lines
 
 
-def _standing(run: RunView, width: int, *, brief: bool) -> list[Line]:
+def _standing(run: RunView, width: int) -> list[Line]:
     mark = RUN_MARKS[run.status]
-    word, glyph, style = mark.word, mark.glyph, mark.style
-    if run.status.value == "running" and not run.holder:
-        word, glyph, style = "not driven", "○", "eligible"
-    first = [(f"{glyph} {word}", style), (f"  run {run.id}", "")]
+    first = [(f"{mark.glyph} {mark.word}", mark.style)]
     if run.here:
-        first.append(("  driven by the autopilot here", "submitted"))
+        first = [("▶ runs by itself, in this dashboard", "submitted")]
     elif run.holder:
-        first.append((f"  driven by {run.holder}", "submitted"))
-    if not brief:
-        first.append((f"  priority {run.priority}, {run.execution}", "dim"))
-    lines = wrapped(line(*first), width, 2)
+        first = [(f"▶ runs by itself, driven by {run.holder}", "submitted")]
+    elif run.status.value == "running":
+        first = [("○ nothing drives it now: S goes on", "eligible")]
+    lines = wrapped(line(*first, (f"   run {run.id}", "dim")), width, 2)
     if run.status.value == "paused":
-        why = run.why or "it waits for you"
-        lines += wrapped(
-            line(("  ", ""), (why, "warning"), "  ", ("S", "key"), " allows more and goes on"),
-            width, 2,
-        )  # fmt: skip
+        why = (run.why or "it waits for you", "warning")
+        keys = line("  ", ("e", "key"), " changes the limits, ", ("S", "key"), " goes on")
+        lines += wrapped((*line("  ", why), *keys), width, 2)
     return lines
 
 
@@ -104,36 +100,34 @@ def _left(view: NetworkView) -> list[Line]:
     ]
 
 
-def _until_done(view: NetworkView, width: int, *, brief: bool) -> list[Line]:
-    """Return the estimated end, and the longest path."""
+def _progress(view: NetworkView, width: int, *, brief: bool) -> list[Line]:
+    """Return how many jobs are completed, when the others end, and the longest path."""
+    counts = [node.counts for node in view.nodes if node.kind == "node" and node.needed]
+    done, moving, ready, lost = (
+        sum(each[state] for each in counts if each)
+        for state in (
+            GraphJobState.COMPLETED,
+            GraphJobState.SUBMITTED,
+            GraphJobState.ELIGIBLE,
+            GraphJobState.SKIPPED,
+        )
+    )
+    total = sum(map(sum, counts)) - lost
+    parts = line(f"{done:,} of {plural(total, 'job')} completed ")
+    parts = (*parts, *Bar(done, moving, total, ready).at(_PROGRESS_BAR))
     guess = view.estimate
-    if guess is None or not guess.jobs:
-        return []
-    about = "at the latest " if guess.basis == "walltime limits" else "about "
-    done: list[tuple[str, str]] = [
-        ("done ", "dim"), (f"{about}{moment(guess.done_at, view.at)}", ""),
-        (f"  in {limit(round(guess.seconds_left))}", ""),
-        (f"  {plural(guess.jobs, 'sample')} left", "dim"),
-    ]  # fmt: skip
-    if guess.growing:
-        done.append((" and more to come", "dim"))
-    times = "" if guess.basis == "walltime limits" else " times"
-    done.append((f"  by {guess.basis}{times}", "dim"))
-    if brief or not guess.critical_path:
-        return wrapped(line(*done), width, 2)
-    steps = " → ".join(f"{one.node} {limit(round(one.seconds))}" for one in guess.critical_path)
-    path: list[tuple[str, str]] = [("◆ ", "warning"), (steps, "dim")]
-    if width_of(whole := line(*done, ("   ", ""), *path)) <= width:
-        return [whole]
-    return [*wrapped(line(*done), width, 2), line(*path)]
-
-
-def moment(at: float, now: float) -> str:
-    """Return `18:45`, with the day if that is not today."""
-    there, here = time.localtime(at), time.localtime(now)
-    if there[:3] == here[:3]:
-        return time.strftime("%H:%M", there)
-    return time.strftime("%a %H:%M" if at - now < 6 * 86_400 else "%Y-%m-%d %H:%M", there)
+    if guess is not None and guess.jobs:
+        more = "or more " if guess.growing else ""
+        limits = guess.basis == "walltime limits"
+        as_long = "each takes its whole limit" if limits else "jobs take as long as so far"
+        end = f"   {guess.jobs:,} {more}left; ends {moment(guess.done_at, view.at)}"
+        parts = (*parts, *line(end, "" if brief else f", if {as_long}"))
+    lines = wrapped(parts, width, 2)
+    if guess is not None and guess.critical_path and not brief:
+        steps = [f"{one.node} {limit(round(one.seconds))}" for one in guess.critical_path]
+        words = "the longest way to the end: " + ", ".join(steps)
+        lines += wrapped(line(("◆ ", "warning"), (words, "dim")), width, 2)
+    return lines
 
 
 def _limits(run: RunView, width: int, room: int) -> list[Line]:
@@ -142,7 +136,7 @@ def _limits(run: RunView, width: int, room: int) -> list[Line]:
     bars = [
         _bar("CPU-hours", spent.cpu_hours, limits.cpu_hours, room),
         _bar("GPU-hours", spent.gpu_hours, limits.gpu_hours, room),
-        _bar("jobs", spent.jobs_in_queue, limits.jobs_in_queue, room),
+        _bar("jobs at once", spent.jobs_in_queue, limits.jobs_in_queue, room),
         _bar("failures in a row", spent.failures_in_a_row, limits.failures_in_a_row, room),
         _bar("failures", spent.failures, limits.failures, room),
     ]
@@ -170,12 +164,10 @@ def _bar(name: str, spent: float, most: float | None, room: int) -> Line:
     if most is None:
         shown = amount(spent)
         return line((f"{name} ", "dim"), shown) if spent and name == "CPU-hours" else ()
-    full = portion(min(round(spent * 1e6), round(most * 1e6)), round(most * 1e6), room)
     style = "failed" if most and spent >= most else "warning" if spent > 0.8 * most else "completed"
-    return line(
-        (f"{name} ", "dim"), ("█" * full, style), ("░" * (room - full), "faint"),
-        f" {amount(spent)} of {amount(most)}",
-    )  # fmt: skip
+    used = min(spent, most)
+    filled = bar(((used, "█", style), (most - used, "░", "faint")), most or 1.0, room)
+    return line((f"{name} ", "dim"), f"{amount(spent)} of {amount(most)} ") + filled
 
 
 def failure_columns(failures: Sequence[FailureView]) -> tuple[TableColumn, ...]:
@@ -184,7 +176,7 @@ def failure_columns(failures: Sequence[FailureView]) -> tuple[TableColumn, ...]:
     longest = max((len(one.directory) for one in failures), default=9)
     return (
         TableColumn("node", "Node", min(12, max(6, widest)), min(22, widest)),
-        TableColumn("lost", "Costs", 6, 9, "right", 1),
+        TableColumn("lost", "Stops", 6, 9, "right", 1),
         TableColumn("reason", "Why", 14, grow=2),
         TableColumn("directory", "Directory", 10, min(36, longest), priority=2, grow=1),
     )
@@ -192,7 +184,8 @@ def failure_columns(failures: Sequence[FailureView]) -> tuple[TableColumn, ...]:
 
 def failure_cells(failure: FailureView) -> dict[str, Cell]:
     """Return one failure, and the number of jobs that cannot run because of it."""
-    lost = line((f"{failure.lost:,} more", "warning")) if failure.lost else line(("none", "dim"))
+    words = plural(failure.lost, "other")
+    lost = line((words, "warning") if failure.lost else ("·", "dim"))
     return {
         "node": line(("✗ ", "failed"), (failure.node, "failed")),
         "lost": lost,

@@ -17,9 +17,9 @@ from rowtui.core.project.views.views import ListRequest
 from rowtui.core.runs.views import SampleView
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import Wiring
-from rowtui.tui.views.network.state import StateFilter
+from rowtui.tui.views.network.state import STATE_FILTERS, StateFilter
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.chrome import set_titles
+from rowtui.tui.widgets.chrome import OneLine, choices, set_titles
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.short_text import GRAPH_MARKS
 from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
@@ -36,29 +36,23 @@ STATE_MARKS = {name.lower(): GRAPH_MARKS[it] for name, it in GraphJobState.__mem
 
 
 def sample_columns(node: NodeView | None, samples: Sequence[SampleView]) -> tuple[TableColumn, ...]:
-    """Return the columns: state, dimensions, directory, and reason."""
+    """Return the columns: state, dimensions or directory, and reason."""
     dimensions = [one.name for one in node.dimensions] if node else []
     columns = []
     if not samples or any(one.state for one in samples):
         columns.append(TableColumn("state", "State", 3, 11))
     for number, name in enumerate(dimensions):
-        widest = max((len(value_text(one.values.get(name))) for one in samples), default=4)
-        columns.append(
-            TableColumn(f"={name}", name, 4, min(16, max(len(name), widest)), priority=4 + number)
-        )
+        values = [one.values.get(name) for one in samples]
+        widest = max((len(value_text(it)) for it in values), default=4)
+        ideal = min(16, max(len(name), widest))
+        align = "right" if all(isinstance(it, int | float) for it in values) else "left"
+        columns.append(TableColumn(f"={name}", name, 4, ideal, align, priority=4 + number))
     longest = max((len(one.directory) for one in samples), default=12)
     if any(one.reason for one in samples):
         columns.append(TableColumn("why", "Why", 16, 34, grow=2, priority=1))
-    columns.append(
-        TableColumn(
-            "directory",
-            "Directory",
-            12,
-            min(44, max(12, longest)),
-            priority=2 if not dimensions else 20,
-            grow=1,
-        )
-    )
+    if not dimensions:  # Otherwise the columns of the dimensions tell the samples apart.
+        ideal = min(44, max(12, longest))
+        columns.append(TableColumn("directory", "Directory", 12, ideal, priority=2, grow=1))
     return tuple(columns)
 
 
@@ -266,8 +260,20 @@ class SamplePane:
             shown = f"{table.tally} shown · " if table.filtered else ""
             every = plural(rows.of if rows else 0, "sample")
             below = f"{shown}{len(look.marked):,} of {every} marked"
-        title = f"{look.samples_of} · {look.filter.word}{table.filter_named}"
-        set_titles(table, title, below)
+        set_titles(table, f"Samples of {look.samples_of}{table.filter_named}", below)
+        self._show_states()
+
+    def _show_states(self) -> None:
+        """Show the states of the node's jobs with their numbers; the listed one is chosen."""
+        node, chosen = self.node, self._look.filter
+        counts = node.counts if node is not None else ()
+        parts = []
+        for one in STATE_FILTERS:
+            number = sum(counts[state] for state in one.states or GraphJobState) if counts else 0
+            if number or one is chosen:
+                style = GRAPH_MARKS[one.states[0]].style if one.states else ""
+                parts.append((one.word, f"{one.word} {number:,}", style))
+        self._view.query_one("#states", OneLine).show(*choices(parts, chosen.word))
 
     def remember_marks(self) -> None:
         """Store the marked jobs, for the commands."""

@@ -20,7 +20,7 @@ def node_lines(view: NetworkView, node: NodeView, width: int) -> list[Line]:
     """Return the details of a node: its jobs, dimensions, action, and inputs with their sources."""
     lines: list[Line] = []
     if not node.needed:
-        lines.append(line(("not needed by any sink: it is not run", "warning")))
+        lines.append(line(("no result needs it, so it does not run", "warning")))
     if node.counts:
         lines += wrapped(_states(node), width, 2)
     if node.kind == "source":
@@ -37,14 +37,14 @@ def node_lines(view: NetworkView, node: NodeView, width: int) -> list[Line]:
         own = "its own" if node.home == node.name else f"those of {node.home}"
         lines.append(_field("in", f"directories: {own}"))
     if node.critical is not None:
-        text = f"on the critical path, {limit(round(node.critical))} of it"
+        text = f"on the longest way to the end, {limit(round(node.critical))} of it"
         lines.append(line(("◆ ", "warning"), (text, "warning")))
     for link in view.links:
         if link.target == node.name and node.kind == "node":
             mark = link_mark(link)
             what = f"{link.source}{': ' + link.output if link.output else ''}"
             called = f"{link.input} " if link.input not in (link.source, "") else ""
-            parts = [(f"{called}← ", "dim"), (what, ""), (f"  {mark}" if mark else "", "eligible")]
+            parts = [(f"{called}← ", "dim"), (what, ""), (f"  {mark}" if mark else "", "dim")]
             lines += wrapped(line(*parts), width, 2)
     for other in view.nodes:
         if other.kind == "sink" and other.home == node.name and node.kind != "sink":

@@ -27,14 +27,14 @@ from rowtui.tui.views.network.state import STATE_FILTERS, NetworkLook
 from rowtui.tui.views.network.texts import node_lines, sample_lines
 from rowtui.tui.views.network.verbs import NetworkVerbs
 from rowtui.tui.widgets.cells import Line, line, wrapped
-from rowtui.tui.widgets.chrome import Panel, set_titles
+from rowtui.tui.widgets.chrome import OneLine, Panel, set_titles
 from rowtui.tui.widgets.short_text import age
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 MOST_OFFERED = 12
@@ -65,9 +65,11 @@ class NetworkScreen(NetworkVerbs):
         yield NetworkGraph(name="graph")
         yield ListTable(name="nodes", kept_as="network-nodes")
         with Horizontal(id="lower"):
-            yield SampleTable(
-                name="samples", can_mark=True, may_mark=lambda: may_mark_sample(self.session)
-            )
+            with Vertical(id="listed"):
+                yield OneLine(name="states")
+                yield SampleTable(
+                    name="samples", can_mark=True, may_mark=lambda: may_mark_sample(self.session)
+                )
             yield LaidOut(name="node")
 
     @property
@@ -133,7 +135,7 @@ class NetworkScreen(NetworkVerbs):
 
     def _title_run(self, view: NetworkView) -> None:
         old = age(max(0.0, self.session.clock() - view.at))
-        seen = "seen now" if old == "now" else f"seen {old} ago"
+        seen = "as of now" if old == "now" else f"as of {old} ago"
         set_titles(self.query_one("#run", Panel), f"Network {view.name}", seen)
 
     def _instead(self) -> tuple[Line, ...]:
@@ -328,6 +330,12 @@ class NetworkScreen(NetworkVerbs):
         """Move to a pane; if only one of the two fits, the pane replaces the other one."""
         self.set_class(pane in self._below, "-samples")
         self.call_after_refresh(pane.focus)
+
+    def on_one_line_pressed(self, event: OneLine.Pressed) -> None:
+        """Show the samples in the state that was pressed."""
+        self.look.filter = next(one for one in STATE_FILTERS if one.word == event.value)
+        self._samples.show(self.look.view)
+        self.show_bottom()
 
     def _step_filter(self, step: int) -> None:
         """Show the samples in the next state that occurs."""

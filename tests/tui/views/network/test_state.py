@@ -26,7 +26,7 @@ def network_of(hand: Hand[SampleEngine]) -> SampleNetwork:
 async def at_network(hand: Hand[SampleEngine]) -> None:
     await hand.sees("78 eligible")
     await hand.press("8")
-    await hand.sees("Network study", "60 samples", " · all ", "Enter samples")
+    await hand.sees("Network study", "60 samples", "[all ", "Enter samples")
     await hand.rests()
 
 
@@ -37,26 +37,29 @@ async def test_the_view_shows_run_failures_graph_samples_and_node_and_is_gone_th
         await hand.sees("network study: 12 more jobs", "14 jobs of the network wait for inputs")
         await hand.press("8")
         await hand.sees(
-            "▲ paused  run 2026-11-21T0412", "S allows more", "done about 05:17  in 27 min",
-            "CPU-hours ████████░░ 96.40 of 120", "Failed: 2 samples, 5 others blocked",
-            "exit code 137", "7 nodes · 102 samples", "simulate · all", "60 samples",
+            "▲ paused   run 2026-11-21T0412", "S goes on",
+            "47 of 102 jobs completed", "about 05:17",
+            "CPU-hours 96.40 of 120 ████████░░", "Failed: 2 samples, 5 others blocked",
+            "exit code 137", "7 nodes · 102 samples", "Samples of simulate", "60 samples",
             "✗ 1 failed",
         )  # fmt: skip
 
         # arrows move along links, and the panes follow
         await hand.pilot.resize_terminal(200, 50)
         await hand.press("l")
-        await hand.sees("average · all", "12 samples", "← simulate: energy.json  ⊃ replica ≥ 4")
+        await hand.sees(
+            "Samples of average", "12 samples", "← simulate: energy.json  over replica (4 or more)"
+        )
         await hand.press("right")
-        await hand.sees("folds · all")
+        await hand.sees("Samples of folds")
         await hand.press("h")
-        await hand.sees("average · all")
+        await hand.sees("Samples of average")
         await hand.press("h")
-        await hand.sees("simulate · all")
+        await hand.sees("Samples of simulate")
         await hand.press("left")
-        await hand.sees("state · all", "temperature (6) × pressure (2) × replica (5)")
+        await hand.sees("Samples of state", "temperature (6) × pressure (2) × replica (5)")
         await hand.press("G")
-        await hand.sees("plot (sink)", "plot · all")
+        await hand.sees("plot (sink)", "Samples of plot")
 
 
 async def test_failures_come_first_and_the_samples_can_be_filtered() -> None:
@@ -65,13 +68,13 @@ async def test_failures_come_first_and_the_samples_can_be_filtered() -> None:
         await hand.press("enter")
         await hand.sees("Sample", "exit code 137: out of memory")
         await hand.press("f")
-        await hand.sees("simulate · failed", "1 sample")
+        await hand.sees("[failed 1]", "1 sample")
         await hand.press("f")
-        await hand.sees("simulate · submitted", "8 samples")
+        await hand.sees("[submitted 8]", "8 samples")
         await hand.press("f", "f")
-        await hand.sees("simulate · completed", "31 samples")
+        await hand.sees("[completed ", "31 samples")
         await hand.press("f")
-        await hand.sees("simulate · all")
+        await hand.sees("Samples of simulate")
         # where nothing ran this is said, of a source too
         await hand.press("enter")
         await hand.sees("No job has run sample in")
@@ -127,7 +130,7 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed_and_
         await hand.press("S")
         await hand.sees("Type yes")
         await hand.press("up", "up", "5", "enter", "enter", *"yes", "enter")
-        await hand.sees("▶ running", "driven by the autopilot here")
+        await hand.sees("▶ runs by itself, in this dashboard")
         assert any("let the network run" in one.text for one in hand.app.session.activity)
         assert network_of(hand).limits.failures_in_a_row in (3, 35)
         assert network_of(hand).limits.destinations == ("local",)
@@ -156,7 +159,7 @@ async def test_a_paused_run_goes_on_with_more_by_one_key_and_one_verb_at_a_time(
         await hand.press("S")
         await hand.sees("starting the run is under way")
         gate.set()
-        await hand.sees("▶ running")
+        await hand.sees("▶ runs by itself")
         assert network_of(hand).limits == RunLimits(
             cpu_hours=168.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3
         )
@@ -254,7 +257,7 @@ async def test_what_network_toml_says_now_is_a_key_away() -> None:
         await hand.press("S")
         await hand.sees("Start a new run?")
         await hand.press(*"yes", "enter")
-        await hand.sees("▶ running")
+        await hand.sees("▶ runs by itself")
         assert network_of(hand).calls == ["start anew"]
 
 
@@ -294,7 +297,7 @@ async def test_the_list_is_shown_where_it_is_narrow_and_on_demand() -> None:
         await hand.press("i")
         await hand.sees("┏ simulate ◆")
         await hand.press("i", "j", "enter")
-        await hand.sees("average · all", "12 samples")
+        await hand.sees("Samples of average", "12 samples")
         await hand.press("escape")
         await hand.sees("›     average ◆")
         # and it is a list like others: what fits a filter, in another order, to the first again
@@ -314,13 +317,13 @@ async def test_a_view_drawn_again_between_a_key_and_its_message_does_not_undo_th
         assert isinstance(screen, NetworkScreen)
         screen._net.picture.action_right()
         screen.show_body()
-        await hand.sees("average · all")
+        await hand.sees("Samples of average")
         assert screen._net.picture.chosen == screen.look.chosen == ("", "average")
         await hand.press("i")
         await hand.sees("i graph", "average ◆")
         screen._net.nodes.action_line_down()
         screen.show_body()
-        await hand.sees("folds · all")
+        await hand.sees("Samples of folds")
         assert screen._net.nodes.cursor_key == screen.look.chosen == ("", "folds")
 
 
@@ -329,7 +332,7 @@ async def test_samples_are_filtered_sorted_marked_and_found() -> None:
         await at_network(hand)
         # a node by its name, then what is none: a filter of its samples
         await hand.press("slash", *"tra", "enter")
-        await hand.sees("train · all", "15 samples")
+        await hand.sees("Samples of train", "15 samples")
         await hand.press("slash", *"fold=1 !complete", "enter")
         await hand.sees("3 of 15 samples", "temperature")
         await hand.press("a")

@@ -18,7 +18,7 @@ from rowtui.tui.views.network.picture.list import (
 )
 from rowtui.tui.views.network.picture.picture import graph
 from rowtui.tui.views.network.run_limits import limit_texts, proposed, read_limits, rounded_up
-from rowtui.tui.views.network.run_text import moment, run_lines
+from rowtui.tui.views.network.run_text import run_lines
 from rowtui.tui.views.network.texts import node_lines, sample_lines
 from rowtui.tui.widgets.cells import Line, plain, width_of
 
@@ -41,7 +41,7 @@ def drawn(picture: object) -> list[str]:
 
 def test_a_link_says_what_it_does_with_samples() -> None:
     link = LinkView("a", "b", "a", "", ("replica", "t"), "fold", "at least 80%")
-    assert link_mark(link) == "⊃ replica, t ⊂ fold ≥ 80%"
+    assert link_mark(link) == "over replica, t (80% or more), one per fold"
     assert link_mark(LinkView("a", "b", "a", "", (), "", "")) == ""
 
 
@@ -55,7 +55,14 @@ def test_the_graph_has_every_box_with_its_progress_and_marks() -> None:
     text = "\n".join(drawn(graph(view())))
     for node in NODES:
         assert f"{node.name} " in text
-    for mark in ("⊃ replica ≥ 4", "⊂ fold", "⊃ pressure", "not needed", "60 samples", "51%"):
+    for mark in (
+        "over replica (4 or more)",
+        "one per fold",
+        "over pressure",
+        "not needed",
+        "60 samples",
+        "51%",
+    ):
         assert mark in text
     assert text.count("▸") == 11
 
@@ -152,9 +159,9 @@ def test_a_bar_shows_what_is_lost_at_its_end_and_missing_jobs_count_for_nothing(
 def test_a_paused_run_says_why_and_which_key_allows_more() -> None:
     text = "\n".join(map(plain, run_lines(view(), 118, frozen=True)))
     assert "▲ paused" in text
-    assert "of 120 confirmed  S allows more and goes on" in text
-    assert "CPU-hours ████████░░ 96.40 of 120" in text
-    assert "◆ simulate 25 min → average 40 s" in text
+    assert "of 120 confirmed  e changes the limits, S goes on" in text
+    assert "CPU-hours 96.40 of 120 ████████░░" in text
+    assert "◆ the longest way to the end: simulate 25 min, average 40 s" in text
 
 
 def test_jobs_that_no_plan_would_have_are_said_with_the_reason() -> None:
@@ -168,10 +175,9 @@ def test_who_drives_a_run_is_said() -> None:
         return plain(run_lines(view(**options), 118, frozen=True)[0])
 
     running = RunStatus.RUNNING
-    assert "▶ running" in first(status=running, here=True, holder="x")
-    assert "driven by the autopilot here" in first(status=running, here=True, holder="x")
+    assert "▶ runs by itself, in this dashboard" in first(status=running, here=True, holder="x")
     assert "driven by pid 7 on login2" in first(status=running, holder="pid 7 on login2")
-    assert "not driven" in first(status=running)
+    assert "nothing drives it now" in first(status=running)
 
 
 def test_a_network_that_changed_since_says_which_keys_help() -> None:
@@ -183,7 +189,7 @@ def test_a_node_says_its_dimensions_and_what_it_takes_from_whom() -> None:
     network = view()
     node = next(one for one in network.nodes if one.name == "train")
     text = "\n".join(map(plain, node_lines(network, node, 60)))
-    for part in ("fold (?)", "action     analyze", "← folds: folds.json  ⊂ fold", "→ plot",
+    for part in ("fold (?)", "action     analyze", "← folds: folds.json  one per fold", "→ plot",
                  "samples of 8 lists", "✗ 1 failed", "→ sink scores"):  # fmt: skip
         assert part in text, text
 
@@ -193,12 +199,6 @@ def test_hostile_names_are_made_visible() -> None:
     odd = sample._replace(directory="a\x1b[2J\n", values={"x\n": "\x07"}, reason="\x1b]0;")
     for row in sample_lines(odd, 60):
         assert plain(row).isprintable()
-
-
-def test_a_moment_of_another_day_has_the_day() -> None:
-    assert moment(NOW + 60, NOW) == "04:51"
-    assert moment(NOW + 86_400, NOW) == "Sun 04:50"
-    assert moment(NOW + 30 * 86_400, NOW) == "2026-12-21 04:50"
 
 
 def test_what_is_left_is_proposed_for_a_new_run_and_more_than_was_spent_for_one_that_paused() -> (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NodeKey = tuple[str, str]
 """Kind and name: a sink may have the same name as a node."""
 
-LEAST, MOST = 12, 24
+LEAST, MOST = 12, 26
 """Columns inside a box; a longer name is cut."""
 
 IN_ORDER = tuple(GRAPH_MARKS)
@@ -64,15 +64,14 @@ def arrows(view: NetworkView) -> tuple[Arrow, ...]:
 
 
 def link_mark(link: LinkView) -> str:
-    """Return `⊃ replica`, `⊂ fold`, `≥ 4`: what a link collapses, expands and requires."""
-    parts = []
+    """Return `over replica (4 or more)`, `one per fold`: what a link collapses and expands."""
+    least = link.require.removeprefix("at least ") if link.require else ""
+    parts = [f"one per {link.expand}"] if link.expand else []
     if link.collapse:
-        parts.append("⊃ " + ", ".join(link.collapse))
-    if link.expand:
-        parts.append("⊂ " + link.expand)
-    if link.require:
-        parts.append("≥ " + link.require.removeprefix("at least "))
-    return " ".join(parts)
+        parts.insert(
+            0, "over " + ", ".join(link.collapse) + (f" ({least} or more)" if least else "")
+        )
+    return ", ".join(parts) or (f"{least} or more" if least else "")
 
 
 def progress_bar(node: NodeView, width: int) -> Line:
@@ -139,7 +138,7 @@ def size_text(node: NodeView) -> str:
 def box_lines(node: NodeView, made_of: NodeView | None, width: int) -> list[Line]:
     """Return the two lines in a box. `made_of`: for a sink, the node whose results it takes."""
     if not node.needed:
-        return [line(("not needed", "dim")), line(("by any sink", "dim"))]
+        return [line(("not needed", "dim")), line(("by any result", "dim"))]
     if node.kind == "source":
         samples = plural(node.samples, "sample")
         short = samples if len(samples) <= width else f"{si(node.samples)} samples"
@@ -149,7 +148,7 @@ def box_lines(node: NodeView, made_of: NodeView | None, width: int) -> list[Line
     if not shown.counts:
         return [
             line(("no jobs yet", "dim")),
-            line((f"⊂ {shown.lists:,} lists" * bool(shown.lists), "dim")),
+            line((f"{shown.lists:,} lists to come" * bool(shown.lists), "dim")),
         ]
     second = counts_line(shown.counts, width, bool(shown.lists))
     if node.kind == "sink":

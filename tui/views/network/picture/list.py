@@ -155,7 +155,7 @@ class _Jobs:
 
     def at(self, width: int) -> Line:
         if not self.node.needed:
-            return line(("by any sink", "dim"))
+            return line(("by any result", "dim"))
         if self.node.kind != "node" or self.shown is None or not self.shown.counts:
             return box_lines(self.node, self.shown, width)[1]
         return counts_line(self.shown.counts, width, bool(self.shown.lists))

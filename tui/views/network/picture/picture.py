@@ -152,7 +152,11 @@ class Graph:
         inner = place.width - 4
         if at == 0:
             title = cut(
-                line((title_of(node, critical=critical), "key" if here else "heading")), inner
+                line(
+                    ("→ " if node.kind == "sink" else "", "dim"),
+                    (title_of(node, critical=critical), "key" if here else "heading"),
+                ),
+                inner,
             )
             rest = frame[4] * (place.width - 4 - width_of(title))
             return (Span(frame[0] + " ", style), *title, Span(f" {rest}{frame[1]}", style))
