@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.model import NodeType, Partition, PartitionLoad
-from rowtui.core.clusters.polling.policy import PollPace
+from rowtui.core.clusters.polling.policy import LOAD_SHARE, PollPace
 from rowtui.core.project.context.clusters import ClusterDetail, ClusterNodes
 from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.views.clusters.texts import cluster_mark
@@ -29,7 +29,7 @@ def cluster_columns() -> tuple[TableColumn, ...]:
         TableColumn("seen", "Asked", 8, 9, "right", 3),
         TableColumn("next", "Next", 6, 8, "right", 5),
         TableColumn("took", "Answer", 6, 7, "right", 6),
-        TableColumn("pace", "Pace", 12, 13, priority=7),
+        TableColumn("pace", "Polled", 12, 13, priority=7),
         TableColumn("scheduler", "Scheduler", 9, 11, priority=8),
         TableColumn("where", "Where", 8, 28, priority=4, grow=2),
     )
@@ -65,18 +65,20 @@ def cluster_cells(
         "seen": line((ago(cluster.as_of, now), "dim")),
         "next": line((_to_come(cluster, now), "dim")),
         "took": line((_took(cluster), "dim")),
-        "pace": line((PACES[cluster.pace] if known else "", pace)),
+        "pace": line((_pace(cluster) if known else "", pace)),
         "scheduler": line((cluster.scheduler, "dim")),
         "where": line((cluster.where or "elsewhere", "dim")),
     }
 
 
-PACES = {
-    PollPace.AT_WILL: "at will",
-    PollPace.AS_CONFIGURED: "as set",
-    PollPace.SLOWED: "slowed down",
-    PollPace.BACKING_OFF: "backing off",
-}
+def _pace(cluster: ClusterDetail) -> str:
+    """Return how often the queue is polled: `every 15 s`, `when needed`, `3 failures`."""
+    if cluster.pace is PollPace.AT_WILL:
+        return "when needed"
+    if cluster.pace is PollPace.BACKING_OFF:
+        return plural(cluster.failures, "failure")
+    slowed = LOAD_SHARE * cluster.latency if cluster.pace is PollPace.SLOWED else 0.0
+    return f"every {limit(round(max(cluster.interval, slowed)))}"
 
 
 def detail_lines(
@@ -138,19 +140,18 @@ def _looks(cluster: ClusterDetail, now: float) -> list[Line]:
     jobs = f"{cluster.running:,} of your jobs run, {cluster.waiting:,} are pending"
     if cluster.as_of is not None:
         jobs += f" · as of {ago(cluster.as_of, now)}"
-    asked = []
-    if cluster.next_at:
-        left = cluster.next_at - now
-        asked.append(f"next look in {age(left)}" if left >= 5 else "next look now")
-    if cluster.latency:
-        asked.append(f"its answer took {_took(cluster)}")
-    if cluster.pace is PollPace.SLOWED:
-        asked.append("asked more seldom than set, since its answers take long")
-    elif cluster.pace is PollPace.BACKING_OFF:
-        asked.append(f"asked ever more seldom after {plural(cluster.failures, 'failure')} in a row")
-    elif cluster.interval:
-        asked.append(f"asked every {limit(int(cluster.interval))}")
-    return [line(jobs), *([line(" · ".join(asked))] if asked else [])]
+    left = cluster.next_at - now
+    soon = (f"in {age(left)}" if left >= 5 else "now") if cluster.next_at else ""
+    if cluster.pace is PollPace.BACKING_OFF:
+        polled = f"next try {soon}, after {plural(cluster.failures, 'failure')}"
+    else:
+        polled = f"polled {_pace(cluster)}"
+        if cluster.pace is PollPace.SLOWED:
+            polled += f" instead of {limit(cluster.interval)}: its answers take {_took(cluster)}"
+        elif cluster.latency:
+            polled += f", its answer took {_took(cluster)}"
+        polled += f"; next {soon}" if soon else ""
+    return [line(jobs), line(polled)]
 
 
 def _partitions(cluster: ClusterDetail, width: int) -> list[Line]:
@@ -166,7 +167,7 @@ def _partitions(cluster: ClusterDetail, width: int) -> list[Line]:
         )
         for one in cluster.partitions
     ]
-    heads = ("Partition", "Idle nodes", "Idle cores", "Run / wait", "Wait", "Limits")
+    heads = ("Partition", "Idle nodes", "Idle CPUs", "Run / wait", "Wait", "Limits")
     if not any(loads.get(one.name) for one in cluster.partitions):
         rows = [(row[0], row[-1]) for row in rows]  # type: ignore[misc]
         heads = (heads[0], heads[-1])  # type: ignore[assignment]
@@ -179,7 +180,7 @@ def _node_types(cluster: ClusterDetail, width: int) -> list[Line]:
     return _table("Node types", note, KIND_HEADS, rows, width)
 
 
-KIND_HEADS = ("Type", "Partition", "Cores", "Memory", "GPUs", "Price / h", "How many", "Longest")
+KIND_HEADS = ("Type", "Partition", "Cores", "Memory", "GPUs", "Price / h", "Nodes", "Longest job")
 
 
 def _kind_row(kind: NodeType, currency: str, count: str = "") -> tuple[Line, ...]:
@@ -220,9 +221,9 @@ def limits(partition: Partition) -> list[str]:
     """Return the limits of a partition for a job, in words."""
     parts = []
     if partition.maximum_cpus_per_job is not None:
-        parts.append(f"at most {plural(partition.maximum_cpus_per_job, 'core')}")
+        parts.append(f"at most {plural(partition.maximum_cpus_per_job, 'CPU')}")
     if partition.require_cpus_multiple_of:
-        parts.append(f"cores in {partition.require_cpus_multiple_of}s")
+        parts.append(f"CPUs in {partition.require_cpus_multiple_of}s")
     if partition.minimum_gpus_per_job:
         parts.append(f"at least {plural(partition.minimum_gpus_per_job, 'GPU')}")
     if partition.maximum_gpus_per_job == 0:
@@ -232,13 +233,13 @@ def limits(partition: Partition) -> list[str]:
     if partition.require_gpus_multiple_of:
         parts.append(f"GPUs in {partition.require_gpus_multiple_of}s")
     for amount, written, of in (
-        (partition.memory_per_cpu_mb, partition.memory_per_cpu, "core"),
+        (partition.memory_per_cpu_mb, partition.memory_per_cpu, "CPU"),
         (partition.memory_per_gpu_mb, partition.memory_per_gpu, "GPU"),
     ):
         if amount is not None or written:
             parts.append(f"{written or f'{amount:,} MB'} a {of}")
     if partition.cpus_per_node:
-        parts.append(f"{plural(partition.cpus_per_node, 'core')} a node")
+        parts.append(f"{plural(partition.cpus_per_node, 'CPU')} a node")
     if partition.gpus_per_node:
         parts.append(f"{plural(partition.gpus_per_node, 'GPU')} a node")
     if partition.maximum_walltime_seconds is not None:

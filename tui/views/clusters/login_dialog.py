@@ -62,7 +62,7 @@ class ConnectingScreen(LoginDialog):
     """A notice that a login is under way; it has the keys until it ends or is hidden."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "hide", id="login.hide", tooltip="go on without this dialog")
+        Binding("escape", "dismiss", "hide", id="login.hide", tooltip="the login goes on")
     ]
 
     def __init__(self, cluster: str) -> None:
@@ -168,7 +168,7 @@ class HostKeyScreen(LoginDialog):
     """The question whether an unknown machine is the right one. The default is no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "reject", "reject", id="login.reject", tooltip="do not believe it"),
+        Binding("escape", "reject", "reject", id="login.reject", tooltip="refuse this key"),
         *field_keys("login", "left,up", "right,down"),
     ]
     AUTO_FOCUS: ClassVar[str | None] = "#reject"

@@ -145,7 +145,7 @@ class ClustersScreen(ScreenView):
             return [*wrong, (), *show(width)] if wrong else show(width)
 
         page.show_made(lines)
-        set_titles(page, cluster.name, "tab scroll")
+        set_titles(page, cluster.name, "Tab scrolls")
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
         """Choose the cluster under the cursor."""

@@ -43,18 +43,17 @@ def test_what_is_not_known_is_said() -> None:
 
 def test_the_pace_says_why_a_cluster_is_asked_more_seldom() -> None:
     known = ClusterDetail("alpha", "slurm", as_of=NOW - 30, next_at=NOW + 60, interval=60.0)
-    assert "asked every 1 min" in text_of(known)
+    assert "polled every 1 min; next in 1 min" in text_of(known)
     slow = known._replace(pace=PollPace.SLOWED, latency=6.14)
-    assert "its answer took 6.1 s" in text_of(slow)
-    assert "since its answers take long" in text_of(slow)
+    assert "polled every 5 min instead of 1 min: its answers take 6.1 s" in text_of(slow)
     failing = known._replace(pace=PollPace.BACKING_OFF, failures=2)
-    assert "after 2 failures in a row" in text_of(failing)
+    assert "next try in 1 min, after 2 failures" in text_of(failing)
 
 
 def test_the_limits_of_a_partition_are_words() -> None:
     assert limits(Partition("any")) == ["none"]
     assert limits(Partition("cpu", maximum_cpus_per_job=1, maximum_gpus_per_job=0)) == [
-        "at most 1 core",
+        "at most 1 CPU",
         "no GPUs",
     ]
     assert limits(
