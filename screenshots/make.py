@@ -277,7 +277,7 @@ SCENES: dict[str, Scene] = {
         engine=with_clusters,
     ),
     "login-failed": Scene(failed_login, "No connection to delta", BOTH, engine=with_clusters),
-    "log": Scene(keys("6", "enter"), "FOLLOW", SIZES),
+    "log": Scene(keys("6", "enter"), "following the end", SIZES),
     "network": Scene(
         keys("8"),
         "60 samples",

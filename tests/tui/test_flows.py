@@ -41,7 +41,7 @@ async def test_from_status_to_a_followed_job_and_out() -> None:
         await hand.sees("8 jobs", "▶ running", "· pending", "Resources")
         await hand.sees("›  · pending    4717")  # the first of those that were just sent
         await hand.press("k", "k", "k", "k", "enter")
-        await hand.sees("logs/sample-4713.out", "FOLLOW")
+        await hand.sees("logs/sample-4713.out", "following the end")
         hand.engine.advance(20)
         await hand.sees("step   200,000")
 

@@ -30,7 +30,7 @@ async def test_a_log_is_followed_until_somebody_reads_back() -> None:
         await hand.sees("Workflow")
         hand.app.session.job_token = token
         await hand.press("7")
-        await hand.sees("step     2,999", "FOLLOW", "1 line like an error")
+        await hand.sees("step     2,999", "following the end", "▲ 1 line looks like an error")
         engine.jobs_by_token[token].log.append("and one more")
         await hand.sees("and one more")
 
@@ -57,7 +57,7 @@ async def test_finding_goes_round_and_errors_have_a_key() -> None:
         await hand.sees("step     2,999")
         await hand.press("n")
         await hand.sees("FloatingPointError: NaN in forces")
-        assert "FOLLOW" not in hand.text()
+        assert "following" not in hand.text()
         await hand.press("slash", *"2,10", "enter")
         await hand.sees("find '2,10'", "step     2,10")
         first = rows_in_sight(hand).pages.hit
@@ -70,7 +70,7 @@ async def test_finding_goes_round_and_errors_have_a_key() -> None:
         await hand.press("escape")
         await hand.sees_no("find '")
         await hand.press("slash", "escape", "z")
-        await hand.sees("WRAP")
+        await hand.sees("long lines broken")
 
 
 async def test_one_enormous_line_and_control_signs_are_rows_like_others() -> None:
@@ -86,7 +86,7 @@ async def test_one_enormous_line_and_control_signs_are_rows_like_others() -> Non
         await hand.sees("\\x1b[2J\\x00")
         assert "\x1b" not in hand.text()
         await hand.press("z")
-        await hand.sees("WRAP")
+        await hand.sees("long lines broken")
         await hand.press("right", "left", "G", "pageup")
 
 

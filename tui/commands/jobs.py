@@ -145,7 +145,8 @@ QUEUE: tuple[Command, ...] = (
 LOG: tuple[Command, ...] = (
     Command("log.follow", "p", "follow", "follow the end of the log, or stop", "log",
             enabled=with_job, twin="logs --follow"),
-    Command("log.find", "slash", "find", "find a text, or ~pattern", "log", enabled=with_job),
+    Command("log.find", "slash", "find", "find a text, or ~ and a regular expression", "log",
+            enabled=with_job),
     Command("log.next-match", "n", "next ▲",
             "the next match; without a search, the next line that looks like an error", "log",
             enabled=with_job),

@@ -12,12 +12,16 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
+from rich.segment import Segment
+from rich.style import Style
 from rowtui.core.project.views.views import LogPage, LogRow, LogState
-from rowtui.tui.widgets.cells import Line, Span, bars, line, plain
+from rowtui.tui.widgets.cells import Line, Span, line, plain
 from rowtui.tui.widgets.text_lines import TextLines
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
+from textual.scrollbar import ScrollBar
 from textual.selection import Selection
+from textual.strip import Strip
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _BAD = re.compile(
@@ -81,18 +85,26 @@ def _places(text: str, found: str) -> list[tuple[int, int]]:
     return places
 
 
-def trouble_line(counts: Sequence[int], width: int) -> Line:
-    """Return the distribution of lines that look like errors: `▁▁▂█▁▁  14 lines look like
-    errors`.
-    """
-    total = sum(counts)
-    text = f"  {total:,} line{'s' if total != 1 else ''} like an error  "
-    room = max(4, width - len(text) - 11)
-    shares = _resampled(counts, min(room, len(counts)))
-    return line((bars(shares), "failed"), text, ("n", "key"), " next one")
+class MarkedScrollBar(ScrollBar):
+    """The log to scale, with `▲` where lines look like errors."""
+
+    counts: Sequence[int] = ()
+    mark = Style()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the bar with its marks."""
+        strips = super().render_lines(crop)
+        shares = resampled(self.counts, self.size.height)[crop.y : crop.bottom]
+        for at, (strip, share) in enumerate(zip(strips, shares, strict=False)):
+            if share:
+                style = (next(iter(strip)).style or Style()) + Style(reverse=False) + self.mark
+                strips[at] = Strip([Segment("▲", style)], 1)
+                for one in self.get_line_filters():
+                    strips[at] = strips[at].apply_filter(one, self.background_colors[1])
+        return strips
 
 
-def _resampled(counts: Sequence[int], width: int) -> list[int]:
+def resampled(counts: Sequence[int], width: int) -> list[int]:
     if not counts or width <= 0:
         return []
     edges = [at * len(counts) // width for at in range(width + 1)]
@@ -190,6 +202,15 @@ class LogRows(TextLines[Line]):
         self._fetching = False
         self._at_end = True
 
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar with marks."""
+        if not isinstance(self._vertical_scrollbar, MarkedScrollBar):
+            self._vertical_scrollbar = MarkedScrollBar(vertical=True, name="vertical", thickness=1)
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
+
     def start_over(self) -> None:
         """Reset the rows for another log."""
         self.pages = LogPages()
@@ -204,6 +225,12 @@ class LogRows(TextLines[Line]):
         grown = state.rows != self.pages.state.rows or state.generation != (
             self.pages.state.generation
         )
+        bar = self.vertical_scrollbar
+        if isinstance(bar, MarkedScrollBar):
+            marks = (state.trouble, self.palette["failed"])
+            if marks != (bar.counts, bar.mark):
+                bar.counts, bar.mark = marks
+                bar.refresh()
         follow = follow and self._at_end  # A user who scrolled up reads there.
         added = self.pages.take(state)
         if grown:

@@ -13,14 +13,14 @@ from rowtui.core.submission.plan.record import JobRecord
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.external_program import open_in_pager
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.queue.jobs import JobsUsed, job_id
+from rowtui.tui.views.queue.jobs import JobsUsed
 from rowtui.tui.views.queue.reasons import used_lines
 from rowtui.tui.views.view import ScreenView
-from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.cells import Line, bar, line, percentage
 from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.fields import InputField
-from rowtui.tui.widgets.log_rows import LogRows, trouble_line
-from rowtui.tui.widgets.short_text import JOB_MARKS, file_size
+from rowtui.tui.widgets.log_rows import LogRows
+from rowtui.tui.widgets.short_text import JOB_MARKS, duration, file_size, limit
 from textual import events
 from textual.app import ComposeResult
 from textual.timer import Timer
@@ -34,6 +34,8 @@ FAR_SECONDS = 2.0
 
 PAGER_LINES = 20_000
 """Lines of a remote log that a pager shows."""
+
+_BAR = 16  # columns of the share of the limit
 
 _ONE_LINE = 1000  # columns: what a job uses is cut at the width of the screen
 
@@ -61,7 +63,7 @@ class LogView(ScreenView):
         self._used = JobsUsed(self, self.show_body)
 
     def body(self) -> ComposeResult:
-        """Compose lines about the job and what it uses, its log, and a line about errors in it."""
+        """Compose lines about the job and what it uses, and its log."""
         yield OneLine(name="about")
         yield OneLine(name="used")
         yield LogRows(
@@ -70,12 +72,11 @@ class LogView(ScreenView):
             spawn=lambda work: start(self, work, "log-pages"),
             failed=lambda error: self.dashboard.report("the log cannot be read", error),
         )
-        yield OneLine(name="trouble")
         yield InputField(
             id="find",
             keys=(("Enter", "find"), ("Esc", "close")),
             disabled=True,
-            placeholder="text, or ~pattern",
+            placeholder="text, or ~ and a regular expression",
         )
 
     @property
@@ -156,8 +157,7 @@ class LogView(ScreenView):
             rows.start_over()
             set_titles(rows, "Log")
             self.remove_class("-used")
-            for name in ("#about", "#trouble"):
-                self.query_one(name, OneLine).show(())
+            self.query_one("#about", OneLine).show(())
             return
         if job.token != self._token:
             self._token = job.token
@@ -170,11 +170,6 @@ class LogView(ScreenView):
         set_titles(rows, (state.path if state else "") or "Log", self._below(state))
         self.query_one("#about", OneLine).show(self._about(job))
         self._show_used(job)
-        trouble = state.trouble if state else ()
-        self.set_class(bool(trouble), "-trouble")
-        if trouble:
-            width = self.query_one("#trouble", OneLine).size.width
-            self.query_one("#trouble", OneLine).show((*line(" "), *trouble_line(trouble, width)))
 
     def _empty(self, job: JobRecord, state: LogState | None) -> Line:
         if state is None:
@@ -183,14 +178,16 @@ class LogView(ScreenView):
             # An active job without a log has not begun to write; this is not an error.
             soon = job.state.active
             return line((("" if soon else "▲ ") + state.error, "dim" if soon else "warning"))
+        if state.size:
+            return line((f"No readable line yet in {file_size(state.size)}.", "dim"))
         return line(("The log is empty so far.", "dim"))
 
     def _below(self, state: LogState | None) -> str:
         if state is None:
             return ""
-        parts = ["FOLLOW"] if self._follow else []
+        parts = ["following the end"] if self._follow else []
         if self._wrap:
-            parts.append("WRAP")
+            parts.append("long lines broken")
         if self._to_the_top:
             parts.append("reading from the beginning")
         if self._found:
@@ -202,18 +199,29 @@ class LogView(ScreenView):
         parts.append(f"last {rows}, g: all" if state.first else rows)
         if state.error and state.rows:
             parts.append(state.error)
+        if many := sum(state.trouble):
+            parts.append(f"▲ {plural(many, 'line looks like an error', 'lines look like errors')}")
         return " · ".join(parts)
 
     def _about(self, job: JobRecord) -> Line:
         mark = JOB_MARKS[job.state]
-        first = job.directories[0] if job.directories else ""
-        more = f" and {job.size - 1:,} more" if job.size > 1 else ""
-        return line(
-            (f" {mark.glyph} {mark.word}", mark.style),
-            f"  job {job_id(job)}  {job.action}  ",
-            (first + more + "  ", "dim"),
-            (job.why, "failed" if job.state.bad else "dim"),
-        )
+        most = job.planned.walltime_seconds if job.planned else 0
+        spans = line((f" {mark.glyph} {mark.word}", mark.style))
+        if job.why:
+            spans += line((f": {job.why}", "failed" if job.state.bad else "dim"))
+        if job.elapsed is not None:
+            after = "" if job.state.active else "after "
+            spans += line(f"  {after}{duration(job.elapsed)}")
+            if job.state.active and most:
+                used = min(job.elapsed, most)
+                parts = ((used, "█", "submitted"), (most - used, "░", "faint"))
+                spans += (*line((f" of {limit(most)} ", "dim")), *bar(parts, most, _BAR))
+                spans += line(percentage(used, most))
+        node = job.queued.nodes if job.queued is not None else ""
+        where = "/".join(filter(None, (job.cluster, job.partition)))
+        first = f" from {job.directories[0]}" if job.directories else ""
+        many = plural(job.size, "directory", "directories")
+        return (*spans, *line((f"   {f'{where} {node}'.strip()}   {many}{first}", "dim")))
 
     def _show_used(self, job: JobRecord) -> None:
         """Show what the job uses of what it requested, once that is known."""
@@ -346,7 +354,8 @@ class LogView(ScreenView):
             return
         tokens = [one.token for one in view.jobs]
         if job.token not in tokens:
-            self.dashboard.notify("It is none of the newest jobs: choose another in 6.")
+            text = f"Only the newest {plural(len(tokens), 'job')} are listed; :log opens any."
+            self.dashboard.notify(text)
             return
         at = tokens.index(job.token) + step
         if 0 <= at < len(tokens):

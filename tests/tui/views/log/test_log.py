@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
 from rowtui.core.project.views.views import LogRow
-from rowtui.tui.widgets.cells import Line, plain, width_of
-from rowtui.tui.widgets.log_rows import row_line, trouble_line
+from rowtui.tui.widgets.cells import Line, plain
+from rowtui.tui.widgets.log_rows import resampled, row_line
 
 
 def shown(text: str) -> Line:
@@ -35,10 +37,10 @@ def test_a_row_has_its_number_and_what_was_looked_for_stands_out() -> None:
     assert plain(odd).endswith("İstanbul istanbul")
 
 
-def test_where_the_trouble_is_fits_any_width() -> None:
-    counts = (0,) * 30 + (14,) + (0,) * 29
-    for width in (20, 80, 200):
-        spans = trouble_line(counts, width)
-        assert "14 lines like an error" in plain(spans)
-        assert spans[0].text.count("█") == 1
-    assert width_of(trouble_line(counts, 80)) <= 80
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=80), st.integers(1, 200))
+def test_every_error_has_one_place_beside_a_log_of_any_height(
+    counts: list[int], lines: int
+) -> None:
+    shares = resampled(counts, lines)
+    assert len(shares) == lines
+    assert sum(shares) == sum(counts)
