@@ -205,7 +205,7 @@ def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[TableColumn, .
     if any(job.gpus for job in jobs):
         columns.append(TableColumn("gpus", "GPUs", 4, 6, "right", 4))
     columns += [
-        TableColumn("walltime", "Limit", 6, 10, "right", 4),
+        TableColumn("walltime", "Limit", 10 if bundled else 6, 11, "right", 4),
         TableColumn("cost", "CPU-h", 6, 8, "right", 1),
     ]
     if any(job.cost.gpu_hours for job in jobs):
