@@ -804,6 +804,9 @@ done
         await asyncio.sleep(0)
         return self.graph.samples(node, states, start, length, asked, find)
 
+    async def network_product(self, action: str, directory: str) -> tuple[str, str]:
+        return "energy.json", '{"energy": -5.412, "samples": [1, 2]}'
+
     async def network_waits(self, job: int) -> WaitPath:
         assert self.graph is not None
         return self.graph.waits(job)

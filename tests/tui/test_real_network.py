@@ -225,6 +225,7 @@ async def test_a_run_that_was_stopped_goes_on_and_its_jobs_meanwhile(root: Path)
 
 
 async def test_one_step_is_a_plan_that_is_confirmed(root: Path) -> None:
+    (root / "make.sh").write_text(SCRIPT.replace("touch", "echo energy -0.25 >"))
     async with opened(root) as hand:
         await on_the_network(hand)
         await hand.press("s")
@@ -233,6 +234,7 @@ async def test_one_step_is_a_plan_that_is_confirmed(root: Path) -> None:
         await hand.sees("3 of 3 jobs accepted")
         await hand.press("8")
         await hand.sees("✓ 3 completed", "nothing drives it now")
+        await hand.sees("energy -0.25")  # the product of the first sample
         await hand.press("s")
         await hand.sees("[5 Submit]", "1 job")
         await hand.press("s", *"yes", "enter")

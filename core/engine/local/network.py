@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rowtui.core.submission.plan.model import Plan
 
 MOST_STALE = 20  # stale results, or products that stay, that are listed one by one
+MOST_PRODUCT = 64 * 1024  # bytes of a product that a screen shows
 STOP_SECONDS = 20.0  # for the present step of a driver: one submission, one poll
 
 
@@ -103,6 +104,19 @@ class NetworkWork:
                 find=find,
                 go_on=lambda: self._newest == question,
             )
+
+    async def product(self, action: str, directory: str) -> tuple[str, str]:
+        """See `NetworkService.product`."""
+        return await asyncio.to_thread(self._product, action, directory)
+
+    def _product(self, action: str, directory: str) -> tuple[str, str]:
+        folder = self._project.workflow.workspace / directory
+        for name in (it for one in self._project.workflow.named(action) for it in one.products):
+            path = folder / name
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                if path.is_file() and path.stat().st_size <= MOST_PRODUCT:
+                    return name, path.read_text(encoding="utf-8")
+        return "", ""
 
     async def waits(self, job: int) -> WaitPath:
         """See `NetworkService.waits`."""

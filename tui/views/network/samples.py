@@ -176,6 +176,8 @@ class SamplePane:
         self._of: Of | None = None
         self._generation: tuple[int, str] | None = None
         self._seen: dict[str, SampleView] = {}  # The samples as they were last shown.
+        self._product_of = ("", "")  # The action and the directory of the product.
+        self._product = ("", "")
 
     @property
     def table(self) -> SampleTable:
@@ -187,6 +189,28 @@ class SamplePane:
         """The sample under the cursor, if its page is loaded."""
         rows = self.rows
         return rows.item(self.table.cursor) if rows is not None and rows.row_count else None
+
+    def product(self, node: NodeView | None) -> tuple[str, str]:
+        """Return name and text of the product of the sample under the cursor, once it was read."""
+        sample = self.sample
+        of = ("", "")
+        if node is not None and sample is not None and sample.state == "completed":
+            of = (node.action, sample.directory)
+        if of != self._product_of:
+            self._product_of, self._product = of, ("", "")
+            if of[1]:
+                start(self._view, self._read_product, "product", exclusive=True)
+        return self._product
+
+    async def _read_product(self) -> None:
+        of = self._product_of
+        try:
+            found = await self._view.session.engine.network.product(*of)
+        except Exception:  # damaged records, or an engine that was lost
+            return
+        if of == self._product_of and self._view.ready:
+            self._product = found
+            self._page_arrived()
 
     @property
     def node(self) -> NodeView | None:

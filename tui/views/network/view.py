@@ -7,7 +7,7 @@ a frame depends on the number of nodes, not on the number of samples.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, partialmethod
+from functools import partialmethod
 from typing import ClassVar
 
 from rowtui.core.base.errors import RowtuiError
@@ -24,7 +24,7 @@ from rowtui.tui.views.network.picture.boxes import key_of
 from rowtui.tui.views.network.run_text import NO_NETWORK, failure_cells, failure_columns, run_lines
 from rowtui.tui.views.network.samples import SamplePane, SampleTable
 from rowtui.tui.views.network.state import STATE_FILTERS, NetworkLook
-from rowtui.tui.views.network.texts import node_lines, sample_lines
+from rowtui.tui.views.network.texts import node_lines, product_lines, sample_lines
 from rowtui.tui.views.network.verbs import NetworkVerbs
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chrome import OneLine, Panel, set_titles
@@ -167,21 +167,24 @@ class NetworkScreen(NetworkVerbs):
     def _samples_arrived(self) -> None:
         """Update the view after a page of samples has arrived."""
         self._point()
-        if self._samples.table.has_focus:
-            self._show_node(self.look.view)
+        self._show_node(self.look.view)
 
     def _show_node(self, view: NetworkView | None) -> None:
         look, widget = self.look, self.query_one("#node", LaidOut)
         sample, node = look.sample, look.node
+        name, text = self._samples.product(node)
+        product = product_lines(name, text) if name else []
         if view is None or node is None:
             widget.show_made(lambda _: ())
             set_titles(widget, "")
         elif self._samples.table.has_focus and sample is not None:
-            widget.show_made(partial(sample_lines, sample))
+            widget.show_made(
+                lambda width: [*product, *[()] * bool(product), *sample_lines(sample, width)]
+            )
             waits = sample.state in ("waiting", "cancelled", "blocked", "skipped")
             set_titles(widget, "Sample", "Enter log" + "  w dependencies" * waits)
         else:
-            widget.show_made(partial(node_lines, view, node))
+            widget.show_made(lambda width: [*node_lines(view, node, width), (), *product])
             kind = "" if node.kind == "node" else f" ({node.kind})"
             set_titles(widget, f"{node.name}{kind}", "Enter samples")
 

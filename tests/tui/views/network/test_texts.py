@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
 from rowtui.core.base.text import Cost
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.limits.limits import RunLimits
@@ -19,7 +21,7 @@ from rowtui.tui.views.network.picture.list import (
 from rowtui.tui.views.network.picture.picture import graph
 from rowtui.tui.views.network.run_limits import limit_texts, proposed, read_limits, rounded_up
 from rowtui.tui.views.network.run_text import run_lines
-from rowtui.tui.views.network.texts import node_lines, sample_lines
+from rowtui.tui.views.network.texts import node_lines, product_lines, sample_lines
 from rowtui.tui.widgets.cells import Line, plain, width_of
 
 from tests.tui.sample_network import NODES, SampleNetwork, counts
@@ -192,6 +194,18 @@ def test_a_node_says_its_dimensions_and_what_it_takes_from_whom() -> None:
     for part in ("fold (?)", "action     analyze", "← folds: folds.json  one per fold", "→ plot",
                  "samples of 8 lists", "✗ 1 failed", "→ sink scores"):  # fmt: skip
         assert part in text, text
+
+
+@given(st.text(), st.sampled_from(("a.json", "b.csv", "c.tsv", "d\x1b")))
+def test_a_product_of_any_text_is_drawn(text: str, name: str) -> None:
+    assert all(plain(row).isprintable() for row in product_lines(name, text))
+
+
+def test_a_product_of_json_or_csv_is_a_table() -> None:
+    shown = [plain(row) for row in product_lines("fit.json", '{"a": 1.5, "long": [1, 2]}')]
+    assert shown == ["fit.json", "a     1.5  ", "long  [1,2]"]
+    shown = [plain(row) for row in product_lines("e.csv", "T,energy\n1.0,-5.4\n")]
+    assert shown == ["e.csv", "T    energy", "1.0  -5.4  "]
 
 
 def test_hostile_names_are_made_visible() -> None:
