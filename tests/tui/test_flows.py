@@ -244,7 +244,7 @@ async def test_eligible_directories_of_groups_in_all_can_be_marked_and_submitted
         await hand.press("s")
         await hand.sees("No directory there is eligible.")
         await hand.press("G", "space", "s")  # the last group, which is not yet begun
-        await hand.sees("Nothing is sent yet", "1 job, 4 directories")
+        await hand.sees("Nothing is sent yet", "equilibrate: 4 directories", "1 job ")
 
 
 async def test_the_filter_shows_the_other_statuses_too() -> None:

@@ -167,7 +167,7 @@ async def test_the_first_steps_of_the_network_demo_lead_to_a_run(
         await hand.press("8")
         await hand.sees("no run yet", "Next: S let it run by itself; it asks for limits first")
         await start(hand)
-        await hand.sees("▶ running", "Next: h l from node to node")
+        await hand.sees("▶ runs by itself", "Next: h l from node to node")
         await hand.press("x")
         await hand.sees("○ stopped", "Next: S let it run by itself")
 
@@ -177,7 +177,7 @@ async def test_a_failed_job_is_seen_with_what_it_costs_and_retried(root: Path) -
     async with opened(root) as hand:
         await on_the_network(hand)
         await start(hand)
-        await hand.sees("✗ failed", "Failed: 1 sample, 1 other blocked", "1 more")
+        await hand.sees("✗ failed", "Failed: 1 sample, 1 other blocked", "1 other")
         await hand.press("tab", "tab", "tab", "enter")
         await hand.sees("[7 Log]", "no forces")
         await hand.press("8")
@@ -200,7 +200,7 @@ async def test_a_run_that_reaches_its_limits_asks_and_goes_on_with_more(root: Pa
         while getattr(screen.focused, "id", "") != "allow-answer":
             await hand.press("down")
         await hand.press(*"yes", "enter")
-        await hand.sees("▲ paused", "of 0.03 confirmed", "S allows more and goes on")
+        await hand.sees("▲ paused", "of 0.03 confirmed", "S goes on")
         await hand.press("1")
         await hand.sees("network small:")
         await hand.press("8")
