@@ -76,7 +76,7 @@ def node_cells(row: NodeRow) -> dict[str, Cell]:
         "node": _name(row),
         "done": _Done(row.node, row.shown),
         "jobs": _Jobs(row.node, row.shown),
-        "links": line((row.marks, "eligible")),
+        "links": line((row.marks, "dim")),
         "failed": _count(row, "failed", GraphJobState.FAILED),
         "left": _count(row, "", GraphJobState.WAITING, GraphJobState.ELIGIBLE),
     }

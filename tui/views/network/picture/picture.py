@@ -164,7 +164,7 @@ class Graph:
             return (Span(frame[2] + frame[4] * (place.width - 2) + frame[3], style),)
         made_of = self.nodes.get(("", node.home)) if node.kind == "sink" else None
         lines = box_lines(node, made_of, inner)
-        lines += [line((mark, "eligible")) for mark in self.marks[key]]
+        lines += [line((mark, "dim")) for mark in self.marks[key]]
         text = fit(lines[at - 1] if at <= len(lines) else (), inner)
         if key in self.changed and at == 2:  # The second line has the numbers.
             text = tuple(Span(span.text, "changed") for span in text)
