@@ -249,7 +249,7 @@ SCENES: dict[str, Scene] = {
     "submit": Scene(keys("2", "a", "s", "j", "j", "j"), "Nothing is sent yet", (*SIZES, *THEMED)),
     "submit-question": Scene(keys("2", "a", "s", "s", "8"), "Type 8"),
     "submit-copied": Scene(copied_first, "changed here and on anvil", BOTH, engine=with_clusters),
-    "submit-review": Scene(submit.review, "compared with", SIZES, engine=submit.ReviewedEngine),
+    "submit-review": Scene(submit.review, "lines changed", SIZES, engine=submit.ReviewedEngine),
     "submit-over": Scene(submit.over, "8 anyway", BOTH, engine=submit.OverEngine),
     "submit-ended": Scene(submit.ended, "1 unclear", BOTH, engine=submit.FaultyEngine),
     "submit-sending": Scene(sending, "sending: 5 of 8"),
