@@ -103,8 +103,8 @@ def test_mapped_jobs_run_on_this_machine(empty_folder: Shell) -> None:
     project(empty_folder, "local", ("", ""))
     (job,) = plan(empty_folder, "local")["jobs"]
     assert job["cpus"] == 2
-    assert job["reasons"][0].startswith("large: the only destination")
-    assert any("cores 2, at most 1" in reason for reason in job["reasons"])
+    assert job["reasons"][0].startswith("large: it is the only destination")
+    assert any("asks 2 CPUs, accepts at most 1" in reason for reason in job["reasons"])
 
     run(empty_folder, "local", "prepare", 1)
     (job,) = plan(empty_folder, "local")["jobs"]

@@ -106,7 +106,7 @@ async def opened(
 
 
 async def on_the_network(hand: Hand[InProcessEngine]) -> None:
-    await hand.sees("on local")
+    await hand.sees("local ●")
     await hand.press("8")
     await hand.sees("no run yet", "that ask for at most")
 
@@ -123,7 +123,7 @@ async def test_from_no_network_over_a_broken_one_and_an_empty_workspace_to_its_r
     (root / "network.toml").unlink()
     async with opened(root) as hand:
         # without a network the view says what one is
-        await hand.sees("on local")
+        await hand.sees("local ●")
         await hand.press("8")
         await hand.sees("This project has no network.", "rowtui network init")
         await hand.press("S")
@@ -162,7 +162,7 @@ async def test_the_first_steps_of_the_network_demo_lead_to_a_run(
     make_study(study := tmp_path / "demo")
     async with opened(study, (80, 24), RealDemo("network")) as hand:
         # An empty workspace is no study whose steps are over.
-        await hand.sees("on local", "The workspace has no directories yet")
+        await hand.sees("local ●", "The workspace has no directories yet")
         await hand.sees("DEMO", "Next: 8 how samples flow")
         await hand.press("8")
         await hand.sees("no run yet", "Next: S let it run by itself; it asks for limits first")

@@ -92,7 +92,7 @@ async def test_jobs_are_packed_on_this_machine_and_run_as_one(root: Path) -> Non
         await hand.press("enter")
         await hand.sees("4 nodes with 2 slots", "▐ relax d")
         await hand.press("s")
-        await hand.sees("8 jobs in 4 bundles", "packed ", "bundle of 2", "#!/bin/bash")
+        await hand.sees("8 jobs in 4 bundles", "packed: ", "bundle of 2", "#!/bin/bash")
         assert not done_in(root)
         await hand.press("s", "8", "enter")
         await hand.sees("8 of 8 jobs accepted")

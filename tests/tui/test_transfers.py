@@ -28,7 +28,7 @@ async def test_what_is_copied_first_stands_beside_the_costs() -> None:
     async with opened(engine) as hand:
         await planned(hand)
         await hand.sees(
-            "copied first 12 files (3 MB) to alpha",
+            "copied first: 12 files (3 MB) to alpha",
             "/scratch/me/lj-fluid",
             "back come out, the logs",
         )
@@ -54,9 +54,9 @@ async def test_until_it_is_known_there_are_three_dots_and_the_yes_is_possible() 
         await hand.press("6")
         await hand.sees("pending")
         await planned(hand)
-        await hand.sees("copied first …")
+        await hand.sees("copied first: …")
         engine.transfers_gate.set()
-        await hand.sees("copied first 12 files")
+        await hand.sees("copied first: 12 files")
         await hand.press("s")
         await hand.sees("Type yes")
 

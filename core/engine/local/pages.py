@@ -262,7 +262,7 @@ class ListPages:
         row = self._project.status_row(action)
         directories = self._project.state.directories
         keys = scalar_pointers(directories.value(0)) if positions else ()
-        pointers = tuple(dict.fromkeys((*listed.pointers, *pointers, *keys)))[:MOST_POINTERS]
+        pointers = tuple(dict.fromkeys((*pointers, *listed.pointers, *keys)))[:MOST_POINTERS]
         texts = [PointerTexts(directories, pointer).at(positions) for pointer in pointers]
         rows = tuple(
             self._directory_row(action, row, position, tuple(cell or "" for cell in cells))

@@ -358,8 +358,8 @@ def test_a_rule_can_send_a_job_to_one_destination_after_a_while(failing: Failing
     failing.fail(project, everything(project), TIME_LIMIT)
     (job, *_) = failing.again(project).plan.jobs
     assert job.reasons[0].endswith(", by the rule longer")
-    assert job.reasons[1].startswith("large: the only destination")
-    assert "not small: asked for: only large, small" in job.reasons
+    assert job.reasons[1].startswith("large: it is the only destination")
+    assert "not small: only large, here is small" in job.reasons
     assert "local does not keep the rule's delay of 60 s" in job.warnings
 
 

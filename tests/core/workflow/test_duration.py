@@ -125,4 +125,5 @@ def test_durations_are_written_as_slurm_writes_them(seconds: int, text: str) -> 
 
 
 def test_a_part_of_a_second_counts_as_one_wherever_a_duration_is_shown() -> None:
-    assert format_duration(57.01) == duration(57.01) == clock(57.01) == "00:00:58"
+    assert format_duration(57.01) == clock(57.01) == "00:00:58"
+    assert duration(57.01) == "0:00:58"
