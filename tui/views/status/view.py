@@ -135,6 +135,7 @@ class StatusView(NeedSteps):
         self._show_detail()
         self._ask_used()
         self._show_pace()
+        self._show_day()
         self._show_jobs()
         self._show_events()
         self._show_brief(actions)
@@ -248,7 +249,11 @@ class StatusView(NeedSteps):
     def _show_day(self) -> None:
         """Show the charts of the last day that only a wide screen has room for."""
         past, mark = self._past, mark_for(self.dashboard.how)
-        if past is None:
+        known = past is not None and past.job_count > 0
+        self.query_one("#day-ended").styles.column_span = 1 if known else 2
+        for chart in WIDE_CHARTS[1:]:
+            self.query_one(f"#day-{chart.name}").display = known
+        if past is None or not known:
             return
         for chart in WIDE_CHARTS[1:]:
             widget = self.query_one(f"#day-{chart.name}", Chart)

@@ -62,6 +62,7 @@ class SubmitView(SubmitSteps):
 
     def __init__(self) -> None:
         super().__init__()
+        self._next_width = -1  # of the lines about what comes next
         self._rows: PlanRows | None = None
         self._rows_of: tuple[Sending, Plan] | None = None
         self._columns: tuple[TableColumn, ...] = ()
@@ -227,7 +228,11 @@ class SubmitView(SubmitSteps):
         panel, sending = self.query_one("#next", Panel), self.session.sending
         short = not self.query_one("#checks").display
         job = self.row.jobs[0] if self.row else None
-        panel.show(next_lines(self.session, job, self._hidden, panel.size.width, short=short))
+        width = panel.size.width
+        if width != self._next_width:  # The lines are broken again once the pane has its place.
+            self._next_width = width
+            self.call_after_refresh(self._show_next)
+        panel.show(next_lines(self.session, job, self._hidden, width, short=short))
         review = sending is None or sending.phase == "review"
         set_titles(panel, "What comes next" if review else "Sending")
         if isinstance(question := self.app.screen, ConfirmScreen):
@@ -244,8 +249,6 @@ class SubmitView(SubmitSteps):
             lines = max(lines, min(lines + MOST_EMPTY, len(checks.lines) + checks.gutter.height))
         room = self.query_one("#body").size.height
         upper.styles.height = room if self.has_class("-flat") else min(lines, room * 3 // 5)
-
-    # Events
 
     def on_virtual_table_cursor_moved(self) -> None:
         """Show the script of the job under the cursor."""
