@@ -131,6 +131,8 @@ class PaletteScreen(Dialog[None]):
         self._show()
 
     def _show(self) -> None:
+        if not self.is_running or not self.query(OptionList):
+            return  # the palette is being closed
         found, width = self.query_one(OptionList), self.query_one("#palette").size.width - 1
         if width <= LABEL:
             return

@@ -135,7 +135,6 @@ class StatusView(NeedSteps):
         self._show_detail()
         self._ask_used()
         self._show_pace()
-        self._show_day()
         self._show_jobs()
         self._show_events()
         self._show_brief(actions)
@@ -236,7 +235,7 @@ class StatusView(NeedSteps):
 
     def _show_pace(self) -> None:
         """Show the directories that all actions completed in each of the last hours."""
-        chart, jobs = self.query_one("#pace", Chart), self.session.jobs
+        jobs = self.session.jobs
         paces = jobs.paces if jobs is not None else ()
         now, mark = self.session.clock(), mark_for(self.dashboard.how)
         for chart in (self.query_one("#pace", Chart), self.query_one("#day-ended", Chart)):
@@ -249,14 +248,12 @@ class StatusView(NeedSteps):
     def _show_day(self) -> None:
         """Show the charts of the last day that only a wide screen has room for."""
         past, mark = self._past, mark_for(self.dashboard.how)
-        known = past is not None and past.job_count > 0
-        self.query_one("#day-ended").styles.column_span = 1 if known else 2
-        for chart in WIDE_CHARTS[1:]:
-            self.query_one(f"#day-{chart.name}").display = known
-        if past is None or not known:
+        if past is None or not past.job_count:
             return
+        self.query_one("#day-ended").styles.column_span = 1
         for chart in WIDE_CHARTS[1:]:
             widget = self.query_one(f"#day-{chart.name}", Chart)
+            widget.display = True
             widget.show_made(partial(self._drawn, chart.draw, past, mark))
             set_titles(widget, f"{chart.title}, last 24 hours", chart.below(past))
         budget, waits = self.query_one("#day-budget"), self.query_one("#day-waits")

@@ -231,7 +231,7 @@ class SubmitView(SubmitSteps):
         width = panel.size.width
         if width != self._next_width:  # The lines are broken again once the pane has its place.
             self._next_width = width
-            self.call_after_refresh(self._show_next)
+            self.call_after_refresh(self.show)
         panel.show(next_lines(self.session, job, self._hidden, width, short=short))
         review = sending is None or sending.phase == "review"
         set_titles(panel, "What comes next" if review else "Sending")
