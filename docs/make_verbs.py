@@ -32,7 +32,7 @@ SCREEN_ONLY = {
     "app.line app.back app.enlarge app.help app.palette app.quit app.suspend app.copy* app.theme "
     "app.shell app.filters": "is about the program",
     "app.refresh app.pause": "a command reads everything when it starts",
-    "app.activity": "is the log of one dashboard, kept in its memory",
+    "app.activity app.undo*": "is the log of one dashboard, kept in its memory",
     "app.faster app.slower app.steps": "is about a demo",
     "explain.reset explain.change explain.page pack.reset": "is about what was tried on the "
     "screen; a command has options each time",
@@ -179,7 +179,10 @@ def _places(commands: list[Command]) -> Iterator[str]:
         typed = [it for it in LINE_COMMANDS if it.command == command.id and not command.shown_keys]
         keys = command.shown_keys.replace(" ", "` `")
         where = f"{TITLES[command.scope]} " if command.scope in TITLES else ""
-        yield _cell(f"`:{typed[0].usage}`" if typed else f"{where}`{keys}`")
+        if typed or not keys:
+            yield _cell(f"`:{typed[0].usage if typed else command.label.rstrip('…')}`")
+        else:
+            yield _cell(f"{where}`{keys}`")
 
 
 def _other(name: str) -> str:

@@ -69,9 +69,11 @@ async def test_a_packer_is_another_packing_at_once_and_the_head_says_what_change
         await hand.press("e", *["backspace"] * 4, *"seed", "enter")
         await hand.sees("seed ▾", "packer seed: nodes 5 → 10, cost 208.00 → 202.95  ✓ cheaper")
         await hand.press("u")
-        await hand.sees("best ▾", "packer as configured: nodes 10 → 4")
-        assert hand.engine.packings[-1].packer == ""
+        await hand.sees("fill ▾", "packer fill: nodes 10 → 5")
         await hand.press("u")
+        await hand.sees("best ▾", "packer as configured: nodes 5 → 4")
+        assert hand.engine.packings[-1].packer == ""
+        await hand.press("colon", *"as configured", "enter")
         await hand.sees("as configured: it is packed as configured")
 
 
@@ -90,7 +92,7 @@ async def test_node_types_are_switched_off_and_on_but_never_the_last_one() -> No
         assert hand.engine.packings[-1].node_types == ("gpu",)
         await hand.press("g", "space")
         await hand.sees("it is the only node type that is left")
-        await hand.press("u")
+        await hand.press("colon", *"as configured", "enter")
         await hand.sees("24 jobs on 4 nodes ─")
         assert hand.engine.packings[-1].node_types == ()
 

@@ -214,6 +214,8 @@ async def test_a_what_if_is_written_after_a_yes_and_taken_back(mapped: Path) -> 
 
         # and back
         await hand.press("U")
+        await hand.sees("wrote CPUs, limit of relax to workflow.toml…", "Enter undoes 1 step")
+        await hand.press("escape", "u")
         await hand.sees("Take the last write to workflow.toml back?", "+threads_per_process = 4")
         await hand.press("right", "enter")
         await hand.sees("took the last write to workflow.toml back", "4 CPUs")
@@ -222,7 +224,7 @@ async def test_a_what_if_is_written_after_a_yes_and_taken_back(mapped: Path) -> 
         # as long as nobody else changes it
         file.write_bytes(before + b"# mine\n")
         await hand.until(lambda: not hand.app.session.written)
-        await hand.press("U")
+        await hand.press("colon", *"undo write", "enter")
         await hand.sees("or it was changed since")
 
 

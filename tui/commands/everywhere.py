@@ -31,6 +31,11 @@ def when_real(session: Session) -> str:
     return "not in a demo" if session.played else ""
 
 
+def may_undo(session: Session) -> str:
+    """Return why there is nothing to undo, or ""."""
+    return "" if session.undo.steps else "nothing was done that can be undone"
+
+
 def may_connect(session: Session) -> str:
     """Return why no login can be started or shown, or ""."""
     if session.jobs is None:
@@ -70,6 +75,9 @@ APP: tuple[Command, ...] = (
     Command("app.line", "colon", "command", "type a command: `:queue delta`, `:action sample`"),
     Command("app.palette", "ctrl+p", "commands", "find a command by a part of its name"),
     Command("app.refresh", "r", "read again", "read the project and the scheduler again"),
+    Command("app.undo", "u", "undo", "undo the last step: marks, filters, trials, plans, holds",
+            enabled=may_undo),
+    Command("app.undo-list", "U", "undo list", "all steps that can be undone", enabled=may_undo),
     Command("app.scan", "ctrl+r", "scan", "look at every directory again: products and values",
             twin="scan"),
     Command("app.projects", "P", "projects", "all projects: what needs you, and open another one",

@@ -75,7 +75,7 @@ PACK: tuple[Command, ...] = (
             "pack", twin="pack --longest"),
     Command("pack.node-type", "space", "use type", "pack without this node type, or with it again",
             "pack", enabled=may_toggle_node_type, twin="pack --node-type"),
-    Command("pack.reset", "u", "as configured", "discard the choices of this screen", "pack",
+    Command("pack.reset", NO_KEY, "as configured", "discard the choices of this screen", "pack",
             enabled=may_reset_packing),
     Command("pack.longer", NO_KEY, "look longer", "take more time to find a better packing", "pack",
             enabled=with_packing, twin="pack --search"),

@@ -124,12 +124,23 @@ class Verbs:
         start(self._app, partial(self._review, self._session.sending), "review", exclusive=True)
         for text in plan.skipped:
             self._session.note("submit", text, "warning")
+        undo = partial(self._drop, self._session.sending)
+        self._session.can_undo(view, f"planned {count_jobs(plan.jobs)}", undo)
         self._session.note("submit", f"planned {count_jobs(plan.jobs)}, {plan.cost} at most")
         if isinstance(self._app.screen, ModalScreen):  # The user types in the dialog.
             self._app.notify("The plan is ready: press 5.")
         else:
             self._app.go("submit")
         self._app.show_again("plan")
+
+    def _drop(self, sending: Sending) -> str:
+        """Drop a plan that was not sent; return why that is impossible, or ""."""
+        if self._session.sending is not sending:
+            return "the plan is no longer there"
+        if sending.phase != "review":
+            return "it was sent: c in 6 cancels jobs"
+        self._session.sending = None
+        return ""
 
     async def _ask_transfers(self, sending: Sending) -> None:
         """Ask which files would be copied first; the answer arrives a moment after the plan."""
@@ -296,13 +307,24 @@ class Verbs:
             if close is not None:
                 await close()
 
-    def act(self, verb: JobVerb, keys: Sequence[RowKey], jobs: int) -> None:
-        """Cancel, hold or release the jobs of these rows, after the user's confirmation."""
+    def act(
+        self,
+        verb: JobVerb,
+        keys: Sequence[RowKey],
+        jobs: int,
+        undo: Callable[[], None] | None = None,
+    ) -> None:
+        """Cancel, hold or release the jobs of these rows, after the user's confirmation.
+
+        `undo` asks for the opposite, if there is one.
+        """
         if not self._session.read_only:
             self._session.note("you", f"{verb.word} {plural(jobs, 'job')}")
-            start(self._app, partial(self._act, verb, keys), verb.word)
+            start(self._app, partial(self._act, verb, keys, undo), verb.word)
 
-    async def _act(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
+    async def _act(
+        self, verb: JobVerb, keys: Sequence[RowKey], undo: Callable[[], None] | None
+    ) -> None:
         try:
             acted = await self._session.engine.queue.act(keys, verb.word)
         except Exception as error:
@@ -312,6 +334,8 @@ class Verbs:
             sentence = f"job {answer.label} not {verb.done}: {answer.error}"
             self._session.note("jobs", sentence, "failed")
         text = f"{plural(acted.done, 'job')} {verb.done}"
+        if undo is not None and acted.done:
+            self._session.can_undo("queue", text, undo, asks=True)
         if acted.refused:
             text += f", {acted.refused:,} not: {acted.answers[0].error}"
             if acted.refused > 1:

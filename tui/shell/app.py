@@ -237,6 +237,34 @@ class RowtuiApp(RecallingApp):
             self.feed.refresh_now()
         self.show_again("paused")
 
+    def command_undo(self) -> None:
+        """Undo the newest step."""
+        start(self, partial(self._undo, 1), "undo")
+
+    async def _undo(self, steps: int) -> None:
+        """Undo the newest steps; stop where one opens a question, or cannot be undone."""
+        for _ in range(steps):
+            await self.switch_mode(self.session.undo.steps[0].view)
+            step, why = self.session.undo.undo()
+            if why:
+                self.warn(f"It cannot be undone: {step.text}: {why}.")
+                break
+            if step.asks:
+                break
+            self.session.note("you", f"undone: {step.text}")
+            self._answer(f"Undone: {step.text}")
+        self.show_again("undo")
+
+    def command_undo_list(self) -> None:
+        """Show the steps that can be undone."""
+        from rowtui.tui.views.activity_page import UndoScreen
+
+        self.push_screen(UndoScreen(self.session.undo.steps), self._undo_chosen)
+
+    def _undo_chosen(self, steps: int | None) -> None:
+        if steps:
+            start(self, partial(self._undo, steps), "undo")
+
     def command_activity(self) -> None:
         """Show what happened, and the commands that were run."""
         self.line.show_activity()
@@ -273,6 +301,8 @@ class RowtuiApp(RecallingApp):
 
     def command_theme(self) -> None:
         """Use the next theme."""
+        undo = partial(self.themes.choose, self.theme)
+        self.session.can_undo(self.view_name, f"theme after {self.theme}", undo)
         self.themes.next()
 
     def command_copy(self) -> None:

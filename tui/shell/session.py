@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.groups.model import Status
+from rowtui.tui.shell.undo import UndoList, UndoStep
 from rowtui.tui.views.chrome import STALE_AFTER, Freshness
 from rowtui.tui.views.network.state import NetworkLook
 from rowtui.tui.views.pack.state import PackingState
@@ -146,10 +148,23 @@ class Session:
     queue_marks: dict[RowKey, MarkedRow] = field(default_factory=dict)
     connecting: set[str] = field(default_factory=set)  # Clusters whose login is under way.
     activity: deque[Activity] = field(default_factory=lambda: deque(maxlen=MOST_ACTIVITY))
+    undo: UndoList = field(default_factory=UndoList)
 
     def note(self, source: str, text: str, style: str = "") -> None:
         """Add a line of activity."""
         self.activity.append(Activity(self.clock(), source, text, style))
+
+    def can_undo(
+        self,
+        view: str,
+        text: str,
+        take_back: Callable[[], object],
+        *,
+        of: Hashable = None,
+        asks: bool = False,
+    ) -> None:
+        """Add a step to those that can be undone; the parameters are those of `UndoStep`."""
+        self.undo.add(UndoStep(self.clock(), view, text, take_back, of, asks))
 
     @property
     def project(self) -> str:
@@ -172,10 +187,19 @@ class Session:
             actions = self.snapshot.actions
             self.action_index = actions[(actions.index(self.action) + step) % len(actions)].index
 
-    def next_filter(self, step: int = 1) -> None:
+    def choose_filter(self, view: str, chosen: Filter) -> None:
+        """Form the groups from directories in this state; the user chose it in that view."""
+        self.can_undo(
+            view,
+            f"listed directories: {chosen.word}",
+            partial(setattr, self, "filter", self.filter),
+        )
+        self.filter = chosen
+
+    def next_filter(self, view: str, step: int = 1) -> None:
         """Form the groups from the directories of the next state that any directory has."""
         shown = [one for one in FILTERS if one == self.filter or self.directories_in(one)]
-        self.filter = shown[(shown.index(self.filter) + step) % len(shown)]
+        self.choose_filter(view, shown[(shown.index(self.filter) + step) % len(shown)])
 
     def directories_in(self, chosen: Filter) -> int:
         """Return how many directories of the action have one of these states."""

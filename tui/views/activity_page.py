@@ -1,7 +1,7 @@
-"""`@`: the events since the start, and every command that was run; newest last.
+"""What has happened: `@` lists events and the commands that were run, `U` what can be undone.
 
-Tab changes from both to the events alone, and to the commands alone. While the page is open, it
-polls for new commands.
+On the page of `@`, Tab changes from both to the events alone, and to the commands alone. While the
+page is open, it polls for new commands.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ from typing import ClassVar, NamedTuple
 
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.command_log import RanCommand
+from rowtui.tui.commands.command import TITLES
 from rowtui.tui.shell.session import Session, describe
+from rowtui.tui.shell.undo import UndoStep
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import Dialog
-from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.cells import Line, as_content, line
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.short_text import clock_time
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 
 KINDS = ("all", "activity", "commands")
 """The kinds of entries; Tab selects the next kind."""
@@ -158,3 +162,43 @@ class ActivityScreen(Dialog[None]):
         """Copy all that is listed."""
         self.app.copy_to_clipboard("\n".join(row.text for row in self._rows))
         self.app.notify(f"Copied {plural(len(self._rows), 'line')}.", markup=False)
+
+
+class UndoScreen(Dialog[int | None]):
+    """A list to choose from; the answer is the number of steps to undo."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,U,q", "no", "close", id="undo.close", tooltip="close this list"),
+    ]
+
+    def __init__(self, steps: Sequence[UndoStep]) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def compose(self) -> ComposeResult:
+        """Compose the list."""
+        yield OptionList(*map(_option, self._steps), id="undo-list")
+
+    def on_mount(self) -> None:
+        """Show what Enter would do."""
+        self._show()
+
+    def on_option_list_option_highlighted(self) -> None:
+        """Show how many steps Enter would undo."""
+        self._show()
+
+    def _show(self) -> None:
+        found = self.query_one(OptionList)
+        many = plural((found.highlighted or 0) + 1, "step")
+        set_titles(found, "What can be undone, the last step first", f"Enter undoes {many}")
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Close with the number of steps down to the chosen one."""
+        self.dismiss(event.option_index + 1)
+
+
+def _option(step: UndoStep) -> Option:
+    end = "…" if step.asks else ""
+    return Option(as_content([line(
+        (f"{clock_time(step.at)}  {TITLES.get(step.view, ''):<9} ", "dim"), f"{step.text}{end}",
+    )]))  # fmt: skip

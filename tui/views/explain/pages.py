@@ -17,6 +17,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.decision_json import Explained, GroupsDecision, shown_decision
 from rowtui.core.project.views.views import Edit, EditRequest
+from rowtui.tui.commands.explain import may_undo_write
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import Dialog, PageScreen, field_keys
@@ -146,9 +147,11 @@ def write_what_if(
     def done(edit: Edit) -> None:
         what = ", ".join(LABELS.get(name, name) for name in edit.fields)
         session.note("you", f"wrote {what} of {visible(action.name)} to workflow.toml")
-        key = BY_ID["explain.undo-write"].keys_of(session.keys) or ":explain.undo-write"
-        view.dashboard.notify(f"Written to workflow.toml. {key} takes it back.")
-        became_so(edit.fields)
+        text = f"wrote {what} of {visible(action.name)} to workflow.toml"
+        became_so(edit.fields)  # This changes the what-if, so it is a step of its own.
+        session.can_undo("explain", text, partial(take_back, view), asks=True)
+        key = BY_ID["app.undo"].keys_of(session.keys) or ":app.undo"
+        view.dashboard.notify(f"Written to workflow.toml. {key} undoes it.")
 
     def refused(why: str) -> None:
         show_lines(view, plain, f"Nothing can be written: {why}")
@@ -158,9 +161,14 @@ def write_what_if(
     start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
 
 
-def take_back(view: ScreenView) -> None:
-    """Show the changes of the last write, and undo them after a confirmation."""
+def take_back(view: ScreenView) -> str:
+    """Show the changes of the last write, and undo them after a confirmation.
+
+    Return why that is impossible, or "".
+    """
     session = view.session
+    if why := may_undo_write(session):
+        return why
 
     def done(_: Edit) -> None:
         session.note("you", "took the last write to workflow.toml back")
@@ -174,6 +182,7 @@ def take_back(view: ScreenView) -> None:
     asked = EditRequest(undo=session.written)
     title = "Take the last write to workflow.toml back?"
     start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
+    return ""
 
 
 def forget_if_changed(view: ScreenView) -> None:

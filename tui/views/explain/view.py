@@ -5,7 +5,7 @@ what-if.
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import partialmethod
+from functools import partial, partialmethod
 from typing import ClassVar, NamedTuple
 
 from rowtui.core.base.text import plural
@@ -83,6 +83,8 @@ class ExplainView(ScreenView):
         )
         self._settle: Timer | None = None
         self._tried: WhatIf | None = None  # The change that was tried last.
+        self._opened = 0  # How often the form was opened.
+        self._tried_texts: dict[str, str] = {}  # The texts of the what-if.
 
     def body(self) -> ComposeResult:
         """Compose the job above, the what-if form, and below destinations beside reasons."""
@@ -238,7 +240,7 @@ class ExplainView(ScreenView):
         """Send a request after a pause in typing."""
         if self._settle is not None:
             self._settle.stop()
-        self._settle = self.set_timer(SETTLE_SECONDS, self._wonder_as_typed)
+        self._settle = self.set_timer(SETTLE_SECONDS, partial(self._wonder_as_typed, self._opened))
 
     def on_fields_done(self) -> None:
         """Go to the list of destinations."""
@@ -255,11 +257,16 @@ class ExplainView(ScreenView):
     def _typed(self) -> TypedWhatIf:
         return read_form(self.form.texts, self._names)
 
-    def _wonder_as_typed(self) -> None:
+    def _wonder_as_typed(self, opened: int = 0) -> None:
+        """Try what the form has; all that is typed after one opening of the form is one step."""
         if not self.ready:
             return
         asked = self._typed.asked
         if asked != self.session.what_if:
+            of = (self.form, opened) if opened else None
+            text = "what-if" if asked is not None else "no what-if"
+            self.session.can_undo(self.MODE, text, partial(self._wonder, self._tried_texts), of=of)
+            self._tried_texts = dict(self.form.texts)
             self.session.what_if = asked
             self._ask()
         self._show_what_if(self.session.explanation.decision if self.session.explanation else None)
@@ -295,6 +302,7 @@ class ExplainView(ScreenView):
 
     def command_what_if(self) -> None:
         """Open the form."""
+        self._opened += 1
         self.add_class("-form")
         self.call_after_refresh(self.form.enter)
 
@@ -369,7 +377,7 @@ class ExplainView(ScreenView):
         copy_json(self)
 
     def _step_filter(self, step: int) -> None:
-        self.session.next_filter(step)
+        self.session.next_filter(self.MODE, step)
         self.show()
 
     command_filter = partialmethod(_step_filter, 1)

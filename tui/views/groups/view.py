@@ -146,7 +146,7 @@ class GroupsView(GroupVerbs):
         self._whole = ()
         self._directories = self._all = None
         for table in (self.table, self.every):
-            table.start_over()
+            table.start_over((index, chosen))
             table.empty = line(("Reading the list…", "dim"))
         rows = rows_of_groups(
             self._about, took, self._wiring(lambda: self._groups_arrived(rows), "groups")
@@ -230,7 +230,8 @@ class GroupsView(GroupVerbs):
 
     def on_one_line_pressed(self, event: OneLine.Pressed) -> None:
         """Show the groups of directories in the state that was pressed."""
-        self.session.filter = next(one for one in FILTERS if one.word == event.value)
+        chosen = next(one for one in FILTERS if one.word == event.value)
+        self.session.choose_filter(self.MODE, chosen)
         self.show()
 
     def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
@@ -311,9 +312,7 @@ class GroupsView(GroupVerbs):
             self.main.focus()
             return True
         if self._marked(here):
-            here.marks.set_all(False)
-            here.marks_changed()
-            self._titles()
+            here.set_marks(everything=False)
             return True
         if self.long:
             self.command_directories()
@@ -345,12 +344,11 @@ class GroupsView(GroupVerbs):
         if self.main.filtered and not self._marked(self.main):
             self.main.mark_matching()
             return
-        marks.set_all(not self.main.filtered and not (marks.everything and not marks.keys))
-        self.main.marks_changed()
-        self._titles()
+        everything = not self.main.filtered and not (marks.everything and not marks.keys)
+        self.main.set_marks(everything=everything)
 
     def _step_filter(self, step: int) -> None:
-        self.session.next_filter(step)
+        self.session.next_filter(self.MODE, step)
         self.show()
 
     command_filter = partialmethod(_step_filter, 1)

@@ -233,7 +233,7 @@ class SamplePane:
             asked = table.asked if kept else table.asked._replace(filter="", sort="")
             self._of, self._generation, self._seen = of, generation, {}
             self.rows = rows_of_samples(self._view.session.engine, of, self._wiring())
-            table.start_over()
+            table.start_over(of[::2])
             table.asked = asked
             self.remember_marks()
         elif self._generation != generation and self.rows is not None:

@@ -6,9 +6,9 @@ result. The work runs in workers of the app, so that it goes on in other views.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rowtui.core.base.text import plural
 from rowtui.core.network.graph.job_model import GraphJobState
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 PAGE = 10_000
 """The number of failed samples in one request, when all are retried."""
+
+Undo: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+"""The question about the opposite of a verb."""
 
 MOST_NAMED = 4
 """The number of stale results that the question names."""
@@ -150,8 +153,9 @@ class NetworkVerbs(ScreenView):
         def retry() -> None:
             self.session.note("you", f"retry {plural(len(jobs), 'sample')}")
             work = partial(self.session.engine.network.retry, jobs)
+            undo = partial(self._ask_cancel, dict.fromkeys(jobs, "retried"))
             text = f"{plural(len(jobs), 'sample')} will be tried again."
-            self._do("retrying", work, text, marks=True)
+            self._do("retrying", work, text, marks=True, undo=undo)
 
         question = Question(
             f"Retry {plural(len(jobs), 'failed sample')}?",
@@ -177,6 +181,9 @@ class NetworkVerbs(ScreenView):
                 found += [one.job for one in page.samples]
         return found
 
+    def _ask(self, question: Undo) -> None:
+        start(self.app, question, "undo", exclusive=True)
+
     def command_cancel(self) -> None:
         """Ask, then cancel the marked jobs, or this one, with the jobs that depend on them."""
         work = partial(self._ask_cancel, dict(self.session.network.pointed))
@@ -201,7 +208,9 @@ class NetworkVerbs(ScreenView):
         def cancel() -> None:
             self.session.note("you", f"cancel {plural(len(chosen), 'sample')}")
             work = partial(self.session.engine.network.cancel, chosen)
-            self._do("cancelling", work, f"{plural(len(chosen), 'sample')} cancelled.", marks=True)
+            undo = partial(self._ask_retry, chosen)
+            text = f"{plural(len(chosen), 'sample')} cancelled."
+            self._do("cancelling", work, text, marks=True, undo=undo)
 
         question = Question(
             f"Cancel {plural(len(chosen), 'sample')}?",
@@ -293,15 +302,29 @@ class NetworkVerbs(ScreenView):
     # Waiting for the engine
 
     def _do(
-        self, what: str, work: Callable[[], Awaitable[object]], said: str, *, marks: bool = False
+        self,
+        what: str,
+        work: Callable[[], Awaitable[object]],
+        said: str,
+        *,
+        marks: bool = False,
+        undo: Undo | None = None,
     ) -> None:
-        """Let the engine carry out an operation; the view shows `what` until the operation ends."""
+        """Let the engine carry out an operation; the view shows `what` until the operation ends.
+
+        `undo` asks for the opposite, if there is one.
+        """
         self.session.network.busy = what
         self.dashboard.show_again("network")
-        start(self.app, partial(self._wait_for, what, work, said, marks), "network")
+        start(self.app, partial(self._wait_for, what, work, said, marks, undo), "network")
 
     async def _wait_for(
-        self, what: str, work: Callable[[], Awaitable[object]], said: str, marks: bool
+        self,
+        what: str,
+        work: Callable[[], Awaitable[object]],
+        said: str,
+        marks: bool,
+        undo: Undo | None,
     ) -> None:
         try:
             await work()
@@ -310,6 +333,10 @@ class NetworkVerbs(ScreenView):
         else:
             self.session.note("network", said)
             self.dashboard.notify(said)
+            if undo is not None:
+                self.session.can_undo(
+                    self.MODE, said.rstrip("."), partial(self._ask, undo), asks=True
+                )
             if marks:
                 self.forget_marks()
         finally:

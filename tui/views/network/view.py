@@ -7,7 +7,7 @@ a frame depends on the number of nodes, not on the number of samples.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partialmethod
+from functools import partial, partialmethod
 from typing import ClassVar
 
 from rowtui.core.base.errors import RowtuiError
@@ -23,7 +23,7 @@ from rowtui.tui.views.network.pane import NetworkPane
 from rowtui.tui.views.network.picture.boxes import key_of
 from rowtui.tui.views.network.run_text import NO_NETWORK, failure_cells, failure_columns, run_lines
 from rowtui.tui.views.network.samples import SamplePane, SampleTable
-from rowtui.tui.views.network.state import STATE_FILTERS, NetworkLook
+from rowtui.tui.views.network.state import STATE_FILTERS, NetworkLook, StateFilter
 from rowtui.tui.views.network.texts import node_lines, product_lines, sample_lines
 from rowtui.tui.views.network.verbs import NetworkVerbs
 from rowtui.tui.widgets.cells import Line, line, wrapped
@@ -298,7 +298,7 @@ class NetworkScreen(NetworkVerbs):
         if any(table.has_focus_within and table.clear_filter() for table in tables):
             return True
         if self.look.marked:
-            self.forget_marks()
+            self._samples.table.set_marks(everything=False)
             return True
         if self.look.view is not None and not self._net.has_focus:
             self._enter(self._net.widget)
@@ -336,9 +336,7 @@ class NetworkScreen(NetworkVerbs):
 
     def on_one_line_pressed(self, event: OneLine.Pressed) -> None:
         """Show the samples in the state that was pressed."""
-        self.look.filter = next(one for one in STATE_FILTERS if one.word == event.value)
-        self._samples.show(self.look.view)
-        self.show_bottom()
+        self._list_state(next(one for one in STATE_FILTERS if one.word == event.value))
 
     def _step_filter(self, step: int) -> None:
         """Show the samples in the next state that occurs."""
@@ -346,11 +344,17 @@ class NetworkScreen(NetworkVerbs):
         filters = STATE_FILTERS[::step]
         at = filters.index(look.filter)
         later = [*filters[at + 1 :], *filters[: at + 1]]
-        look.filter = next(
+        self._list_state(next(
             one for one in later if not one.states or (node and node.counts and any(
                 node.counts[state] for state in one.states))
-        )  # fmt: skip
-        self._samples.show(look.view)
+        ))  # fmt: skip
+
+    def _list_state(self, chosen: StateFilter) -> None:
+        """Show the samples in this state."""
+        undo = partial(self._list_state, self.look.filter)
+        self.session.can_undo(self.MODE, f"listed samples: {chosen.word}", undo)
+        self.look.filter = chosen
+        self._samples.show(self.look.view)
         self.show_bottom()
 
     command_filter = partialmethod(_step_filter, 1)
@@ -359,7 +363,7 @@ class NetworkScreen(NetworkVerbs):
     def command_mark_all(self) -> None:
         """Mark all samples that are listed, or remove the marks."""
         if self.look.marked:
-            self.forget_marks()
+            self._samples.table.set_marks(everything=False)
         else:
             self._samples.table.mark_matching()
 

@@ -8,6 +8,7 @@ arrives.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import partial, partialmethod
 from typing import ClassVar
 
@@ -73,6 +74,7 @@ class PackView(ScreenView):
         super().__init__()
         self._asking = PackAsking(self.dashboard, self, self._arrived)
         self._settle: Timer | None = None
+        self._opened = 0  # How often the form was opened.
         self._wrong: tuple[tuple[str, str], ...] = ()
 
     def body(self) -> ComposeResult:
@@ -248,7 +250,7 @@ class PackView(ScreenView):
             names = [name for name, _ in known]
             typed = read_limits(self.form.texts, self.packing.choice, names)
             self._wrong = typed.wrong
-            self._choose(typed.choice)
+            self._choose(typed.choice, of=(self.form, self._opened))
 
     def _close_form(self) -> None:
         if self._settle is not None:
@@ -258,8 +260,11 @@ class PackView(ScreenView):
         self.remove_class("-form")
         self.table.focus()
 
-    def _choose(self, choice: PackChoice) -> None:
-        """Use this choice from now on; the result is compared with the current picture."""
+    def _choose(self, choice: PackChoice, of: Hashable = None) -> None:
+        """Use this choice from now on; the result is compared with the current picture.
+
+        Choices in a row with the same `of` are one step to undo.
+        """
         packing = self.packing
         if choice != packing.choice:
             # The current picture shows the previous choice.
@@ -267,6 +272,8 @@ class PackView(ScreenView):
                 packing.before = packing.shown
                 packing.change = ""
             change = what_changed(packing.choice, choice, packing.node_types)
+            undo = partial(self._choose, packing.choice)
+            self.session.can_undo(self.MODE, change or "pack settings", undo, of=of)
             packing.change = ", ".join(text for text in (packing.change, change) if text)
             packing.choice = choice
         self.show()
@@ -334,6 +341,7 @@ class PackView(ScreenView):
     def command_limits(self) -> None:
         """Open the form."""
         self.form.fill(limit_texts(self.packing.choice))
+        self._opened += 1
         self.add_class("-form")
         self.call_after_refresh(self.form.enter)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.queue.rows import QueueRow
-from rowtui.core.project.queue.views import KINDS, QueuePage
+from rowtui.core.project.queue.views import KINDS, QueuePage, QueueRequest
 from rowtui.tui.widgets.cells import (
     Cell,
     FirstThatFits,
@@ -43,6 +43,19 @@ def kinds_of(page: QueuePage, only: str) -> Iterator[tuple[str, str, str]]:
         number = page.kinds.get(kind, 0)
         if number or kind in (only, ""):
             yield kind, f"{kind or 'all'} {number:,}", KIND_STYLES.get(kind, "dim")
+
+
+def nothing_words(page: QueuePage | None, asked: QueueRequest, *, filtered: bool) -> str:
+    """Return the text in the place of rows."""
+    if page is None:
+        return "Asking…"
+    if asked.only and not filtered:
+        return f"No job is {asked.only}: f lists the others."
+    if page.all_jobs:
+        return f"None of {plural(page.all_jobs, 'job')} fits the filter: Esc drops it."
+    if asked.clusters:
+        return f"No jobs on {asked.clusters[0]}: ] goes on to the next."
+    return "No jobs yet: mark groups in 2 and submit them."
 
 
 def listed_words(page: QueuePage, marked: int) -> str:

@@ -111,6 +111,9 @@ class QueueList(ListTable):
         """The orders of the engine, independent of the columns that fit."""
         return list(SORTS[1:])
 
+    def _undo_marks(self, text: str, take_back: Callable[[], None]) -> None:
+        """Do nothing: `QueueMarking` stores the marks, and undoes their changes."""
+
     async def _mark_rows(self, first: int, stop: int) -> None:
         source, asked = self.source, self.asked
         assert isinstance(source, QueueRows)
@@ -159,7 +162,11 @@ class QueueMarking:
 
     def mark(self) -> None:
         """Mark the job under the cursor, or all jobs of its array; or remove the mark."""
-        row, table = self._session.queue_row, self._table()
+        row, table, before = (
+            self._session.queue_row,
+            self._table(),
+            self._session.queue_marks.copy(),
+        )
         if row is None:
             return
         if row.key.parent in self._session.queue_marks:
@@ -171,7 +178,7 @@ class QueueMarking:
         else:
             self._session.queue_marks.pop(row.key, None)
         self._marked_all = ""
-        self._changed()
+        self._changed(before)
 
     def mark_all(self) -> None:
         """Mark all jobs that have not ended; at the second call all failed jobs; then none."""
@@ -183,6 +190,7 @@ class QueueMarking:
         self._work(partial(self._mark_first_of, steps))
 
     async def _mark_first_of(self, steps: Sequence[str]) -> None:
+        before = self._session.queue_marks
         self.forget()
         for which in steps:
             try:
@@ -197,16 +205,17 @@ class QueueMarking:
                 if len(marked) == MOST_MARKED:
                     self._app.notify(f"Only the first {MOST_MARKED:,} rows.")
                 break
-        self._changed()
+        self._changed(before)
 
     def took(self, marked: Sequence[MarkedRow]) -> None:
         """Mark a range, or all rows that the filter leaves, in addition to the earlier marks."""
         marks = self._session.queue_marks
+        before = marks.copy()
         for row in marked[: max(0, MOST_MARKED - len(marks))]:
             marks[row.key] = row
             self._table().marks.keys[row.key] = 0
         self._marked_all = ""
-        self._changed()
+        self._changed(before)
 
     def look_again(self) -> None:
         """Update the marked jobs: they may have other states now, or be gone."""
@@ -236,7 +245,25 @@ class QueueMarking:
         self._table().marks.set_all(False)
         self._changed()
 
-    def _changed(self) -> None:
+    def drop(self) -> None:
+        """Remove all marks, because the user has no use for them."""
+        before = self._session.queue_marks
+        self.forget()
+        self._changed(before)
+
+    def _restore(self, marks: dict[RowKey, MarkedRow]) -> None:
+        self.forget()
+        self._session.queue_marks = dict(marks)
+        self._table().marks.keys.update(dict.fromkeys(marks, 0))
+        self.look_again()  # These jobs may have other states now, or be gone.
+        self._changed()
+
+    def _changed(self, before: dict[RowKey, MarkedRow] | None = None) -> None:
+        """Show the marks; `before`: the marks before the user changed them."""
+        now = len(self._session.queue_marks)
+        if before is not None and before.keys() != self._session.queue_marks.keys():
+            text = f"marked {plural(now, 'row')}" if now else "took all marks back"
+            self._session.can_undo("queue", text, partial(self._restore, before))
         self._table().marks_changed()
         self._show()
 
@@ -251,7 +278,10 @@ class QueueVerbs(ScreenView):
         row = self.session.queue_row
         keys = tuple(self.session.queue_marks) or ((row.key,) if row is not None else ())
         if keys:
-            start(self, partial(self._ask_about, verb, keys), "verb", exclusive=True)
+            self._start_on(verb, keys)
+
+    def _start_on(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
+        start(self, partial(self._ask_about, verb, keys), "verb", exclusive=True)
 
     command_cancel = partialmethod(_start_verb, CANCEL)
     command_release = partialmethod(_start_verb, RELEASE)
@@ -281,9 +311,12 @@ class QueueVerbs(ScreenView):
             self.dashboard.verbs.ask_again(list(chosen.failed), note)
             return
 
+        opposite = {HOLD: RELEASE, RELEASE: HOLD}.get(verb)
+
         def act() -> None:
             self.forget_marks()
-            self.dashboard.verbs.act(verb, keys, chosen.jobs)
+            undo = partial(self._start_on, opposite, keys) if opposite is not None else None
+            self.dashboard.verbs.act(verb, keys, chosen.jobs, undo)
 
         question = verb_question(verb, chosen)
         confirm(self.app, question, act, otherwise=f"Nothing was {verb.done}.")

@@ -11,7 +11,6 @@ from functools import partial, partialmethod
 from typing import ClassVar
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import NO_ID, called
 from rowtui.core.project.queue.rows import QueueRow, RowKey
 from rowtui.core.project.queue.views import (
@@ -21,7 +20,6 @@ from rowtui.core.project.queue.views import (
     PROJECT,
     SORTS,
     JobDetail,
-    QueuePage,
     QueueRequest,
 )
 from rowtui.core.project.views.views import ListRequest
@@ -31,7 +29,13 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, cluster_mark
 from rowtui.tui.views.queue.jobs import JobsUsed
 from rowtui.tui.views.queue.reasons import WAITS, WhyScreen, row_lines
-from rowtui.tui.views.queue.render_rows import kinds_of, listed_words, queue_cells, queue_columns
+from rowtui.tui.views.queue.render_rows import (
+    kinds_of,
+    listed_words,
+    nothing_words,
+    queue_cells,
+    queue_columns,
+)
 from rowtui.tui.views.queue.table import (
     QueueList,
     QueueMarking,
@@ -168,7 +172,9 @@ class QueueView(QueueVerbs):
         self._columns_for = self.size.width
         clusters = session.jobs.clusters if session.jobs else ()
         loaded = rows.loaded_items()
-        self.table.empty = line((self._nothing(page), "dim"))
+        self.table.empty = line(
+            (nothing_words(page, self._asked, filtered=self.table.filtered), "dim")
+        )
         view = session.jobs
         self.table.show(
             rows,
@@ -192,18 +198,6 @@ class QueueView(QueueVerbs):
         self._titles()
         self._show_job()
         self.show_bottom()
-
-    def _nothing(self, page: QueuePage | None) -> str:
-        """Return the text in the place of rows."""
-        if page is None:
-            return "Asking…"
-        if self._asked.only and not self.table.filtered:
-            return f"No job is {self._asked.only}: f lists the others."
-        if page.all_jobs:
-            return f"None of {plural(page.all_jobs, 'job')} fits the filter: Esc drops it."
-        if self._asked.clusters:
-            return f"No jobs on {self._asked.clusters[0]}: ] goes on to the next."
-        return "No jobs yet: mark groups in 2 and submit them."
 
     def _ask(self, asked: QueueRequest) -> None:
         """Show other rows, or the same rows in another way; the cursor stays on its job."""
@@ -259,12 +253,18 @@ class QueueView(QueueVerbs):
 
     def on_one_line_pressed(self, event: OneLine.Pressed) -> None:
         """List only the jobs of the kind that was pressed."""
-        self._ask(self._asked._replace(only=event.value))
+        self._list_kind(event.value)
 
     def _step_kind(self, step: int) -> None:
         """List only the jobs of the next kind: active, failed, ended, or all of them."""
         kinds = ("", *KINDS)
-        only = kinds[(kinds.index(self._asked.only) + step) % len(kinds)]
+        self._list_kind(kinds[(kinds.index(self._asked.only) + step) % len(kinds)])
+
+    def _list_kind(self, only: str) -> None:
+        before = self._asked.only
+        if only != before:
+            undo = partial(self._list_kind, before)
+            self.session.can_undo(self.MODE, f"listed jobs: {only or 'all'}", undo)
         self._ask(self._asked._replace(only=only))
 
     command_kind = partialmethod(_step_kind, 1)
@@ -324,7 +324,7 @@ class QueueView(QueueVerbs):
     def back(self) -> bool:
         """Drop the marks, then the filter."""
         if self.table.marks.keys:
-            self._marking.forget()
+            self._marking.drop()
             return True
         return self.table.clear_filter()
 

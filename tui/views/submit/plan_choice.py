@@ -129,6 +129,13 @@ class PlanChoice:
             self.off -= changed
         return len(changed - wanted)
 
+    def switch_to(self, off: Iterable[int]) -> None:
+        """Switch exactly these jobs off, by their positions."""
+        wanted = set(off)
+        for at in wanted ^ self.off:
+            self._count(at, -1 if at in wanted else 1)
+        self.off = wanted
+
     def switch_all(self) -> None:
         """Switch everything on, or everything off if everything is on."""
         if self.off:

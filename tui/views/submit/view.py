@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial, partialmethod
 from typing import ClassVar
 
-from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.commands.submit import may_switch
@@ -31,7 +29,8 @@ from rowtui.tui.views.submit.plan_rows import (
     shown_words,
 )
 from rowtui.tui.views.submit.question import next_lines, send_question, word_of
-from rowtui.tui.views.submit.script import SubmitSteps, coloured
+from rowtui.tui.views.submit.script import coloured
+from rowtui.tui.views.submit.switching import SwitchedJobs
 from rowtui.tui.views.submit.table import PlanRows, PlanTable
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
 from rowtui.tui.widgets.chrome import Panel, set_titles
@@ -44,7 +43,7 @@ MOST_EMPTY = 4
 """Empty lines of the list while the checks beside it need more lines than the list."""
 
 
-class SubmitView(SubmitSteps):
+class SubmitView(SwitchedJobs):
     """Jobs, costs and checks, what comes next, and the script of the job under the cursor."""
 
     MODE = "submit"
@@ -69,11 +68,6 @@ class SubmitView(SubmitSteps):
         self._look_of: tuple[Plan, bool] | None = None
         self._text_of: tuple[PlanRow, str] | None = None
         self._shown_key = ""
-
-    @property
-    def table(self) -> PlanTable:
-        """The list of jobs."""
-        return self.query_one("#planned", PlanTable)
 
     def _lay_out_rows(self, sending: Sending) -> PlanRows:
         """Return the rows; they are created once for each plan, which may have many jobs."""
@@ -316,43 +310,6 @@ class SubmitView(SubmitSteps):
         if sending is not None and sending.unsent_yes and not sending.awaits_budgets:
             typed, sending.unsent_yes = sending.unsent_yes, ""
             self._answer_with(sending, typed)
-
-    def command_toggle(self) -> None:
-        """Leave the job, or the whole bundle, out; or include it again."""
-        if self.row is not None:
-            self._switch(self.row.jobs)
-            self.table.action_line_down()
-
-    def command_toggle_all(self) -> None:
-        """Switch all jobs that are shown on, or off."""
-        sending = self.session.sending
-        if self.table.filtered:
-            self.table.switch_shown()
-        elif sending is not None:
-            sending.chosen.switch_all()
-            self.show()
-
-    def _switch(self, jobs: Sequence[PlannedJob], on: bool | None = None) -> None:
-        """Switch these jobs on or off, with their dependents; None: off if any of them is on."""
-        sending = self.session.sending
-        if sending is None or not jobs:
-            return
-        chosen, before = sending.chosen, sending.chosen.requests
-        along = chosen.switch((job.token for job in jobs), on=on)
-        parts = []
-        if len(jobs) > 1 and self.row is not None and jobs != self.row.jobs:
-            changed = chosen.requests - before
-            word = "off" if changed < 0 else "on"
-            what = plural(abs(changed) - along, "job")
-            parts.append(f"{what} switched {word}" if changed else "nothing to switch here")
-            if self.table.filtered:
-                parts.append("what the filter hides is as it was")
-        if along:
-            word = "needed by it: on" if chosen.is_on(jobs[0].token) else "depending on it: off"
-            parts.append(f"{plural(along, 'job')} {word} as well")
-        if parts:
-            self.dashboard.notify("; ".join(parts))
-        self.show()
 
     def command_stop(self) -> None:
         """Send no more jobs."""

@@ -6,9 +6,9 @@ ranges of marks and files.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.filter import FilterError, RowFilter, parse_filter, places
 from rowtui.core.project.views.views import AS_IS, ListRequest
@@ -18,6 +18,9 @@ from rowtui.tui.widgets.table.engine_rows import Arranged
 from rowtui.tui.widgets.table.rows import RowSource
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.message import Message
+
+if TYPE_CHECKING:
+    from rowtui.tui.shell.session import Session
 
 NOT_REFUSED = ("", "")
 """The text of the refused filter, and the reason."""
@@ -93,14 +96,14 @@ class FilteredTable(VirtualTable):
                 self.scroll_to(y=0, animate=False)
         super().rows_changed()
 
-    def start_over(self) -> None:
+    def start_over(self, about: Hashable = None) -> None:
         """Reset filter, order and marks for another list."""
         self.asked = AS_IS
         self._anchor = None
         self.shift = 0
         self.places = None
         self.close_filter()
-        super().start_over()
+        super().start_over(about)
 
     @property
     def filtered(self) -> bool:
@@ -126,10 +129,22 @@ class FilteredTable(VirtualTable):
             wanted = RowFilter()
         self.places = partial(places, wanted) if wanted.terms else None
 
+    def can_undo(self, text: str, take_back: Callable[[], object], of: Hashable = None) -> None:
+        """Add a step to those that the dashboard can undo; other apps have none."""
+        session: Session | None = getattr(self.app, "session", None)
+        about = self.about
+
+        def undo() -> object:
+            return take_back() if self.about == about else "the list shows other rows now"
+
+        if session is not None:
+            session.can_undo(getattr(self.screen, "MODE", ""), text, undo, of=of)
+
     def ask(self, asked: ListRequest) -> None:
         """Use this filter and order from now on."""
         if asked == self.asked or not isinstance(self.source, Arranged):
             return
+        self.can_undo(_what_changed(self.asked, asked), partial(self.ask, self.asked), of=self._bar)
         self.asked = asked
         self._to_the_top = self._placed_by_hand = True
         self._find_places()
@@ -246,6 +261,15 @@ class FilteredTable(VirtualTable):
         if isinstance(self.source, Arranged):
             event.stop()
             self.sort_by(event.column)
+
+
+def _what_changed(before: ListRequest, after: ListRequest) -> str:
+    """Return the change of filter or order, for the list of what can be undone."""
+    if before.filter != after.filter:
+        return f"filter {after.filter}" if after.filter else "no filter"
+    if not after.sort:
+        return "the list's own order"
+    return f"order by {after.sort} {'▼' if after.descending else '▲'}"
 
 
 def _names(columns: Sequence[TableColumn]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.text import visible
 from rowtui.core.project.views.views import ListRequest
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.column_choice import FieldChoice, KeptFields
@@ -113,6 +114,9 @@ class ListTable(FilteredTable):
     def _fields_chosen(self, choice: FieldChoice | None) -> None:
         if choice is None:
             return
+        before = self._choice or FieldChoice()
+        if choice != before:
+            self.can_undo("other columns", partial(self._fields_chosen, before))
         self._choice = choice
         if self._kept is not None:
             self._kept.choose(self.kept_as, choice)
@@ -140,9 +144,41 @@ class ListTable(FilteredTable):
     def toggle_mark(self) -> None:
         """Mark the row under the cursor and step down."""
         key, index = self.cursor_key, self.cursor
+        weight = self.marks.weights.get(key, ())
+
+        def toggle_back() -> None:
+            assert key is not None
+            self.marks.toggle(key, index)
+            if weight:
+                self.marks.weights[key] = weight
+
+        row = visible(key) if isinstance(key, str) else "a row"
+        text = f"took the mark of {row} back" if key in self.marks else f"marked {row}"
+        self._undo_marks(text, toggle_back)
         super().toggle_mark()
         if key in self.marks.keys and isinstance(self.source, Arranged):
             self.marks.weights[key] = self.source.weight(index)
+        self.post_message(self.Rearranged(self))
+
+    def set_marks(self, *, everything: bool) -> None:
+        """Mark all rows, or none."""
+        before = self.marks.copy()
+        text = "marked all rows" if everything else "took all marks back"
+        self._undo_marks(text, partial(self.marks.restore, before))
+        self.marks.set_all(everything)
+        self._marks_set()
+
+    def _undo_marks(self, text: str, take_back: Callable[[], None]) -> None:
+        """Let the user undo a change of marks."""
+
+        def undo() -> None:
+            take_back()
+            self._marks_set()
+
+        self.can_undo(text, undo)
+
+    def _marks_set(self) -> None:
+        self.marks_changed()
         self.post_message(self.Rearranged(self))
 
     def _why_no_marks(self) -> str:
@@ -171,9 +207,7 @@ class ListTable(FilteredTable):
         if why := self._why_no_marks():
             self.notify(f"mark: {why}", severity="warning", markup=False)
         elif not self.filtered:
-            self.marks.set_all(True)
-            self.marks_changed()
-            self.post_message(self.Rearranged(self))
+            self.set_marks(everything=True)
         else:
             self.mark_rows_from(0, self.source.row_count)
 
@@ -186,7 +220,7 @@ class ListTable(FilteredTable):
             text = f"More than {MOST_MARKED:,} rows: sharpen the filter, or clear it and mark all."
             self.notify(text, severity="warning", markup=False)
             return
-        asked, source = self.asked, self.source
+        asked, source, before = self.asked, self.source, self.marks.copy()
         for begin in range(first, stop, LOADED):
             assert isinstance(source, Arranged)
             try:
@@ -198,8 +232,8 @@ class ListTable(FilteredTable):
                 return  # The list or the filter has changed.
             for at, row in enumerate(rows, begin):
                 self.marks.add(row.key, at, row.weight)
-        self.marks_changed()
-        self.post_message(self.Rearranged(self))
+        self._undo_marks(f"marked {stop - first:,} rows", partial(self.marks.restore, before))
+        self._marks_set()
 
     def _look(self, index: int) -> RowLook:
         look = super()._look(index)

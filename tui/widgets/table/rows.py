@@ -243,6 +243,20 @@ class Marks:
             return sums
         return tuple(a - b for a, b in zip(whole, sums, strict=True)) if sums else whole
 
+    def copy(self) -> Marks:
+        """Return the same marks, to be restored with `restore`."""
+        other = Marks()
+        other.restore(self)
+        return other
+
+    def restore(self, other: Marks) -> None:
+        """Mark the same rows as there."""
+        self.everything, self.keys, self.weights = (
+            other.everything,
+            {**other.keys},
+            {**other.weights},
+        )
+
     def set_all(self, marked: bool) -> None:
         """Mark everything, or nothing."""
         self.everything = marked

@@ -73,6 +73,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         self.head_lines = 1 if headed else 0
         self.total: Mapping[str, Cell] | None = None
         self.marks = Marks()
+        self.about: Hashable = None  # What the rows are about: marks belong to these rows alone.
         self.source: RowSource = _NO_ROWS
         self.columns: Sequence[TableColumn] = ()
         self.empty: Line = ()
@@ -137,7 +138,7 @@ class VirtualTable(MovingKeys, can_focus=True):
 
     def show_nothing(self) -> None:
         """Show no rows; `empty` has the reason."""
-        self.start_over()
+        self.start_over(self.about)
         self.show(_NO_ROWS, self.columns)
 
     def rows_changed(self) -> None:
@@ -194,8 +195,9 @@ class VirtualTable(MovingKeys, can_focus=True):
             self._chosen = key
             self.move_to_key(key)
 
-    def start_over(self) -> None:
-        """Reset cursor and marks, because entirely different rows follow."""
+    def start_over(self, about: Hashable = None) -> None:
+        """Reset cursor and marks, because rows about something else follow."""
+        self.about = about
         self.marks.set_all(False)
         self._cursor_key = None
         self._placed_by_hand = False
