@@ -365,3 +365,15 @@ async def test_the_palette_has_what_is_impossible_last_and_does_not_run_it() -> 
         await hand.press("enter", "escape")
         await hand.sees_no("Commands")
         assert "release" not in hand.engine.calls
+
+
+async def test_actions_are_filtered_and_sorted_and_the_sums_follow() -> None:
+    async with opened(size=(80, 24)) as hand:
+        await hand.sees("all 4 actions")
+        await hand.press("slash", *"done<100", "enter")
+        await hand.sees("all 2 actions", "Workflow · / done<100")
+        await hand.sees_no("initialize    ")
+        await hand.press("g", "w")
+        await hand.sees("of sample")
+        await hand.press("1", "escape", "o")
+        await hand.sees("Action ▲", "all 4 actions")

@@ -100,8 +100,8 @@ async def test_text_that_is_typed_where_no_field_is_open_does_nothing() -> None:
     async with opened(with_failures(), size=(80, 24)) as hand:
         await hand.sees("equilibrate")
         # `s` would plan, `p` pause, `q` leave
-        burst(hand, *"/spq2")
-        await hand.sees("'/spq2' was typed where no field is open: it did nothing", "[1 Status]")
+        burst(hand, *"zspq2")
+        await hand.sees("'zspq2' was typed where no field is open: it did nothing", "[1 Status]")
         assert hand.app.session.sending is None
         assert not hand.app.session.paused
         # a key that is no character acts at once, and ends the text

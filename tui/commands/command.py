@@ -64,7 +64,7 @@ NO_KEY = "no-key"
 PARTS = ("list", "rows", "text", "graph")
 """Scopes of widgets, independent of the view."""
 
-LISTED = frozenset({"groups", "network", "explain", "pack", "submit", "queue"})
+LISTED = frozenset({"status", "groups", "network", "explain", "pack", "submit", "queue"})
 """Views whose long lists have the keys of `rows`: filter, sort, columns, ranges, files."""
 
 DRAWN = frozenset({"past"})

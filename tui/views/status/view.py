@@ -31,6 +31,8 @@ from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chart import Chart, ChartArea, ChartMark, mark_for
 from rowtui.tui.widgets.chrome import FRAME, Panel, set_titles
 from rowtui.tui.widgets.short_text import clock_time
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
+from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
@@ -88,7 +90,7 @@ class StatusView(NeedSteps):
         """Compose the actions and the chosen one beside the needs, jobs, events and charts."""
         with Horizontal(id="columns"):
             with Vertical(id="left"):
-                yield VirtualTable(name="actions")
+                yield ListTable(name="actions")
                 with Horizontal(id="middle"):
                     yield Panel("Action", name="detail")
                     yield Panel("Jobs", name="wide-jobs")
@@ -102,24 +104,28 @@ class StatusView(NeedSteps):
                 yield Chart(name=f"day-{chart.name}")
         yield Panel("", name="brief")
 
+    @property
+    def table(self) -> ListTable:
+        """The actions."""
+        return self.query_one("#actions", ListTable)
+
     def show_body(self) -> None:
         """Show everything from the latest snapshot."""
         session = self.session
         snapshot = session.snapshot
         actions = snapshot.actions if snapshot else ()
-        table = self.query_one("#actions", VirtualTable)
-        if snapshot is not None:
+        table = self.table
+        if table.filtered:
+            table.empty = line(("No action fits the filter; Esc shows all.", "dim"))
+        elif snapshot is not None:
             table.empty = line(("workflow.toml has no action yet.", "dim"))
         elif session.broken is not None:
             table.empty = line(("The project could not be read: see below.", "failed"))
         else:
             table.empty = line(("Reading the project…", "dim"))
-        table.show(
-            ListRows(actions, _key, lambda _, it: action_cells(it)),
-            action_columns(actions),
-            stale=session.stale,
-        )
-        table.sum_up(total_cells(actions) if len(actions) > 1 else None)
+        rows = MemoryRows(actions, _key, lambda _, it: action_cells(it))
+        table.show(rows, action_columns(actions), stale=session.stale)
+        table.sum_up(total_cells(rows.items) if len(rows.items) > 1 else None)
         if session.action is not None:
             table.choose(_key(session.action))
         if session.changed:
@@ -130,7 +136,7 @@ class StatusView(NeedSteps):
         if (network := session.network.view) is not None and network.waiting:
             words = ("job of the network waits", "jobs of the network wait")
             found = [f"{plural(network.waiting, *words)} for inputs"]
-        set_titles(table, "Workflow", *found)
+        set_titles(table, f"Workflow{table.filter_named}", *found)
         self._show_needs()
         self._show_detail()
         self._ask_used()
@@ -319,14 +325,16 @@ class StatusView(NeedSteps):
         if event.table.id == "needs":
             self._choose_need()
             return
-        snapshot, table = self.session.snapshot, self.query_one("#actions", VirtualTable)
         # The cursor may have moved on since the message.
-        if snapshot is not None and table.cursor < len(snapshot.actions):
-            action = snapshot.actions[table.cursor]
-            self.session.action_index = action.index
-            table.choose(_key(action))
+        if isinstance(self.table.cursor_key, tuple):
+            self.session.action_index = self.table.cursor_key[1]
+            self.table.choose(self.table.cursor_key)
             self._show_detail()
             self.show_bottom()
+
+    def on_list_table_rearranged(self) -> None:
+        """Show the sums of the actions that another filter leaves."""
+        self.show()
 
     async def on_virtual_table_row_pressed(self) -> None:
         """Open the row with a second click."""
@@ -335,14 +343,13 @@ class StatusView(NeedSteps):
     def command_pane(self) -> None:
         """Move to the other list."""
         needs_you = self.query_one("#needs", VirtualTable)
-        (self.query_one("#actions", VirtualTable) if needs_you.has_focus else needs_you).focus()
+        (self.table if needs_you.has_focus else needs_you).focus()
 
     def back(self) -> bool:
-        """Go from the needs to the actions."""
-        actions = self.query_one("#actions", VirtualTable)
-        if actions.has_focus:
-            return False
-        actions.focus()
+        """Drop the filter; go from the needs to the actions."""
+        if self.table.has_focus_within:
+            return self.table.clear_filter()
+        self.table.focus()
         return True
 
     def copyable(self) -> str:

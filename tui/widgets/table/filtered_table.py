@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowtui.core.base.filter import FilterError, RowFilter, parse_filter, places
 from rowtui.core.project.views.views import AS_IS, ListRequest
@@ -273,8 +273,9 @@ def _what_changed(before: ListRequest, after: ListRequest) -> str:
 
 
 def _names(columns: Sequence[TableColumn]) -> dict[str, str]:
-    """Return the names that the user may write for the columns: their ids and titles."""
-    names: dict[str, Any] = {}
+    """Return the names that the user may write for the columns: ids, titles and short titles."""
+    names: dict[str, str] = {}
     for column in columns:
-        names |= {column.id: column.id, column.title.lower().replace(" ", "_"): column.id}
+        for title in filter(None, (column.short, column.title, column.id)):
+            names[title.lower().replace(" ", "_")] = column.id
     return names
