@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
@@ -175,19 +177,19 @@ def _run_small(root: Path, out: Output) -> int:
     thresholds = read_thresholds(root)
     if len(thresholds) != 2:
         raise RowtuiError("the study did not come to its end", f"look at the logs in {root}")
-    _show_results(thresholds, out)
+    out.lines(_result_lines(thresholds))
     out.print()
     out.print(f"Done in {time.monotonic() - started:.0f} s. Now try: cd {root} && rowtui")
     return 0 if all(result.right for result in thresholds) else 1
 
 
-def _show_results(thresholds: list[Threshold], out: Output) -> None:
-    for result in thresholds:
-        verdict = "✓" if result.right else "✗"
-        out.print(
-            f"{verdict} {result.lattice:<10} {result.threshold:.4f} ± {result.error:.4f}"
-            f"   known {result.known:.6g}   from {result.lattices:,} lattices"
-        )
+def _result_lines(thresholds: list[Threshold]) -> list[str]:
+    return [
+        f"{'✓' if result.right else '✗'} {result.lattice:<10} "
+        f"{result.threshold:.4f} ± {result.error:.4f}   known {result.known:.6g}   "
+        f"from {result.lattices:,} lattices"
+        for result in thresholds
+    ]
 
 
 def _open(root: Path) -> OpenProject:
@@ -225,13 +227,22 @@ def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
             start_new_session=True,
         )
     settings = settings_of(args) or {}
-    code = show(EngineOptions(str(root), CLUSTER), out, args, played=RealDemo(), **settings)
+    other = "rowtui demo network: a study that runs by itself, up to its plot"
+    played = RealDemo(lambda: _result_lines(read_thresholds(root)), other)
+    code = show(EngineOptions(str(root), CLUSTER), out, args, played=played, **settings)
     if child.poll() is None:
         out.note("The study goes on in the background.")
-    else:
-        _show_results(read_thresholds(root), out)
-    out.note(f"The project is in {root}; to continue: cd {root} && rowtui")
+    _say_end(root, played, out)
     return code
+
+
+def _say_end(root: Path, played: RealDemo, out: Output) -> None:
+    """Print the results of a demo that the user left, and what to try next."""
+    out.lines(played.results())
+    out.note(f"The project is in {root}; to continue: cd {root} && rowtui")
+    out.note("Try next:")
+    for text in played.state.try_next:
+        out.note(f"  {text}")
 
 
 def drive(root: str) -> int:
@@ -293,10 +304,16 @@ def _make(root: Path, many: int, seed: int, out: Output) -> int:
 class RealDemo:
     """A real project on this machine's queue. `about`: as in `PlayedState`."""
 
-    stranger = True
+    def __init__(self, results: Callable[[], Sequence[str]], other: str, about: str = "") -> None:
+        """`results`: as in `Played`; `other`: the demo to try next."""
+        own = "rowtui init: write a workflow.toml for your own directories"
+        large = "rowtui demo large: 100,000 directories on four clusters"
+        self.state = PlayedState("DEMO", about=about, try_next=(other, large, own))
+        self._results = results
 
-    def __init__(self, about: str = "") -> None:
-        self.state = PlayedState("DEMO", about=about)
+    def results(self) -> Sequence[str]:
+        """Return the results of the study as lines, once it is complete."""
+        return self._results()
 
     async def control(self, word: str, argument: str = "") -> PlayedState:
         """Change nothing: the clock is the real one, and faults are not injected."""
@@ -319,16 +336,22 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
     if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
         settings = settings_of(args) or {}
         options = EngineOptions(str(root), cluster)
-        code = show(options, out, args, played=RealDemo("network"), **settings)
-        if (slopes := root / "results/slopes.txt").is_file():
-            out.print(f"Energy over temperature:\n{slopes.read_text(errors='replace')}")
-        out.note(f"The project is in {root}; to continue: cd {root} && rowtui")
+        other = "rowtui demo: a real study whose jobs you submit yourself"
+        played = RealDemo(partial(_slopes, root), other, "network")
+        code = show(options, out, args, played=played, **settings)
+        _say_end(root, played, out)
         return code
     out.print(
         "Three parameters and replicas are simulated, averaged, fitted and drawn in one plot:"
     )
     out.print("24 + 12 + 4 + 1 jobs, each begun as soon as its inputs exist.")
     return _run_as_text(root, cluster, out)
+
+
+def _slopes(root: Path) -> list[str]:
+    """Return the plot of the study as lines of text, once it is there."""
+    path = root / "results/slopes.txt"
+    return path.read_text(errors="replace").splitlines() if path.is_file() else []
 
 
 def make_study(root: Path) -> None:

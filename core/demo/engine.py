@@ -191,7 +191,6 @@ class DemoEngine(InProcessEngine):
     `moving`: whether the simulation runs by itself.
     """
 
-    stranger = True
     more_methods = ("control",)
 
     def __init__(self, project: DemoProject, generation: int = 0, *, moving: bool = True) -> None:
@@ -199,6 +198,10 @@ class DemoEngine(InProcessEngine):
         self._demo = project
         self._stepping: asyncio.Task[None] | None = None
         self._moving = moving
+
+    def results(self) -> tuple[str, ...]:
+        """See `Played`."""
+        return ()
 
     # The engine
 

@@ -14,7 +14,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.demo.engine import DemoEngine, made_demo
 from rowtui.core.engine.api.engine import Engine
 from rowtui.tui.shell.app import RowtuiApp
-from rowtui.tui.shell.played import first_step
+from rowtui.tui.shell.played import TOUR, first_step
 from rowtui.tui.shell.session import Session
 from rowtui.tui.widgets.cells import plain
 
@@ -48,13 +48,32 @@ async def test_the_last_step_of_a_study_that_is_complete_waits_for_no_job() -> N
     session = Session(SampleEngine())
     session.snapshot = snapshot = await session.engine.refresh()
     session.has_submitted = True
+    session.seen |= {"groups", "explain", "pack"}
     assert "Next: 6 watch your jobs" in plain(first_step(session, "status"))
     actions = [
         replace(one, completed=one.total, submitted=0, eligible=0, waiting=0, failed=0)
         for one in snapshot.actions
     ]
     session.snapshot = replace(snapshot, actions=tuple(actions))
-    assert plain(first_step(session, "status")).startswith(" Next: 9 what ran when   6 the jobs")
+    assert plain(first_step(session, "status")).startswith(" Next: Tab what can be done next   6 ")
+
+
+async def test_the_first_steps_lead_through_every_view_to_an_end() -> None:
+    session = Session(SampleEngine())
+    session.snapshot = await session.engine.refresh()
+    session.has_submitted = True
+    session.seen.add(view := "status")
+    keys = {key: name for name, key, _ in TOUR}
+    seen = []
+    while "every view" not in (text := plain(first_step(session, view))):
+        key = text.removeprefix(" Next: ").split()[0]
+        view = "log" if (view, key) == ("queue", "Enter") else keys[key]
+        session.seen.add(view)
+        seen.append(view)
+        if view == "groups":
+            view = "status"  # what is marked there is submitted
+    assert seen == ["groups", "explain", "pack", "queue", "log", "past", "clusters"]
+    assert "q leave; then try `rowtui init`" in text
 
 
 async def test_the_first_steps_lead_a_stranger_to_a_submission(demo: DemoEngine) -> None:
@@ -73,7 +92,7 @@ async def test_the_first_steps_lead_a_stranger_to_a_submission(demo: DemoEngine)
 
         # the steps go on from there, also back at the actions
         await hand.press("1")
-        await hand.sees("Next: 6 watch your jobs   Enter see more eligible groups")
+        await hand.sees("Next: 3 why a job goes where it goes   Enter see more eligible")
 
         await hand.press("greater_than_sign")
         await hand.sees("DEMO ×300")

@@ -22,8 +22,7 @@ def when_played(session: Session) -> str:
 
 def when_demo(session: Session) -> str:
     """Return why there are no first steps to show, or ""."""
-    played = session.played
-    return "" if played and played.stranger else "only a demo has first steps"
+    return "" if session.played else "only a demo has first steps"
 
 
 def when_real(session: Session) -> str:

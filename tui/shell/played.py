@@ -10,11 +10,24 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.status.needs import complete
 from rowtui.tui.widgets.cells import Line, line
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
     from rowtui.tui.shell.terminal_app import ProjectApp
+
+
+TOUR = (
+    ("groups", "2", "the next jobs: groups of directories"),
+    ("explain", "3", "why a job goes where it goes"),
+    ("pack", "4", "on how few nodes the jobs fit"),
+    ("queue", "6", "watch your jobs"),
+    ("log", "7", "what a job writes"),
+    ("past", "9", "what ran when, and what it used"),
+    ("clusters", "C", "the clusters, and their logins"),
+)
+"""The views through which the first steps lead: name, key, and what it shows."""
 
 
 def control_played(app: ProjectApp, word: str, argument: str = "") -> None:
@@ -46,10 +59,10 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
         steps = [("", "The jobs are being sent: wait, or"), ("x", "stop after this one")]
     elif sent and view == "submit":
         steps = [("6", "watch your jobs in the queue"), ("1", "back to the actions")]
-    elif view == "status" and _all_completed(session):
-        steps = [("9", "what ran when"), ("6", "the jobs, and their logs"), ("q", "leave")]
+    elif view == "status" and session.snapshot is not None and complete(session.snapshot):
+        steps = [("Tab", "what can be done next"), *_onward(session)]
     elif session.has_submitted and view == "status":
-        steps = [("6", "watch your jobs"), *_where_something_is(session)[:1]]
+        steps = [*_onward(session), *_where_something_is(session)[:1]]
     elif view == "network":
         steps = _in_the_network(session)
     elif view == "status" and played is not None and played.state.about == "network":
@@ -68,15 +81,15 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
         steps = [("1", "back: there is nothing to send")]
     elif view == "submit" and (sending is not None or session.planning):
         steps = [("↓", "read the scripts"), ("s", "confirm, with the word that the dialog shows")]
-    elif view == "submit":
+    elif view == "submit" and not nothing_to_mark:
         steps = [("2", "choose groups first")]
-    elif view == "queue":
+    elif view == "queue" and "log" not in session.seen:
         steps = [("Enter", "the log of a job")]
         # In this case the clock is not the real one.
         if played is not None and played.state.faults:
             steps.append(("> <", "the clock of the demo"))
     else:
-        steps = [("Esc", "one step back"), ("2", "groups to submit"), ("6", "your jobs")]
+        steps = _onward(session)
     spans: list[str | tuple[str, str]] = [(" Next: ", "title")]
     for key, text in steps:
         spans += [(key, "key"), (f" {text}   " if key else f"{text} ", "")]
@@ -96,10 +109,12 @@ def _in_the_network(session: Session) -> list[tuple[str, str]]:
     return [("6 Enter", "the log of plot: the slopes"), ("9", "what ran when"), ("q", "leave")]
 
 
-def _all_completed(session: Session) -> bool:
-    actions = session.snapshot.actions if session.snapshot is not None else ()
-    # An action that includes no directory has not completed anything.
-    return any(one.total for one in actions) and all(one.completed == one.total for one in actions)
+def _onward(session: Session) -> list[tuple[str, str]]:
+    """Return the step to a view that the user has not seen yet; after the last one, the end."""
+    for view, key, text in TOUR:
+        if view not in session.seen:
+            return [(key, text)]
+    return [("", "You have seen every view."), ("q", "leave; then try `rowtui init` in a folder")]
 
 
 def _where_something_is(session: Session) -> list[tuple[str, str]]:

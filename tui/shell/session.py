@@ -137,7 +137,8 @@ class Session:
     # The keys of commands for which the user has changed them.
     keys: Mapping[str, str] = field(default_factory=dict)
     played: Played | None = None  # Set in a demo.
-    first_steps: bool = True  # Whether the first steps are shown, if `played` has them.
+    first_steps: bool = True  # Whether the first steps of a demo are shown.
+    seen: set[str] = field(default_factory=set)  # The views that the first steps were shown in.
     has_submitted: bool = False  # A plan was confirmed since the dashboard was opened.
     sending: Sending | None = None
     planning: bool = False

@@ -302,13 +302,9 @@ class ScreenView(Screen[None]):
         """Show the first steps to the user of a demo."""
         session, shown = self.session, self.query_one("#step", OneLine)
         played = session.played
-        shown.display = (
-            played is not None
-            and played.stranger
-            and session.first_steps
-            and not self.has_class("-low")
-        )
-        if played is not None and shown.display:
+        shown.display = played is not None and session.first_steps and not self.has_class("-low")
+        if shown.display:
+            session.seen.add(self.MODE)
             lists = [table.marks for table in self.lists if self.MODE == "groups"]
             marked = any(marks.keys or marks.everything for marks in lists)
             shown.show(first_step(session, self.MODE, marked=marked))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rowtui.core.mapping.model.request import WhatIf
@@ -32,26 +33,26 @@ class PlayedState(NamedTuple):
     """The header's badge, the faults that can be injected with their effects, and the last result.
 
     `about`: the view that the demo is about, to which the first steps lead; "" for submitting by
-    hand.
+    hand. `try_next`: what a user can try after this demo.
     """
 
     badge: str
     faults: tuple[tuple[str, str], ...] = ()
     said: str = ""
     about: str = ""
+    try_next: tuple[str, ...] = ()
 
 
 class Played(Protocol):
     """A simulated world with its own clock."""
 
     @property
-    def stranger(self) -> bool:
-        """Whether the user may see rowtui for the first time, so that the first steps are shown."""
-        ...
-
-    @property
     def state(self) -> PlayedState:
         """Return the last known state without waiting."""
+        ...
+
+    def results(self) -> Sequence[str]:
+        """Return the results of the study as lines, once it is complete."""
         ...
 
     async def control(self, word: str, argument: str = "") -> PlayedState:

@@ -19,7 +19,7 @@ from rowtui.tui.widgets.columns import TableColumn
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
-    from rowtui.core.project.views.views import JobsView
+    from rowtui.core.project.views.views import JobsView, Played
     from rowtui.core.runs.views import NetworkView
     from rowtui.tui.views.submit.plan import Sending
     from rowtui.tui.widgets.cells import Cell, Line
@@ -39,6 +39,8 @@ class NextStep(enum.Enum):
     SENDING = "look at the submission"
     BAD = "see which, and why"
     SUBMIT = "plan them"
+    PAST = "see when everything ran, and what it used"
+    RESULTS = "see these directories"
 
 
 class NeedItem(NamedTuple):
@@ -146,6 +148,27 @@ def needs(
         for action in snapshot.actions
         if action.eligible > action.failed
     ]  # fmt: skip
+    return found
+
+
+def complete(snapshot: ProjectSnapshot) -> bool:
+    """Whether the project has directories, and all of them are completed in every action."""
+    # An action that includes no directory has not completed anything.
+    counts = [(one.completed, one.total) for one in snapshot.actions]
+    return any(total for _, total in counts) and all(done == total for done, total in counts)
+
+
+def finished(snapshot: ProjectSnapshot, played: Played | None) -> list[NeedItem]:
+    """Return what there is to do in a project that is complete; in a demo, with its results."""
+    total, last = sum(one.total for one in snapshot.actions), snapshot.actions[-1]
+    text = f"all {total:,} are completed, in {plural(len(snapshot.actions), 'action')}"
+    found = [NeedItem("✓", text, "completed", NextStep.PAST)]
+    if played is not None:
+        found += [NeedItem(" ", text, "", subject=text) for text in played.results()]
+    text = f"results of {last.name}: its directories"
+    found.append(NeedItem("›", text, "key", NextStep.RESULTS, action_index=last.index))
+    if played is not None:
+        found += [NeedItem("›", text, "dim") for text in played.state.try_next]
     return found
 
 
@@ -264,8 +287,6 @@ def nothing_needed(snapshot: ProjectSnapshot) -> Line:
         return line(("workflow.toml has no action yet. Add an [[action]] and it appears.", "dim"))
     if not snapshot.directories:
         return line(("The workspace has no directories yet. They appear when made.", "dim"))
-    if all(action.completed == action.total for action in snapshot.actions):
-        return line(("✓ ", "completed"), "Everything is completed.")
     if any(action.submitted for action in snapshot.actions):
         return line(("▶ ", "submitted"), "Nothing now: jobs are with the scheduler.")
     return line(("Nothing now.", "dim"))

@@ -10,19 +10,84 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.text import plural
 from rowtui.core.groups.model import Status
 from rowtui.tui.shell.session import FILTERS
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import PageScreen
-from rowtui.tui.views.status.needs import NextStep
+from rowtui.tui.views.status.needs import (
+    COLUMNS,
+    NextStep,
+    complete,
+    distinct,
+    finished,
+    need_cells,
+    needs,
+    nothing_needed,
+)
 from rowtui.tui.views.view import ScreenView
+from rowtui.tui.widgets.chrome import set_titles
+from rowtui.tui.widgets.table.rows import ListRows
+from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 if TYPE_CHECKING:
     from rowtui.tui.views.status.needs import NeedItem
 
 
 class NeedSteps(ScreenView):
-    """The part of the view Status that acts on the items that wait for the user."""
+    """The part of the view Status with the items that wait for the user, and their steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.needs: list[NeedItem] = []
+        self._is_complete = False  # The list has what can be done in a complete project.
+
+    def show_needs(self) -> None:
+        """List what waits for the user; in a complete project, what can be done next."""
+        session = self.session
+        found = distinct(
+            needs(
+                session.snapshot, session.broken, session.jobs, session.network.view,
+                session.sending,
+            )
+        )  # fmt: skip
+        snapshot = session.snapshot
+        self._is_complete = False
+        if snapshot is not None and not found and complete(snapshot):
+            self._is_complete = True
+            found = finished(snapshot, session.played)
+        self.needs = found
+        table = self.query_one("#needs", VirtualTable)
+        calm = nothing_needed(session.snapshot) if session.snapshot is not None else ()
+        table.say_if_empty(calm)
+        table.show(
+            ListRows(found, lambda need: need.key, lambda _, need: need_cells(need)), COLUMNS
+        )
+        # The user is not in this list, so the worst item is shown.
+        if found and not table.has_focus:
+            table.move_to_key(found[0].key)
+        self.choose_need()
+
+    def choose_need(self) -> None:
+        """Store the item under the cursor, if this list has the focus, and name its step."""
+        table = self.query_one("#needs", VirtualTable)
+        chosen = table.has_focus and table.cursor < len(self.needs)
+        need = self.needs[table.cursor] if chosen else None
+        step = f"Enter: {need.step.value}" if need and need.step.value else "Tab, then Enter"
+        title = "Needs you"
+        if self._is_complete:
+            title = "The study is complete: what next?"
+        elif self.needs:
+            title = plural(len(self.needs), "thing needs you", "things need you")
+        set_titles(table, title, step if self.needs else "")
+        if need != self.session.need:
+            self.session.need = need
+            self.show_detail()
+            self.show_bottom()
+
+    def show_detail(self) -> None:
+        """Show the details of the item, or of the action, under the cursor."""
+        raise NotImplementedError
 
     def take_step(self, need: NeedItem) -> None:
         """Carry out the step that Enter shows for this need."""
@@ -37,6 +102,8 @@ class NeedSteps(ScreenView):
             NextStep.SENDING: lambda _: self.dashboard.go("submit"),
             NextStep.BAD: self._bad,
             NextStep.SUBMIT: self._submit,
+            NextStep.PAST: lambda _: self.dashboard.go("past"),
+            NextStep.RESULTS: self._results,
         }
         if need.step in steps:
             steps[need.step](need)
@@ -65,6 +132,11 @@ class NeedSteps(ScreenView):
     def _failed(self, need: NeedItem) -> None:
         self.session.action_index = need.action_index
         self.session.filter = next(one for one in FILTERS if one.statuses == (Status.FAILED,))
+        self.dashboard.go("groups")
+
+    def _results(self, need: NeedItem) -> None:
+        self.session.action_index = need.action_index
+        self.session.filter = FILTERS[-1]
         self.dashboard.go("groups")
 
     def _job(self, need: NeedItem) -> None:

@@ -15,8 +15,7 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.past.charts import CHARTS, Draw
 from rowtui.tui.views.past.job_charts import completed_by_hour, of_completed
 from rowtui.tui.views.queue.jobs import jobs_in_brief
-from rowtui.tui.views.status.needs import COLUMNS as NEEDS_COLUMNS
-from rowtui.tui.views.status.needs import distinct, need_cells, need_detail, needs, nothing_needed
+from rowtui.tui.views.status.needs import need_detail
 from rowtui.tui.views.status.status import (
     action_cells,
     action_columns,
@@ -33,7 +32,6 @@ from rowtui.tui.widgets.chrome import FRAME, Panel, set_titles
 from rowtui.tui.widgets.short_text import clock_time
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
-from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 
     from rowtui.core.engine.api.engine import ActionSummary
     from rowtui.core.usage.table import UsageRow
-    from rowtui.tui.views.status.needs import NeedItem
     from rowtui.tui.widgets.cells import Line
     from textual.widget import Widget
 
@@ -81,7 +78,6 @@ class StatusView(NeedSteps):
 
     def __init__(self) -> None:
         super().__init__()
-        self._needs: list[NeedItem] = []
         self._used: dict[str, UsageRow] = {}
         self._used_at = -AGAIN_SECONDS  # when the used amounts were asked for
         self._past: PastView | None = None
@@ -137,8 +133,8 @@ class StatusView(NeedSteps):
             words = ("job of the network waits", "jobs of the network wait")
             found = [f"{plural(network.waiting, *words)} for inputs"]
         set_titles(table, f"Workflow{table.filter_named}", *found)
-        self._show_needs()
-        self._show_detail()
+        self.show_needs()
+        self.show_detail()
         self._ask_used()
         self._show_pace()
         self._show_jobs()
@@ -164,7 +160,7 @@ class StatusView(NeedSteps):
         chart.display = False
         if beside:
             most = self.query_one("#body").size.height
-            rows = max(actions.virtual_size.height, min(len(self._needs), LEAST_NEEDS), 2) + FRAME
+            rows = max(actions.virtual_size.height, min(len(self.needs), LEAST_NEEDS), 2) + FRAME
             first = min(rows, most * 2 // 5)
             second = self.query_one("#detail", Panel).line_count + FRAME
             roomy = most - first - second >= LOWEST_CHART
@@ -175,7 +171,7 @@ class StatusView(NeedSteps):
                 heights[columns] = first + second
         for widget, height in heights.items():
             widget.styles.height = height
-        room = self.query_one("#right").size.height - len(self._needs) - RULES
+        room = self.query_one("#right").size.height - len(self.needs) - RULES
         activity.display = beside or room > 0
 
     def _show_events(self) -> None:
@@ -197,7 +193,7 @@ class StatusView(NeedSteps):
             (f"  · {waiting:,} waiting", "waiting"),
             (f"  of {total:,}", "dim"),
         )
-        needs = [need.spans for need in self._needs[:2]]
+        needs = [need.spans for need in self.needs[:2]]
         self.query_one("#brief", Panel).show([counts, *needs] if actions else needs)
 
     def _ask_used(self) -> None:
@@ -221,7 +217,8 @@ class StatusView(NeedSteps):
             if self.ready:
                 self.show_body()
 
-    def _show_detail(self) -> None:
+    def show_detail(self) -> None:
+        """Show the details of the item, or of the action, under the cursor."""
         session = self.session
         action, need = session.action, session.need
         detail = self.query_one("#detail", Panel)
@@ -283,53 +280,21 @@ class StatusView(NeedSteps):
             panel.show(lines, stale=self.session.stale)
             set_titles(panel, f"Jobs: {counts}" if counts else "Jobs", "6 queue")
 
-    def _show_needs(self) -> None:
-        session = self.session
-        found = distinct(
-            needs(
-                session.snapshot, session.broken, session.jobs, session.network.view,
-                session.sending,
-            )
-        )  # fmt: skip
-        self._needs = found
-        table = self.query_one("#needs", VirtualTable)
-        calm = nothing_needed(session.snapshot) if session.snapshot is not None else ()
-        table.say_if_empty(calm)
-        table.show(
-            ListRows(found, lambda need: need.key, lambda _, need: need_cells(need)), NEEDS_COLUMNS
-        )
-        # The user is not in this list, so the worst item is shown.
-        if found and not table.has_focus:
-            table.move_to_key(found[0].key)
-        self._choose_need()
-
-    def _choose_need(self) -> None:
-        table = self.query_one("#needs", VirtualTable)
-        chosen = table.has_focus and table.cursor < len(self._needs)
-        need = self._needs[table.cursor] if chosen else None
-        step = f"Enter: {need.step.value}" if need and need.step.value else "Tab, then Enter"
-        set_titles(table, plural(len(self._needs), "thing needs you", "things need you")
-                   if self._needs else "Needs you", step if self._needs else "")  # fmt: skip
-        if need != self.session.need:
-            self.session.need = need
-            self._show_detail()
-            self.show_bottom()
-
     def on_descendant_focus(self) -> None:
         """Choose the item of the list that has the focus, because the keys apply to it."""
         if self.ready:
-            self._choose_need()
+            self.choose_need()
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
         """Choose the action, or need, under the cursor."""
         if event.table.id == "needs":
-            self._choose_need()
+            self.choose_need()
             return
         # The cursor may have moved on since the message.
         if isinstance(self.table.cursor_key, tuple):
             self.session.action_index = self.table.cursor_key[1]
             self.table.choose(self.table.cursor_key)
-            self._show_detail()
+            self.show_detail()
             self.show_bottom()
 
     def on_list_table_rearranged(self) -> None:

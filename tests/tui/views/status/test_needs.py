@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
+from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.project.views.views import JobsView
 from rowtui.tui.views.status.needs import (
     NeedItem,
     NextStep,
+    complete,
     distinct,
+    finished,
     need_detail,
     needs,
     nothing_needed,
 )
 from rowtui.tui.widgets.cells import plain
 
+from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine
 from tests.tui.sample_needs import MAPPING_FILE
 
@@ -99,7 +103,32 @@ async def test_the_calm_line_says_why_nothing_is_needed() -> None:
         replace(action, completed=240, eligible=0, waiting=0, failed=0, submitted=0)
         for action in snapshot.actions
     )
-    assert "Everything is completed" in plain(nothing_needed(replace(snapshot, actions=done)))
+    assert not complete(snapshot)
+    assert complete(whole := replace(snapshot, actions=done))
+    assert [plain(need.spans) for need in finished(whole, None)] == [
+        "✓ all 960 are completed, in 4 actions",
+        f"› results of {done[-1].name}: its directories",
+    ]
+
+
+async def test_a_complete_project_lists_what_can_be_done_next() -> None:
+    engine = SampleEngine(fresh=True)
+    snapshot = await engine.refresh()
+    done = tuple(
+        replace(one, completed=one.total, eligible=0, waiting=0, failed=0, submitted=0)
+        for one in snapshot.actions
+    )
+
+    async def refresh(*, full: bool = False) -> ProjectSnapshot:
+        return replace(snapshot, actions=done)
+
+    engine.refresh = refresh  # type: ignore[method-assign]
+    async with opened(engine, size=(80, 24)) as hand:
+        await hand.sees("The study is complete: what next?", "✓ all 960 are completed")
+        await hand.press("tab", "down", "enter")
+        await hand.sees("[2 Groups]", "[all 240]")
+        await hand.press("1", "up", "enter")
+        await hand.sees("[9 Past]")
 
 
 async def test_a_problem_of_an_action_opens_the_workflow() -> None:
