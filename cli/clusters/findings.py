@@ -82,7 +82,7 @@ def project_findings(project: OpenProject) -> Iterator[DoctorFinding]:
     if bad := _set_aside(project):
         name, why = next(iter(bad.items()))
         number = plural(len(bad), "directory is", "directories are")
-        text = f"{number} set aside: {name}: {why}" + (", ..." if len(bad) > 1 else "")
+        text = f"{number} not counted: {name}: {why}" + (", ..." if len(bad) > 1 else "")
         hint = "'rowtui show directories --json' lists them under \"bad\""
         yield DoctorFinding("directories", WARNING, text, hint)
     kind = file_system_type(project.root)

@@ -261,9 +261,7 @@ def _drive(
     finally:
         networks.project.close()
     if driving.interrupted and not (last is not None and last.kind is MessageKind.OVER):
-        out.note(
-            "The autopilot has stopped: submitted jobs continue, and no further jobs are submitted."
-        )
+        out.note("The run has stopped: submitted jobs continue, and no further jobs are submitted.")
         out.note(f"'rowtui network run --run {ours.id}' continues the run.")
         return INTERRUPTED
     if last is not None and last.kind is MessageKind.OVER:

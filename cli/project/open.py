@@ -107,7 +107,7 @@ def set_aside(directories: Directories) -> str:
         more = plural(len(bad) - len(shown), "more is", "more are")
         shown.append(f"{more} listed by 'rowtui show directories --json'")
     count = plural(len(bad), "directory is", "directories are")
-    return "\n".join([f"{count} set aside:", *shown])
+    return "\n".join([f"{count} not counted:", *shown])
 
 
 def say_notices(project: OpenProject, out: Output) -> None:

@@ -33,7 +33,7 @@ def add_usage(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         help="job ids, as 12 or 12_3, or directories: only these jobs",
     )  # fmt: skip
     _choosing_options(usage)
-    usage.add_argument("--failed", action="store_true", help="only jobs that did not end well")
+    usage.add_argument("--failed", action="store_true", help="only jobs that did not complete")
     usage.add_argument(
         "--by", choices=GROUPINGS, metavar="WHAT",
         help="a row for each " + ", ".join(GROUPINGS[:-1]) + " or " + GROUPINGS[-1]

@@ -38,7 +38,7 @@ def print_recommended(sizes: Sequence[ActionSize], columns: UsageColumns, out: O
     """Print a table of recommendations, and why there is none for other resources."""
     lacking = [f"{visible(action)}: {why}." for action, why in not_recommended(columns)]
     if not sizes:
-        needed = f"Recommendations need at least {LEAST} jobs of an action that ended well."
+        needed = f"Recommendations need at least {LEAST} completed jobs of an action."
         out.lines(lacking or [needed])
         return
     headings = [TextColumn("Action", style="bold"), TextColumn("What")]

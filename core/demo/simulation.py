@@ -236,7 +236,7 @@ class SimulatedCluster:
                 room -= 1
                 job.state, job.begun = JobState.RUNNING, now
                 job.node = f"{self.machine.name[0]}{self.chance.randint(1, NODES):04}"
-                self._say(job, f"job {job.id} on {job.node}, {job.spec.cpus} cores")
+                self._say(job, f"job {job.id} on {job.node}, {job.spec.cpus} CPUs")
         ended = [job for job in self.jobs if not job.state.active]
         if len(ended) > KEPT_ENDED:
             old = {id(job) for job in ended[: len(ended) - KEPT_ENDED]}

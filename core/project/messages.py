@@ -169,7 +169,7 @@ class ProjectMessages:
         ended, failed = self._ended, self._failed
         self._ended = self._failed = 0
         well = plural(ended - failed, "job")
-        text = f"{well} ended well, {failed:,} failed" if failed else f"{well} ended, all well"
+        text = f"{well} completed, {failed:,} failed" if failed else f"{well} completed"
         details = ("See them with: rowtui usage --failed; rowtui retry",) if failed else ()
         self.event(StudyEventKind.RUN_FINISHED, f"done: {text}", f"ended:{plan_id}", *details)
 

@@ -95,12 +95,12 @@ class UsedAmounts(NamedTuple):
         """Why there is no recommendation, if there is none."""
         if self.unmeasured:
             return (
-                f"not measured in {plural(self.unmeasured, 'job')} that ended well (what srun, ssh "
+                f"not measured in {plural(self.unmeasured, 'completed job')} (what srun, ssh "
                 "or containers start needs a scheduler's accounts or control groups)"
             )
         counted = ~self.killed & (self.used == self.used)  # not NaN
-        jobs = plural(int(counted.sum()), "measured job")
-        return f"{jobs} that ended well: too few, at least {LEAST} are needed"
+        jobs = plural(int(counted.sum()), "completed job")
+        return f"{jobs} measured: too few, at least {LEAST} are needed"
 
 
 def amounts_of(columns: UsageColumns) -> Iterator[UsedAmounts]:

@@ -84,7 +84,7 @@ def _with_cores(
             return changed
     processes = resources.processes.total(directories)
     raise EditRefusedError(
-        f"{plural(cores, 'core')} cannot be shared out evenly among "
+        f"{plural(cores, 'CPU')} cannot be shared out evenly among "
         f"{plural(processes, 'process', 'processes')} with whole threads"
     )
 

@@ -165,7 +165,7 @@ class RecordsUpdate:
             stored = self._with_staged(stored, read.staged, waiting)
             self._unreadable = read.unreadable
             self.notices += [
-                f"the staged file {visible(file)} cannot be read ({why}); it is set aside"
+                f"the staged file {visible(file)} cannot be read ({why}); it is renamed, unused"
                 for file, why in read.unreadable
             ]
         if self._first is None:

@@ -160,7 +160,7 @@ def test_a_bad_value_sets_one_directory_aside_with_the_reason(empty_folder: Shel
     expect(
         done,
         0,
-        "6 directories are set aside",
+        "6 directories are not counted",
         "b: v.json has 200,000,000 bytes, more than",
         "c: v.json is not valid JSON: line 1, column 8: byte 0xff is not UTF-8",
         "d: v.json is not valid JSON: line 1, column 7",

@@ -108,10 +108,10 @@ def test_doctor_names_a_directory_that_is_set_aside(here: Here) -> None:
     for name in "ac":
         (here.folder / "workspace" / name / "v.json").write_text("1")
     (here.folder / "workspace/b/v.json").mkdir()  # cannot be read
-    assert "1 directory is set aside" in here("show", "status").err
+    assert "1 directory is not counted" in here("show", "status").err
     (found,) = [it for it in here.json("doctor")["findings"] if it["topic"] == "directories"]
     assert found["verdict"] == "warning"
-    assert found["text"].startswith("1 directory is set aside: b: ")
+    assert found["text"].startswith("1 directory is not counted: b: ")
     assert "rowtui show directories --json" in found["hint"]
 
 

@@ -136,7 +136,7 @@ def test_a_directory_that_is_set_aside_is_in_the_status(here: Here) -> None:
         assert [*here.json(*words)["bad"]] == ["b"]
     findings = {it["topic"]: it for it in json.loads(here("doctor", "--json").out)["findings"]}
     assert findings["directories"]["verdict"] == "warning"
-    assert findings["directories"]["text"].startswith("1 directory is set aside: b: ")
+    assert findings["directories"]["text"].startswith("1 directory is not counted: b: ")
 
 
 def test_an_error_is_an_object_where_a_result_would_be(here: Here) -> None:

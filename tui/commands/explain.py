@@ -37,7 +37,7 @@ def with_measured(session: Session) -> str:
         return ""
     if found.measured_jobs >= 5:
         return "its measured jobs need about what it requests"
-    return "fewer than 5 measured jobs ended well"
+    return "fewer than 5 measured jobs completed"
 
 
 def may_write(session: Session) -> str:

@@ -166,8 +166,8 @@ LOG: tuple[Command, ...] = (
 PAST: tuple[Command, ...] = (
     Command("past.next", "right,l", "chart", "the next chart", "past"),
     Command("past.previous", "left,h", "previous", "the chart before this one", "past"),
-    Command("past.period", "t", "period", "the last hour, day or week, or all the time", "past",
-            twin="history --since"),
+    Command("past.period", "t", "period", "the last hour, day or week, or since the first job",
+            "past", twin="history --since"),
     Command("past.action", "right_square_bracket", "action", "only the next action, or all again",
             "past", twin="history --action"),
     Command("past.action-before", "left_square_bracket", "action before",

@@ -45,7 +45,7 @@ def _not_driven(session: Session) -> str:
     view = session.network.view
     run = view.run if view else None
     if run is not None and run.here:
-        return "the autopilot drives it already: x stops it"
+        return "it runs by itself already: x stops it"
     if run is not None and run.holder:
         return f"the run is driven by {run.holder}"
     return ""
@@ -74,7 +74,7 @@ def may_stop_network(session: Session) -> str:
         return ""
     if view and view.run and view.run.holder:
         return f"the run is driven by {view.run.holder}: `rowtui network stop` stops it"
-    return "the autopilot is not on"
+    return "the network does not run by itself"
 
 
 def may_step_network(session: Session) -> str:
@@ -169,7 +169,7 @@ NETWORK: tuple[Command, ...] = (
     Command("network.start", "S", "run…",
             "let the network run by itself within limits: go on, allow more, or a new run",
             "network", asks=True, enabled=may_start_network, twin="network run"),
-    Command("network.stop", "x", "stop", "stop the autopilot; submitted jobs continue", "network",
+    Command("network.stop", "x", "stop", "stop the run; submitted jobs continue", "network",
             enabled=may_stop_network, twin="network stop"),
     Command("network.step", "s", "step…", "plan the eligible jobs, to be confirmed in 5", "network",
             asks=True, enabled=may_step_network, twin="network run --step"),

@@ -120,7 +120,9 @@ class Feed:
         else:
             session.note("project", "the engine runs again", "completed")
             if session.network.view and session.network.view.run and session.network.view.run.here:
-                session.note("network", "the autopilot stopped with it: s in 8 goes on", "warning")
+                session.note(
+                    "network", "the run of the network stopped with it: S in 8 goes on", "warning"
+                )
             self._network_wake.set()
             self.refresh_now()
         self._changed("engine")

@@ -205,7 +205,7 @@ _STATES: Mapping[JobState, ReasonExplanation] = {
         "An administrator or a job of higher priority did that: it need not be submitted again.",
     ),
     JobState.COMPLETING: ReasonExplanation("It has ended, and the scheduler cleans up after it."),
-    JobState.COMPLETED: ReasonExplanation("It ended well."),
+    JobState.COMPLETED: ReasonExplanation("It ran to its end."),
     JobState.OUT_OF_MEMORY: ReasonExplanation(
         "It was ended since it used more memory than it had asked for.",
         "Ask for more memory, or let fewer processes run in one job.",

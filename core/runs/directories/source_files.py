@@ -181,7 +181,7 @@ def read_files(root: Path, source: str, data: FileSource) -> Read:
             if _is_unicode(path.encode(errors="surrogateescape")):
                 named.append(path)
             else:
-                aside.add(f"file {visible(path)} is set aside: its name is not UTF-8")
+                aside.add(f"file {visible(path)} is not counted: its name is not UTF-8")
         paths = named
     digest = sha256(listing).hexdigest()
     return Read(rows_from_files(source, paths, data.dimension, digest=digest), aside.notices())
@@ -212,7 +212,7 @@ def _read_directories(project: OpenProject, source: str, data: Existing) -> Read
         if not is_included(name, data.include):
             continue
         if bad and at in bad:
-            aside.add(f"directory {visible(name)} is set aside: {visible(bad[at])}")
+            aside.add(f"directory {visible(name)} is not counted: {visible(bad[at])}")
             continue
         names.append(name)
         values.append(directories.value(at))
@@ -246,7 +246,7 @@ def rows_from_directories(
         except UnicodeEncodeError:
             aside.add(f"directory {visible(name)} has a name that is not UTF-8")
         except RowtuiError as error:
-            aside.add(f"directory {visible(name)} is set aside: {error.message}")
+            aside.add(f"directory {visible(name)} is not counted: {error.message}")
         else:
             taken.append(name)
             for column, found in zip(columns, row, strict=True):
@@ -297,7 +297,7 @@ class LeftOutNotices:
 
     def notices(self) -> tuple[str, ...]:
         """Return the notices, with the number of further ones."""
-        rest = (f"{count(self._more)} more are set aside",) if self._more else ()
+        rest = (f"{count(self._more)} more are not counted",) if self._more else ()
         return (*self._said, *rest)
 
 

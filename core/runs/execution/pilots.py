@@ -254,7 +254,7 @@ class Pilots(Execution):
         self._fruitless = self._fruitless + 1 if done == self._done else 0
         self._done = done
         if self._fruitless >= pilot.number + FRUITLESS:
-            why = f"{plural(self._fruitless, 'pilot')} ended, and no job in them ended well"
+            why = f"{plural(self._fruitless, 'pilot')} ended, and no job in them completed"
             return found._replace(blocked=(*found.blocked, why))
         plan = await work.in_turn(lambda: new_pilot(work, pilot, wish.job))
         return Round(plan, found.blocked, again=True)

@@ -38,7 +38,7 @@ from rowtui.core.state.store.stored import (
 SETTLED_SECONDS = 0.5
 LONGEST_SECONDS = 5.0
 PAUSE_SECONDS = 0.05
-SET_ASIDE = "{} is set aside and replaced by a new file"
+SET_ASIDE = "{} is renamed and replaced by a new file"
 JOBS_UNREAD = (
     "nothing is submitted, since only this file lists the jobs that Row submitted: restore it, or, "
     "if no job of this project is queued, delete it with 'rowtui clean --submitted'"

@@ -183,7 +183,7 @@ class Store:
                 self._check_directories(stored, files)
             except CorruptCacheError as error:
                 damaged.append(file)
-                notices.append(f"{error.message}; it is set aside and rebuilt")
+                notices.append(f"{error.message}; it is renamed, and made again")
                 continue
             except PermissionError as error:
                 raise RowtuiError(

@@ -238,7 +238,7 @@ def start_pilot(
             f"give it more than {END_SECONDS} s",
         )
     if allocation.cpus < 1:
-        raise RowtuiError("a pilot needs a core")
+        raise RowtuiError("a pilot needs a CPU")
     allocation = allocation._replace(seconds=kind_of(cluster).limit(allocation.seconds))
     token = pilot_token(nonce)
     hours = allocation.seconds / 3600
@@ -306,7 +306,7 @@ class IntoPilot:
         if job.destination.cluster != pilot.destination.cluster:
             return f"the pilot is on {visible(pilot.destination.cluster)}"
         if job.cpus > pilot.cpus:
-            return f"the pilot has {plural(pilot.cpus, 'core')}"
+            return f"the pilot has {plural(pilot.cpus, 'CPU')}"
         if job.gpus > pilot.gpus:
             return f"the pilot has {plural(pilot.gpus, 'GPU')}"
         if pilot.memory_mb is not None and (job.memory_mb or 0) > pilot.memory_mb:

@@ -102,7 +102,7 @@ def test_a_mistake_in_the_file_is_printed_with_its_line_and_stops_no_submission(
     assert "messages.toml:6" in done.stderr
     assert "did you mean 'mail'?" in done.stderr
     study("submit", "--yes", cluster="local")
-    assert "done: 2 jobs ended well, 1 failed" in out.read_text()
+    assert "done: 2 jobs completed, 1 failed" in out.read_text()
 
 
 def test_an_attached_submission_tells_of_the_first_failure_and_the_end(
@@ -112,7 +112,7 @@ def test_an_attached_submission_tells_of_the_first_failure_and_the_end(
     study("submit", "--yes", cluster="local")
     text = out.read_text()
     assert text.count("first failure of one: exit code 1") == 1
-    assert text.count("done: 2 jobs ended well, 1 failed") == 1
+    assert text.count("done: 2 jobs completed, 1 failed") == 1
     listed = study.succeed("notify")
     assert "sent" in listed
     study("submit", "--yes", cluster="local")  # the same cause within a day is no news

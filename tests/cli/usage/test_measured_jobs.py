@@ -332,7 +332,7 @@ def test_a_cancelled_job_with_accounts_has_the_cpu_time_that_it_used(
     for _ in range(10):
         [found] = usage_of(empty_folder, None)
         cpu = float(found["cpu_seconds"] or 0) or None
-        assert cpu is None or own / 2 <= cpu <= own + 0.3, (own, found)
+        assert cpu is None or own - 1.5 <= cpu <= own + 0.3, (own, found)
         if cpu is not None:
             break
         time.sleep(0.5)
@@ -438,7 +438,7 @@ def test_what_srun_starts_is_not_measured_without_accounts_and_nothing_is_recomm
     assert "memory   not measured" in text
     for options in (["--recommend"], ["--recommend", "--write", "--yes"]):
         text = shell.succeed("usage", *options, cluster=None)
-        assert "not measured in 5 jobs that ended well" in text
+        assert "not measured in 5 completed jobs" in text
     assert "memory_per_cpu_mb = 300\n" in file.read_text()
     assert "threads_per_process" not in file.read_text()
 

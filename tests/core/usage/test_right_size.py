@@ -128,8 +128,8 @@ def test_an_action_with_too_few_jobs_is_named_with_their_number(tmp_path: Path) 
     jobs.append(job(99, of=rare, reason="exit code 1"))
 
     assert dict(not_recommended(stored(tmp_path, jobs))) == {
-        "rare": "nothing is recommended for memory, walltime and cpus: 3 measured jobs that ended "
-        "well: too few, at least 5 are needed"
+        "rare": "nothing is recommended for memory, walltime and cpus: 3 completed jobs "
+        "measured: too few, at least 5 are needed"
     }
 
 

@@ -180,7 +180,7 @@ def _node_types(cluster: ClusterDetail, width: int) -> list[Line]:
     return _table("Node types", note, KIND_HEADS, rows, width)
 
 
-KIND_HEADS = ("Type", "Partition", "Cores", "Memory", "GPUs", "Price / h", "Nodes", "Longest job")
+KIND_HEADS = ("Type", "Partition", "CPUs", "Memory", "GPUs", "Price / h", "Nodes", "Longest job")
 
 
 def _kind_row(kind: NodeType, currency: str, count: str = "") -> tuple[Line, ...]:

@@ -65,7 +65,7 @@ class NetworkVerbs(ScreenView):
             session.note("you", f"let the network run: {text}")
             session.network.frozen = True
             work = partial(session.engine.network.start, limits, anew=anew)
-            self._do("starting the run", work, "The autopilot drives the network.")
+            self._do("starting the run", work, "The network runs by itself now; x stops it.")
 
         lines = self._what_it_may_cost(going_on=going_on)
         screen = RunLimitsScreen(question, lines, texts, session.clock, known)
@@ -87,16 +87,14 @@ class NetworkVerbs(ScreenView):
         if snapshot is not None:
             where = f"{snapshot.cluster}: {snapshot.cluster_because}" if snapshot.cluster else ""
             lines.append(line(("this is ", "dim"), where or "an unknown cluster"))
-        lines.append(
-            line(("Within these limits the autopilot submits jobs without asking.", "dim"))
-        )
+        lines.append(line(("Within these limits, jobs are submitted without a question.", "dim")))
         return lines
 
     def command_stop(self) -> None:
-        """Stop the autopilot; submitted jobs continue."""
-        self.session.note("you", "stopped the autopilot")
-        text = "The autopilot has stopped; submitted jobs continue."
-        self._do("stopping the autopilot", self.session.engine.network.stop, text)
+        """Stop the run; submitted jobs continue."""
+        self.session.note("you", "stopped the run")
+        text = "The run has stopped; submitted jobs continue."
+        self._do("stopping the run", self.session.engine.network.stop, text)
 
     def command_step(self) -> None:
         """Plan what the run would submit next, and show the plan for confirmation."""
@@ -161,7 +159,7 @@ class NetworkVerbs(ScreenView):
             f"Retry {plural(len(jobs), 'failed sample')}?",
             [
                 f"{what}: {plural(len(jobs), 'sample')}, and all that waits for them",
-                "They run again when the autopilot goes on, or with the next step.",
+                "They run again when the run goes on, or with the next step.",
             ],
             word_for(len(jobs)),
             to="retry them",
@@ -381,7 +379,7 @@ def waits_lines(waits: WaitPath) -> list[str]:
         state = waits.steps[0].state
         words = {
             "waiting": "It waits for no job at present: a list may add jobs.",
-            "eligible": "It waits for nothing: it is sent with the next step, or by the autopilot.",
+            "eligible": "It waits for nothing: it is sent with the next step, or by the run.",
             "submitted": "It waits for nothing: it is with a scheduler. Enter shows its log.",
             "failed": "It failed by itself: Enter shows its log, R tries it again.",
         }

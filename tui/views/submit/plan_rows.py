@@ -238,7 +238,7 @@ def _who_runs(row: PlanRow) -> list[str]:
     lines = [
         f"# One scheduler job on a node of {visible(bundle.node_type)}:",
         f"# {amounts_words(asks)}{whole}, {limit(bundle.seconds)} at most.",
-        f"# {plural(len(row.jobs), 'request')} in {plural(lanes, 'lane')}: lanes side by side, "
+        f"# {plural(len(row.jobs), 'request')} in {plural(lanes, 'slot')}: slots side by side, "
         "in each one after another.",
         "# What each of them would run alone stands at its row below.",
         "",
@@ -251,7 +251,7 @@ def _who_runs(row: PlanRow) -> list[str]:
         when = f"from {limit(at)} on" if at else "at once"
         own = ResourceAmounts(job.cpus, job.memory_mb or 0, job.gpus)
         lines.append(
-            f"# .{number:<4} lane {job.bundle.lane + 1:<3} {when:<17} "
+            f"# .{number:<4} slot {job.bundle.lane + 1:<3} {when:<17} "
             f"{visible(job.name)}: {amounts_words(own)}, {limit(job.bundle.own_seconds)}"
         )
     return lines

@@ -24,7 +24,7 @@ class LocalKind(SchedulerKind):
     waits_for_success = True
     bundle_id = "${ROWTUI_JOB_ID:-$$}"
     pilots = True
-    only_choice = "this machine's own queue runs it in the background, when cores are free"
+    only_choice = "this machine's own queue runs it in the background, when CPUs are free"
 
     def connect(self, cluster: str, transport: Transport | None, query_timeout: float) -> Scheduler:
         from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler

@@ -130,7 +130,7 @@ def read_load(sinfo: bytes, squeue: bytes, *, cluster: str, at: float) -> Cluste
     hiding = shown * _HIDING < in_use
     if hiding:
         notices.append(
-            f"{plural(in_use, 'core')} in use, but squeue shows jobs on {shown:,}: "
+            f"{plural(in_use, 'CPU')} in use, but squeue shows jobs on {shown:,}: "
             "other people's jobs seem to be hidden"
         )
     queues: dict[str, list[tuple[_Jobs, int]]] = {name: [] for name in rooms}

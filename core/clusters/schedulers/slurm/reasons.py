@@ -27,7 +27,7 @@ def _never(sentence: str, hint: str) -> ReasonExplanation:
     return ReasonExplanation(sentence, hint, needs_person=True)
 
 
-_ROOM = waits("It waits until enough cores, memory or GPUs are free for it.")
+_ROOM = waits("It waits until enough CPUs, memory or GPUs are free for it.")
 _LATER_TURN = waits("Jobs of higher priority are before it in the queue.")
 _NODES_GONE = "Waiting may help: administrators bring nodes back. Or submit to another partition."
 _CLOSED = ReasonExplanation(
@@ -100,7 +100,7 @@ WORDS = {
     "PartitionDown": _CLOSED,
     "PartitionInactive": _CLOSED,
     "MaxMemPerLimit": _never(
-        "It asks for more memory than the partition allows on one node or for one core.", _LESS
+        "It asks for more memory than the partition allows on one node or for one CPU.", _LESS
     ),
     "BadConstraints": _never(
         "No node has all that it asks for.",
@@ -168,7 +168,7 @@ def _without_nodes(match: re.Match[str]) -> ReasonExplanation:
 
 
 class _Thing(NamedTuple):
-    """The texts for a limited resource: `as many`, `fewer`, `cores`, `CPU-hours`."""
+    """The texts for a limited resource: `as many`, `fewer`, `CPUs`, `CPU-hours`."""
 
     much: str
     less: str
@@ -177,7 +177,7 @@ class _Thing(NamedTuple):
 
 
 _THINGS = {
-    "cpu": _Thing("as many", "fewer", "cores", "CPU-hours"),
+    "cpu": _Thing("as many", "fewer", "CPUs", "CPU-hours"),
     "node": _Thing("as many", "fewer", "nodes", "node hours"),
     "mem": _Thing("as much", "less", "memory", "memory hours"),
     "memory": _Thing("as much", "less", "memory", "memory hours"),

@@ -117,7 +117,7 @@ def test_what_never_waits_for_room_is_never_said_to_wait_for_room(reason: str) -
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("AssocGrpCpuLimit", "Together the jobs of your account use as many cores as they may"),
+        ("AssocGrpCpuLimit", "Together the jobs of your account use as many CPUs as they may"),
         ("AssocGrpCPUMinutesLimit", "The CPU-hours of your account are used up"),
         ("AssocGrpCPURunMinutesLimit", "still need all the CPU-hours that may be promised"),
         ("AssocMaxJobsLimit", "As many of your jobs run as your account allows"),
@@ -128,9 +128,9 @@ def test_what_never_waits_for_room_is_never_said_to_wait_for_room(reason: str) -
         ("QOSMaxGRESPerUser", "Your jobs use as many GPUs (or the like) as its quality of service"),
         ("QOSMaxMemoryPerJob", "It asks for more memory than its quality of service (QOS) allows"),
         ("QOSMaxNodeMinutesPerJob", "It asks for more node hours than its quality of service"),
-        ("AssocMaxCpuPerNode", "more cores than your account allows on one node"),
-        ("QOSMinCpuNotSatisfied", "It asks for fewer cores than its quality of service (QOS)"),
-        ("MaxCpuPerAccount", "The jobs of your account use as many cores as they may"),
+        ("AssocMaxCpuPerNode", "more CPUs than your account allows on one node"),
+        ("QOSMinCpuNotSatisfied", "It asks for fewer CPUs than its quality of service (QOS)"),
+        ("MaxCpuPerAccount", "The jobs of your account use as many CPUs as they may"),
         ("MaxJobsPerAccount", "As many jobs of your account run as may run at a time"),
         ("QOSGrpWallLimit", "The time that its quality of service (QOS) has"),
         ("QOSTimeLimit", "A limit of its quality of service (QOS) is reached: time"),
@@ -362,12 +362,12 @@ def test_how_slurm_says_that_a_job_failed(reason: str, how: dict[str, Any], word
         (Job(7, JobState.CANCELLED, reason="DependencyNeverSatisfied"), "did not end well"),
         (Job(7, JobState.LOST), "has no record of this job any more"),
         (Job(7, JobState.SUSPENDED), "stopped for the time being"),
-        (Job(7, JobState.COMPLETED, exit_code=0), "It ended well."),
+        (Job(7, JobState.COMPLETED, exit_code=0), "It ran to its end."),
         (Job(7, JobState.COMPLETING), "cleans up"),
         (Job(7, JobState.PENDING, reason="configuring"), "being prepared"),
         # this machine's own queue
         (Job(7, JobState.PENDING, reason=DEPENDENCY), "waits for other jobs"),
-        (Job(7, JobState.PENDING, reason=RESOURCES), "enough cores, memory or GPUs"),
+        (Job(7, JobState.PENDING, reason=RESOURCES), "enough CPUs, memory or GPUs"),
         (Job(7, JobState.PENDING, reason=PRIORITY), "before it in the queue"),
         (
             Job(7, JobState.CANCELLED, reason="Dependency: job 5 did not end well"),

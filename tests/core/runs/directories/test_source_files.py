@@ -245,7 +245,7 @@ def test_names_that_no_value_file_can_hold_are_set_aside_and_told(tmp_path: Path
     read = files(tmp_path, "*.nii")
 
     assert read.rows.values == (("a.nii", "é\n.nii"),)
-    assert read.notices == (r"file \xff\x1b.nii is set aside: its name is not UTF-8",)
+    assert read.notices == (r"file \xff\x1b.nii is not counted: its name is not UTF-8",)
 
 
 def test_a_new_file_changes_the_digest_of_a_listing(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_directories_of_the_workspace_are_samples_but_those_of_networks(
     assert read.rows.names == ("mine0", "mine1", "other")
     assert read.rows.values == (("mine0", "mine1", "other"),)
     (notice,) = read.notices
-    assert notice.startswith("directory broken is set aside: ")
+    assert notice.startswith("directory broken is not counted: ")
 
 
 def test_directories_that_are_not_included_are_not_told_of(project: OpenProject) -> None:

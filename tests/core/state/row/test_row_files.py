@@ -354,9 +354,7 @@ def test_damaged_files_of_rows_are_set_aside_and_written_anew(tmp_path: Path, ho
 
     for _ in range(2):  # also when the files were damaged before
         result = export_row_files(Store(tmp_path))
-        assert (
-            sum("set aside and replaced by a new file" in notice for notice in result.notices) == 3
-        )
+        assert sum("renamed and replaced by a new file" in notice for notice in result.notices) == 3
         assert result.stored is not None
         assert result.stored.state.completed == before.state.completed
         assert result.stored.state.submitted == before.state.submitted

@@ -211,7 +211,7 @@ def test_damaged_records_are_set_aside_and_older_ones_are_used(
     assert view.stored.state.completed == {"a": 1}
     assert view.stored.reread
     assert view.damaged == ("done.2.rtc",)
-    assert "set aside and rebuilt" in view.notices[0]
+    assert "it is renamed, and made again" in view.notices[0]
     assert "\n" not in view.notices[0]
     assert path.exists()  # readers write nothing
 

@@ -202,7 +202,7 @@ def driver_of(real: Piloted) -> int:
 async def test_what_does_not_fit_into_it_goes_alone(here: Piloted) -> None:
     await here.start(SMALL._replace(idle_seconds=0))
     for rest, why in (
-        ({"cpus": 3}, "the pilot has 2 cores"),
+        ({"cpus": 3}, "the pilot has 2 CPUs"),
         ({"seconds": 1000}, "the pilot has 555 s left"),
     ):
         plan = here.for_pilot("a", **rest)

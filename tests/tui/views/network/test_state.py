@@ -174,11 +174,11 @@ async def test_the_autopilot_is_stopped_by_a_key_and_leaving_while_it_drives_ask
         await hand.press("escape")
         await hand.sees("[8 Network]")
         await hand.press("S")
-        await hand.sees("the autopilot drives it already: x stops it")
+        await hand.sees("it runs by itself already: x stops it")
         await hand.press("x")
         await hand.sees("submitted jobs continue", "○ stopped")
         await hand.press("x")
-        await hand.sees("stop: the autopilot is not on")
+        await hand.sees("stop: the network does not run by itself")
     async with opened(with_network(**RUNNING)) as hand:
         await at_network(hand)
         await hand.press("q", *"yes", "enter")

@@ -91,7 +91,7 @@ def test_the_page_has_our_sentence_the_numbers_and_every_field() -> None:
     )  # fmt: skip
     page = [plain(one) for one in why_page(WAITS, detail, NOW, 100)]
     text = "\n".join(page)
-    assert "It waits until enough cores" in page[0]
+    assert "It waits until enough CPUs" in page[0]
     assert "300 = age 200 + nice -10" in text
     assert "3 of 10" in text
     assert "on n1" in text

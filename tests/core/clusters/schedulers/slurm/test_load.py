@@ -205,7 +205,7 @@ def test_every_task_of_a_waiting_array_counts(tasks: str, number: int) -> None:
 def test_where_jobs_of_others_are_hidden_the_wait_is_unknown_and_that_is_said() -> None:
     load = read(HALF, "RUNNING|3|1|1000|N/A|N/A|cpu|None\n")
     assert load.partitions[0].expected_wait is None
-    assert "16 cores in use, but squeue shows jobs on 3" in load.notices[0]
+    assert "16 CPUs in use, but squeue shows jobs on 3" in load.notices[0]
     assert read(HALF, "RUNNING|4|1|1000|N/A|N/A|cpu|None\n").notices == ()
 
 

@@ -527,7 +527,7 @@ async def test_why_jobs_do_not_run_is_told_by_scontrol_squeue_and_a_sentence(
     later = slurm.submit("true", f"{whole} --begin=now+2hours")
 
     sentences = {
-        (first, "Resources"): "until enough cores, memory or GPUs are free",
+        (first, "Resources"): "until enough CPUs, memory or GPUs are free",
         (second, "Priority"): "Jobs of higher priority are before it",
         (array, "JobHeldUser"): "It was held",
         (after, "Dependency"): "It waits for other jobs to end",
