@@ -182,6 +182,7 @@ _PARTS = (
             "cancel": "cancel jobs of this project, after asking",
             "hold": "keep waiting jobs of this project from starting",
             "release": "let held jobs of this project start",
+            "change": "change limit, partition, nice value or dependency of waiting jobs",
         },
     ),
     _Part(

@@ -84,7 +84,7 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "failed": ("any command that fails before it has a result", FailedJson),
     "plan": ("plan; submit --dry-run", PlanJson),
     "sent": ("submit, retry", SentJson),
-    "job-answers": ("cancel, hold, release", JobAnswersJson),
+    "job-answers": ("cancel, hold, release, change", JobAnswersJson),
     "log": ("logs", LogJson),
     "usage": ("usage", UsageDocument),
     "notify": ("notify", ListedChannels),

@@ -261,6 +261,14 @@ SCENES: dict[str, Scene] = {
     ),
     "queue-why": Scene(keys("6", "j", "j", "w", "r"), "may start", SIZES, engine=with_clusters),
     "queue-hold": Scene(keys("6", "j", "j", "H"), "Hold 1 job?", engine=with_clusters),
+    "queue-change": Scene(
+        keys("6", "a", "e", *"8h", "tab", *"highmem", "enter"), "Afterwards", BOTH,
+        engine=lambda: with_array(with_clusters()),
+    ),
+    "queue-change-form": Scene(
+        keys("6", "a", "e", *"8 hours", "tab"), "is no time", BOTH,
+        engine=lambda: with_array(with_clusters()),
+    ),
     "again": Scene(keys("6", "j", "j", "j", "j", "R"), "Retry 1", SIZES, engine=with_failures),
     "again-wrong": Scene(again_wrong, "is no amount of memory", BOTH, engine=with_failures),
     "submit-again": Scene(

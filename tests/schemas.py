@@ -93,6 +93,7 @@ _SCHEMAS = {
     "cancel": "job-answers",
     "hold": "job-answers",
     "release": "job-answers",
+    "change": "job-answers",
     "logs": "log",
     "explain": "explained",
     "queue": "queue",

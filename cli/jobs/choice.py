@@ -48,6 +48,7 @@ HOLD = Verb(
     frozenset({JobState.PENDING}),
     frozenset({JobState.PENDING, JobState.HELD}) | _PERHAPS,
 )
+CHANGE = Verb("change", "changed", HOLD.by_id - _PERHAPS, HOLD.by_id)
 # Right after `hold` a poll may still show the state before.
 RELEASE = Verb("release", "released", frozenset({JobState.HELD}), HOLD.by_id)
 

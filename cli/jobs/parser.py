@@ -1,4 +1,4 @@
-"""The grammar of `queue`, `logs`, `cancel`, `hold`, `release` and `retry` (alias `resubmit`)."""
+"""The grammar of `queue`, `logs`, `cancel`, `hold`, `release`, `change` and `retry`."""
 
 from __future__ import annotations
 
@@ -36,6 +36,12 @@ _RELEASE = """\
   rowtui release 12
   rowtui release --all --yes"""
 
+_CHANGE = """\
+  rowtui change 12 13_4 --time 4h
+  rowtui change -a sample --partition highmem --nice 100
+  rowtui change 14 --after 12,13_4
+  rowtui change 14 --after none"""
+
 
 def add_job_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Add all of these commands."""
@@ -43,6 +49,14 @@ def add_job_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     _add_logs(add(commands, "logs", "jobs.logs", about["logs"], _LOGS))
     for verb, examples in (("cancel", _CANCEL), ("hold", _HOLD), ("release", _RELEASE)):
         _add_verb(add(commands, verb, f"jobs.verbs:{verb}", about[verb], examples))
+    change = add(commands, "change", "jobs.verbs:change", about["change"], _CHANGE)
+    _add_verb(change)
+    change.add_argument("--time", dest="limit", metavar="TIME", help="the time limit, as 04:00:00")
+    change.add_argument("--partition", metavar="NAME", help="the partition, or the queue")
+    change.add_argument("--nice", metavar="N", help="the higher, the later the job starts")
+    change.add_argument(
+        "--after", metavar="JOBS", help="start after these jobs, as 12,13_4, or none"
+    )
 
 
 def _add_queue(queue: Any) -> None:

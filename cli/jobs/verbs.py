@@ -1,13 +1,17 @@
-"""`rowtui cancel`, `hold` and `release`: choose jobs, ask, send the requests, print the answers."""
+"""`rowtui cancel`, `hold`, `release` and `change`: choose jobs, ask, send, print the answers.
+
+`change` prints each value now and afterwards before it asks.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.jobs.choice import CANCEL, HOLD, RELEASE, Verb, choose_jobs
+from rowtui.cli.jobs.choice import CANCEL, CHANGE, HOLD, RELEASE, Verb, choose_jobs
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, open_project, say_notices
 from rowtui.core.base.document import TextOrNull
@@ -15,15 +19,28 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import JobAnswer
+from rowtui.core.clusters.schedulers.job_terms import (
+    TERM_LABELS,
+    JobTerms,
+    read_terms,
+    term_text,
+)
 from rowtui.core.project.open_project import OpenProject
-from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
+from rowtui.core.project.queue.verbs import (
+    cancel_jobs,
+    change_jobs,
+    hold_jobs,
+    present_terms,
+    release_jobs,
+)
+from rowtui.core.project.queue.views import PresentTerms
 from rowtui.core.submission.plan.record import JobRecord
 
 T = TypeVar("T")
 
 
 class JobAnswerJson(NamedTuple):
-    """What became of `cancel`, `hold` or `release` for one job. `error`: null if it was done."""
+    """The result of `cancel`, `hold`, `release` or `change` for one job. `error`: null if done."""
 
     id: str
     cluster: str
@@ -31,7 +48,7 @@ class JobAnswerJson(NamedTuple):
 
 
 class JobAnswersJson(NamedTuple):
-    """`cancel`, `hold` and `release`."""
+    """`cancel`, `hold`, `release` and `change`."""
 
     answers: Sequence[JobAnswerJson]
 
@@ -55,8 +72,28 @@ def release(args: argparse.Namespace, out: Output) -> int:
     return _act(args, out, RELEASE, release_jobs)
 
 
-def _act(args: argparse.Namespace, out: Output, verb: Verb, request: JobRequests) -> int:
-    """Apply the verb to the chosen jobs; 1 if a job was not accepted."""
+def change(args: argparse.Namespace, out: Output) -> int:
+    """Change the chosen jobs, which wait; 1 if one could not be changed."""
+    texts = {name: getattr(args, name) or "" for name in TERM_LABELS}
+    terms, wrong = read_terms(texts)
+    for sentence in wrong.values():
+        raise RowtuiError(*sentence.split("; ", 1))
+    if terms.is_nothing:
+        raise RowtuiError("what is to change?", "give --time, --partition, --nice or --after")
+    return _act(args, out, CHANGE, partial(change_jobs, change=terms), terms)
+
+
+def _act(
+    args: argparse.Namespace,
+    out: Output,
+    verb: Verb,
+    request: JobRequests,
+    terms: JobTerms | None = None,
+) -> int:
+    """Apply the verb to the chosen jobs; 1 if a job was not accepted.
+
+    `terms`: the new terms of `change`.
+    """
     if not (args.jobs or args.action or args.all):
         raise RowtuiError("which jobs?", "give job ids, -a PATTERN, or --all")
     project = open_project(args, out, ask_queue=False)
@@ -70,12 +107,22 @@ def _act(args: argparse.Namespace, out: Output, verb: Verb, request: JobRequests
         if args.json:
             out.json(JobAnswersJson(()))
         return 1 if args.jobs else 0
+    if terms is not None and not args.json:
+        _print_change(out, run_async(present_terms(project, jobs, len(jobs))), terms)
     if len(jobs) >= verb.asks_from and not args.yes and not _confirmed(args, jobs, verb, out):
         out.warn(f"Nothing was {verb.past}.")
         return 0
     answers = run_async(_send(project, jobs, request))
     project.close()
     return _say(args, answers, verb, out)
+
+
+def _print_change(out: Output, present: PresentTerms, terms: JobTerms) -> None:
+    """Print each changed term: now, afterwards, and the number of jobs."""
+    for name, after in terms._asdict().items():
+        for before, count in present.values.get(name, ()) if after is not None else ():
+            change = f"{term_text(before, name)} -> {term_text(after, name)}"
+            out.print(f"  {TERM_LABELS[name]}: {change} ({plural(count, 'job')})")
 
 
 async def _send(

@@ -17,7 +17,9 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.command_log import CommandResult
 from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.polling.poll import Polled
-from rowtui.core.clusters.schedulers.base import Scheduler
+from rowtui.core.clusters.schedulers.base import JobState, Scheduler
+from rowtui.core.clusters.schedulers.slurm.commands import read_words
+from rowtui.core.clusters.schedulers.slurm.parse import seconds_of
 from rowtui.core.clusters.transports.login import Prompt
 from rowtui.core.demo.scheduler import (
     NO_LOGIN,
@@ -157,12 +159,25 @@ class SimulatedTransport:
         """Return the output of squeue; other commands get no answer."""
         if why := await away(self._there):
             return unanswered(argv, why)
+        if argv[:2] == ["scontrol", "update"]:
+            return self._changed(argv)
         if "squeue" not in argv or "-o" not in argv:
             return unanswered(argv, "this cluster is simulated: no command runs on it")
         partition = {place[0]: place[1] for place in PLACES}[self._there.machine.name]
         option = argv[argv.index("-o") + 1]
         text = squeue_of_all(self._there, partition, option, self._now(), time.time())
         return answered(argv, text)
+
+    def _changed(self, argv: Sequence[str]) -> CommandResult:
+        """Give waiting jobs another time limit, as `scontrol update` does."""
+        asked = dict(word.split("=", 1) for word in argv[2:])
+        limit = seconds_of(asked.get("TimeLimit", ""))
+        if limit is None or len(asked) > 2:
+            return unanswered(argv, "this cluster is simulated: it changes time limits alone")
+        for job in self._there.with_keys(read_words(asked["JobId"])):
+            if job.state is JobState.PENDING:
+                job.spec = job.spec._replace(walltime_seconds=limit)
+        return answered(argv, "")
 
     def __getattr__(self, name: str) -> Any:
         """Refuse all other operations."""

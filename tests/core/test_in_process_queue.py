@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.job_terms import JobTerms
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.open_project import OpenProject
@@ -127,6 +128,13 @@ async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_othe
     assert (held.done, held.refused) == (0, len(held.answers))
     assert held.refused == (await engine.queue.chosen(keys, "hold")).jobs > 0
     assert {answer.error for answer in held.answers} == {"the local queue holds no jobs back"}
+
+    present = await engine.queue.terms(keys)
+    assert (present.total, present.jobs) == (6, 0)
+    assert present.problem.startswith("jobs on local cannot be changed: cancel them")
+    changed = await engine.queue.change(keys, JobTerms(limit=60))
+    assert (changed.done, changed.refused) == (0, held.refused)
+    assert {answer.error for answer in changed.answers} == {present.problem}
 
     # cancel all, when one has ended that the list still shows as running
     chosen = await engine.queue.chosen(keys, "cancel")

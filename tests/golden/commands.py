@@ -96,6 +96,8 @@ PLAIN = (
     "cancel --all",
     "hold 1",
     "release 1",
+    "change 1 --time 2h",
+    "change 1 --time soon",
     "retry",
     "retry --dry-run --memory 2x",
     "retry --dry-run --json --time 02:00:00 s,x=2",
@@ -242,7 +244,8 @@ WORDS = (
 WITH_HELP = (
     "", "show", "show status", "show directories", "show jobs", "show cluster", "show launchers",
     "init", "scan", "clean", "doctor", "demo", "completion", "plan", "submit", "pack", "queue",
-    "logs", "cancel", "hold", "release", "retry", "run", "projects", "usage", "history", "notify",
+    "logs", "cancel", "hold", "release", "change", "retry", "run", "projects", "usage", "history",
+    "notify",
     "report", "mirror", "explain", "mapping", "mapping lint", "mapping format", "mapping test",
     "mapping show", "mapping trust", "mapping schema", "network", "network init", "network check",
     "network show", "network make", "network run", "network stop", "network limits",

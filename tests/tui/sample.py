@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.base.text import Cost, in_words, plural
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
+from rowtui.core.clusters.schedulers.job_terms import JobTerms
 from rowtui.core.clusters.transports.login import Asker
 from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
@@ -722,6 +723,14 @@ done
             lambda job: setattr(job, "state", JobState.PENDING),
             lambda state: state is JobState.HELD,
         )
+
+    async def jobs_change(self, tokens: Sequence[str], change: JobTerms) -> tuple[JobAnswer, ...]:
+        self.calls.append("change")
+
+        def act(job: SampleJob) -> None:
+            job.limit = change.limit or job.limit
+
+        return await self._act(tokens, act, lambda state: state.waits)
 
     async def _act(
         self,

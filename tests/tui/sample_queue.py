@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobKey, JobState
+from rowtui.core.clusters.schedulers.job_terms import JobTerms
 from rowtui.core.engine.local.jobs import acted
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.rows import MarkedRow, RowKey
@@ -15,6 +17,7 @@ from rowtui.core.project.queue.views import (
     ChosenJobs,
     DetailPart,
     JobDetail,
+    PresentTerms,
     QueuePage,
     QueueRequest,
 )
@@ -42,6 +45,7 @@ class SampleQueue:
         self.asked: list[QueueRequest] = []
         self.estimates: list[bool] = []  # of the details that were asked for
         self.asked_used: list[RowKey] = []
+        self.new_terms: list[JobTerms] = []
         self.used: UsageNow | None = None  # of each job
         self.foreign: tuple[JobRecord, ...] = ()
 
@@ -78,6 +82,24 @@ class SampleQueue:
             verb
         ]
         return acted(await does(tokens))
+
+    async def queue_terms(self, keys: Sequence[RowKey]) -> PresentTerms:
+        total, records = self.book.waiting(keys)
+        found = {
+            "limit": Counter(it.limit for it in records),
+            "partition": Counter(it.partition for it in records),
+            "nice": Counter({0: len(records)}),
+            "after": Counter({"": len(records)}),
+        }
+        values = {name: tuple(counts.most_common()) for name, counts in found.items()}
+        return PresentTerms(total, len(records), values)  # type: ignore[arg-type]
+
+    async def queue_change(self, keys: Sequence[RowKey], change: JobTerms) -> Acted:
+        self.new_terms.append(change)
+        return acted(await self.jobs_change(self.book.tokens(keys, "change"), change))
+
+    async def jobs_change(self, tokens: Sequence[str], change: JobTerms) -> tuple[JobAnswer, ...]:
+        raise NotImplementedError
 
     async def jobs_cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         raise NotImplementedError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.job_terms import JobTerms
 from rowtui.core.project.views.views import JobsView
 from rowtui.core.usage.running import UsageNow
 from rowtui.tui.views.queue.table import QueueList, QueueRows
@@ -132,6 +133,55 @@ async def test_a_refusal_of_the_scheduler_names_the_job_and_the_reason() -> None
         await hand.sees("0 jobs held, 1 not: Access/permission denied")
         await hand.press("at")
         await hand.sees("job 9182736_1 not held: Access/permission denied")
+
+
+async def test_waiting_jobs_are_changed_after_a_form_and_a_question() -> None:
+    async with opened(with_array(with_clusters())) as hand:
+        await hand.press("6")
+        await hand.sees("69 jobs")
+        await hand.press("j", "e")
+        await hand.sees("change: only a job that waits can be changed")
+        await hand.press("a", "e")
+        # the running ones are left out
+        await hand.sees("Change 24 jobs that wait", "43 marked cannot be changed")
+        await hand.sees("Time limit  1 h or 4 h", "Nice value  0", "Waits for   no job")
+        await hand.press(*"soon", "tab")
+        await hand.sees("'soon' is no time")
+        await hand.press("enter")
+        assert not hand.engine.new_terms
+        await hand.press(*["backspace"] * 4, *"8h", "enter")
+        await hand.sees("Change 24 jobs?", "Time limit  1 h         8 h    23")
+        await hand.sees("Time limit  4 h         8 h     1")
+        await hand.press("y", "e", "s", "enter")
+        await hand.sees("Nothing was changed.")
+        assert not hand.engine.new_terms
+        await hand.press("e", *"8h", "tab", "tab", *"100", "enter")
+        await hand.sees("Nice value    0         100    24")
+        await hand.press("2", "4", "enter")
+        await hand.sees("24 jobs changed")
+        assert hand.engine.new_terms == [JobTerms(limit=28_800, nice=100)]
+        # the list shows what the next poll has
+        assert hand.engine.calls[-1] == "jobs now"
+        assert not hand.app.session.queue_marks
+
+
+async def test_a_form_without_a_value_changes_nothing_and_refusals_are_told_one_by_one() -> None:
+    engine = with_clusters()
+    token = next(
+        token for token, job in engine.jobs_by_token.items() if job.state is JobState.PENDING
+    )
+    engine.refusals[token] = "only administrators may raise a time limit"
+    async with opened(engine) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        await hand.press("j", "j", "e")
+        await hand.sees("Change 1 job that waits")
+        await hand.press("enter")
+        await hand.sees("Nothing was changed.")
+        await hand.press("e", "tab", *"highmem", "enter")
+        await hand.sees("Partition  shared  highmem")
+        await hand.press("y", "e", "s", "enter")
+        await hand.sees("0 jobs changed, 1 not: only administrators may raise a time limit")
 
 
 async def test_a_cluster_that_does_not_answer_dims_its_own_jobs_only() -> None:

@@ -40,7 +40,7 @@ class JobVerb(NamedTuple):
             return "the job is held already"
         if self is RELEASE:
             return "the job is not held"
-        return "only a job that waits can be held"
+        return f"only a job that waits can be {self.done}"
 
 
 CANCEL = JobVerb("cancel", "cancelled", lambda state: state.active, "these jobs have ended")
@@ -52,6 +52,9 @@ HOLD = JobVerb("hold", "held", lambda state: state is JobState.PENDING, "none of
 RELEASE = JobVerb(
     "release", "released", lambda state: state is JobState.HELD, "none of these jobs is held"
 )
+
+
+CHANGE = JobVerb("change", "changed", lambda state: state.waits, "none of these jobs waits")
 
 
 RETRY = JobVerb("retry", "retried", lambda state: state.bad, "none of these jobs failed")
@@ -123,6 +126,9 @@ QUEUE: tuple[Command, ...] = (
             asks=True, enabled=may_hold_or_release, twin="hold"),
     Command("queue.release", NO_KEY, "release…", "let the marked jobs, or this one, start", "queue",
             asks=True, enabled=may_act_on_jobs(RELEASE), twin="release"),
+    Command("queue.change", "e", "change…",
+            "change limit, partition, nice value and dependency of the marked jobs, or this one",
+            "queue", asks=True, enabled=may_act_on_jobs(CHANGE), twin="change"),
     Command("queue.retry", "R", "retry…", "retry the marked failed jobs, or this one", "queue",
             asks=True, enabled=may_act_on_jobs(RETRY), twin="retry"),
     Command("queue.fold", "z", "fold", "fold or unfold this array or bundle", "queue",

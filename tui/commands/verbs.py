@@ -22,6 +22,7 @@ from rowtui.tui.views.submit.plan import Became, PlanRequest, Sending, chosen_wo
 from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.job_terms import JobTerms
     from rowtui.core.project.next_attempt import AmountChange
     from rowtui.core.project.queue.rows import RowKey
     from rowtui.core.project.views.views import FailedJob
@@ -312,21 +313,28 @@ class Verbs:
         verb: JobVerb,
         keys: Sequence[RowKey],
         jobs: int,
+        *,
+        change: JobTerms | None = None,
         undo: Callable[[], None] | None = None,
     ) -> None:
-        """Cancel, hold or release the jobs of these rows, after the user's confirmation.
+        """Cancel, hold, release or `change` the jobs of these rows, after a confirmation.
 
         `undo` asks for the opposite, if there is one.
         """
         if not self._session.read_only:
             self._session.note("you", f"{verb.word} {plural(jobs, 'job')}")
-            start(self._app, partial(self._act, verb, keys, undo), verb.word)
+            start(self._app, partial(self._act, verb, keys, change, undo), verb.word)
 
     async def _act(
-        self, verb: JobVerb, keys: Sequence[RowKey], undo: Callable[[], None] | None
+        self,
+        verb: JobVerb,
+        keys: Sequence[RowKey],
+        change: JobTerms | None,
+        undo: Callable[[], None] | None,
     ) -> None:
+        queue = self._session.engine.queue
         try:
-            acted = await self._session.engine.queue.act(keys, verb.word)
+            acted = await (queue.change(keys, change) if change else queue.act(keys, verb.word))
         except Exception as error:
             self._app.report(f"nothing could be {verb.done}", error)
             return

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
     from rowtui.core.clusters.model import Cluster, ClusterLoad, NodeType, Partition
     from rowtui.core.clusters.schedulers.base import Job, JobKey, Scheduler
+    from rowtui.core.clusters.schedulers.job_terms import WaitingTerms
     from rowtui.core.clusters.schedulers.reason_table import Reasons
     from rowtui.core.workflow.model import Resources, SubmitOptions
 
@@ -208,6 +209,10 @@ class SchedulerKind:
     def delay_option(self, seconds: int) -> str:
         """Return the option of the header for a start no earlier than this; "" if impossible."""
         return ""
+
+    def waiting_jobs(self, transport: Transport) -> WaitingTerms | None:
+        """Return what reads and changes the terms of jobs that wait; None: they cannot change."""
+        return None
 
     # Explanations, and queries on the user's request
 

@@ -12,6 +12,7 @@ from rowtui.core.project.views.views import AS_IS, ROW, ListRequest
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import JobAnswer
+    from rowtui.core.clusters.schedulers.job_terms import JobTerms
     from rowtui.core.groups.model import Status
     from rowtui.core.network.graph.job_model import GraphJobState
     from rowtui.core.project.next_attempt import AmountChange
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         Acted,
         ChosenJobs,
         JobDetail,
+        PresentTerms,
         QueuePage,
         QueueRequest,
     )
@@ -96,6 +98,12 @@ class QueueService(Protocol):
 
     async def act(self, keys: Sequence[RowKey], verb: str) -> Acted:
         """Cancel, hold or release the jobs of these rows; a refusal does not stop the others."""
+
+    async def terms(self, keys: Sequence[RowKey]) -> PresentTerms:
+        """Return the present terms of the jobs of these rows that wait. Raises: RowtuiError."""
+
+    async def change(self, keys: Sequence[RowKey], change: JobTerms) -> Acted:
+        """Change the jobs of these rows that wait; a refusal does not stop the others."""
 
     async def detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
         """Return what its scheduler reports about a job, at most a minute ago.

@@ -20,7 +20,13 @@ from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
 from rowtui.core.clusters.schedulers.kind import Everybody, is_this_machine, scheduler_kind
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
-from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
+from rowtui.core.project.queue.verbs import (
+    cancel_jobs,
+    change_jobs,
+    hold_jobs,
+    present_terms,
+    release_jobs,
+)
 from rowtui.core.project.queue.views import (
     EVERYBODY,
     MOST_SHOWN,
@@ -28,6 +34,7 @@ from rowtui.core.project.queue.views import (
     ChosenJobs,
     DetailPart,
     JobDetail,
+    PresentTerms,
     QueuePage,
     QueueRequest,
 )
@@ -36,6 +43,7 @@ from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.job_terms import JobTerms
     from rowtui.core.engine.local.polling import ClusterPolls
     from rowtui.core.project.open_project import OpenProject
     from rowtui.core.usage.running import UsageNow
@@ -139,6 +147,16 @@ class QueueWork:
         does = {"cancel": cancel_jobs, "hold": hold_jobs, "release": release_jobs}[verb]
         answers = await does(self._project, tokens) if tokens else ()
         return acted(answers)
+
+    async def terms(self, keys: Sequence[RowKey]) -> PresentTerms:
+        """Return the present terms of the jobs of these rows that wait."""
+        total, records = await self._aside(self._book.waiting, keys)
+        return await present_terms(self._project, records, total)
+
+    async def change(self, keys: Sequence[RowKey], change: JobTerms) -> Acted:
+        """Change the jobs of these rows that wait; a refusal does not stop the others."""
+        tokens = await self._aside(self._book.tokens, keys, "change")
+        return acted(await change_jobs(self._project, tokens, change) if tokens else ())
 
     # On demand
 

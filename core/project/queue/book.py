@@ -59,6 +59,7 @@ VERBS: Mapping[str, Callable[[JobState], bool]] = {
     "cancel": lambda state: state.active,
     "hold": lambda state: state is JobState.PENDING,
     "release": lambda state: state is JobState.HELD,
+    "change": lambda state: state.waits,
     "retry": lambda state: state.bad,
 }
 """The verbs for jobs, and the states in which each applies."""
@@ -249,6 +250,11 @@ class QueueBook:
         """Return the tokens of the jobs to which a verb is applied."""
         may = VERBS[verb]
         return [one.token for one in self._meant(keys) if may(one.state)]
+
+    def waiting(self, keys: Iterable[RowKey]) -> tuple[int, list[JobRecord]]:
+        """Return the number of the jobs of these rows, and those of the jobs that wait."""
+        meant = self._meant(keys)
+        return len(meant), [one for one in meant if VERBS["change"](one.state)]
 
     def find(self, action: str, directory: str) -> JobRecord | None:
         """Return the newest job of an action that has this directory."""

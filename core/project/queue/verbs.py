@@ -1,4 +1,4 @@
-"""Cancel, hold and release jobs of a project, by their tokens.
+"""Cancel, hold, release and change jobs of a project, by their tokens.
 
 A verb reaches a job only if the scheduler still has the job under its id: Slurm reuses ids after a
 crash.
@@ -7,11 +7,13 @@ crash.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.lazy import asyncio
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import (
     JobAnswer,
     JobKey,
@@ -19,6 +21,9 @@ from rowtui.core.clusters.schedulers.base import (
     is_in_bundle,
     token_in_queue,
 )
+from rowtui.core.clusters.schedulers.job_terms import JobTerms, WaitingTerms
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
+from rowtui.core.project.queue.views import PresentTerms
 from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry
 from rowtui.core.submission.plan.record import JobRecord
@@ -61,23 +66,34 @@ def _note_cancelling(
     labels: Collection[str] | None = None,
 ) -> None:
     """Journal that the user cancels these jobs, or does not; `labels`: only those with these."""
+    details = {
+        record.token: ""
+        for record in project.jobs.records()
+        if record.token in tokens and (labels is None or record.label in labels)
+    }
+    try:
+        _note(project, step, details)
+    except RowtuiError as error:
+        project.notice(f"that jobs are cancelled is not recorded: {error.message}")
+
+
+def _note(project: OpenProject, step: JobStep, details: Mapping[str, str]) -> None:
+    """Journal a note about the jobs with these tokens that have not ended. Raises: RowtuiError."""
     now, journal = time.time(), project.jobs.journal
     by_plan: dict[str, list[JobRecord]] = {}
     for record in project.jobs.records():
-        if record.token in tokens and (labels is None or record.label in labels):
+        if record.token in details:
             by_plan.setdefault(record.plan_id, []).append(record)
     for plan_id, records in by_plan.items():
         with journal.hold(plan_id):
             latest = journal.latest(plan_id)  # a note after its end would open the plan again
-            notes = [
-                JournalEntry(it.token, plan_id, step, now, it.job_id, "", it.cluster, it.task)
+            journal.append(
+                JournalEntry(
+                    it.token, plan_id, step, now, it.job_id, details[it.token], it.cluster, it.task
+                )
                 for it in records
                 if it.token in latest and latest[it.token].step in OPEN
-            ]
-            try:
-                journal.append(notes)
-            except RowtuiError as error:
-                project.notice(f"that jobs are cancelled is not recorded: {error.message}")
+            )
 
 
 async def _taken_out(
@@ -139,6 +155,107 @@ def _note_held(project: OpenProject, tokens: Collection[str], keys: Collection[J
 async def release_jobs(project: OpenProject, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
     """Release these jobs, so that they can start."""
     return await _tell(project, tokens, lambda scheduler, keys: scheduler.release(keys))
+
+
+_UNCHANGEABLE = "jobs on {cluster} cannot be changed: cancel them and submit them again"
+
+
+def _waiting_jobs(project: OpenProject, name: str) -> WaitingTerms | None:
+    """Return what changes waiting jobs of this cluster; None if nothing does. Raises: RowtuiError.
+
+    A cluster that cannot be asked from here changes no jobs.
+    """
+    reach = project.connections
+    cluster, scheduler = reach.known(name), reach.scheduler(name)
+    if cluster is None or scheduler is None:
+        return None
+    return scheduler_kind(scheduler.kind).waiting_jobs(reach.transport(cluster))
+
+
+async def present_terms(
+    project: OpenProject, records: Sequence[JobRecord], total: int
+) -> PresentTerms:
+    """Return the present terms of these waiting jobs, as their schedulers report them now."""
+    by_cluster: dict[str, list[JobRecord]] = {}
+    for record in records:
+        by_cluster.setdefault(record.cluster, []).append(record)
+    counts: dict[str, Counter[int | str | None]] = {name: Counter() for name in JobTerms._fields}
+    jobs, problem = 0, ""
+    for name, theirs in by_cluster.items():
+        waiting = _waiting_jobs(project, name)
+        if waiting is None:
+            problem = _UNCHANGEABLE.format(cluster=visible(name))
+            continue
+        found = await waiting.terms([record.key for record in theirs])
+        jobs += len(theirs)
+        for record in theirs:
+            known = JobTerms(record.limit, record.partition)
+            terms = (found or {}).get(record.key, known)
+            for term, value in terms._asdict().items():
+                counts[term][value] += 1
+    values = {name: tuple(count.most_common()) for name, count in counts.items()}
+    return PresentTerms(total, jobs, values, problem)
+
+
+async def change_jobs(
+    project: OpenProject, tokens: Sequence[str], change: JobTerms
+) -> tuple[JobAnswer, ...]:
+    """Change the terms of these jobs, which wait; of a bundle, those of the whole bundle.
+
+    The journal then has the limit and the partition that the scheduler reports of each changed job,
+    because it may have rounded or refused a part of the change.
+    """
+
+    async def send(scheduler: Scheduler, keys: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        waiting = _waiting_jobs(project, scheduler.cluster)
+        why = _UNCHANGEABLE.format(cluster=visible(scheduler.cluster)) if waiting is None else ""
+        why = why or await _why_not_after(scheduler, change)
+        if waiting is None or why:
+            return tuple(JobAnswer(key, why) for key in keys)
+        itself = {key for key in keys if not {str(key), str(key.id)}.isdisjoint(change.awaited)}
+        answers = [JobAnswer(key, "a job cannot wait for itself") for key in itself]
+        answers += await waiting.change([key for key in keys if key not in itself], change)
+        done = [answer.job for answer in answers if not answer.error]
+        if done and (change.limit is not None or change.partition is not None):
+            now = await waiting.terms(done) or {}
+            await asyncio.to_thread(_note_changed, project, scheduler.cluster, tokens, now)
+        return tuple(answers)
+
+    return await _tell(project, tokens, send)
+
+
+async def _why_not_after(scheduler: Scheduler, change: JobTerms) -> str:
+    """Return why jobs cannot wait for the jobs of a change, or "".
+
+    Schedulers accept the id of a job that does not exist, and then wait for nothing.
+    """
+    ids = [int(job.partition("_")[0]) for job in change.awaited]
+    if not ids:
+        return ""
+    queue = await scheduler.queue(ids)
+    if queue.error:
+        return f"the jobs to wait for could not be looked up: {queue.error}"
+    known = {job.id for job in queue.jobs}
+    missing = [job for job in change.awaited if int(job.partition("_")[0]) not in known]
+    return f"{visible(scheduler.cluster)} has no job {missing[0]} to wait for" if missing else ""
+
+
+def _note_changed(
+    project: OpenProject, cluster: str, tokens: Collection[str], terms: Mapping[JobKey, JobTerms]
+) -> None:
+    """Journal the limit and the partition of changed jobs: retries and usage begin with them."""
+    details = {
+        record.token: f"{its.limit} {its.partition or ''}"
+        for record in project.jobs.records()
+        if record.cluster == cluster and record.token in tokens
+        # The limit of a bundle is not that of a request in it.
+        if not is_in_bundle(record.token)
+        if (its := terms.get(record.key)) is not None and its.limit
+    }
+    try:
+        _note(project, JobStep.CHANGED, details)
+    except RowtuiError as error:
+        project.notice(f"that jobs were changed is not recorded: {error.message}")
 
 
 async def _tell(

@@ -120,6 +120,19 @@ class ChosenJobs(NamedTuple):
     failed: tuple[FailedJob, ...] = ()
 
 
+class PresentTerms(NamedTuple):
+    """What a change of waiting jobs begins with: `jobs` of `total` can be changed.
+
+    `values`: by the name of a term, its present values, each with its number of jobs, the most
+    frequent first. `problem`: why the other jobs that wait cannot be changed.
+    """
+
+    total: int
+    jobs: int
+    values: Mapping[str, tuple[tuple[int | str | None, int], ...]] = {}
+    problem: str = ""
+
+
 class Acted(NamedTuple):
     """The result of a verb: the number of successes, and the errors of the first failures."""
 

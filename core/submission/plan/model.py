@@ -267,6 +267,8 @@ class JobStep(enum.Enum):
     # a note beside the states above: the user asked to cancel the job, or took that back
     CANCELLING = "cancelling"
     NOT_CANCELLED = "not cancelled"
+    # a note, too: the user changed the waiting job; `detail` has what its scheduler reports now
+    CHANGED = "changed"
 
 
 # Seconds by which the clocks of the machines that share a project may differ.

@@ -67,6 +67,8 @@ class JobTable:
         if known is None or known[0] != stamp:
             entries = self.journal.entries(plan_id)
             records = [self._timed(it) for it in job_records(self.plan(plan_id), entries)]
+            if changed := self.journal.changed(plan_id):
+                records = [_with_change(it, changed.get(it.token)) for it in records]
             known = self._known[plan_id] = (stamp, records)
         return known[1]
 
@@ -85,6 +87,17 @@ class JobTable:
         if plan_id not in self._plans:
             self._plans[plan_id] = load_plan(self._root, plan_id, scripts=False)
         return self._plans[plan_id]
+
+
+def _with_change(record: JobRecord, change: tuple[int, str] | None) -> JobRecord:
+    """Return the record with the limit and the partition that the job has after a change."""
+    if change is None or record.planned is None:
+        return record
+    limit, partition = change
+    where = record.planned.destination._replace(partition=partition)
+    return record._replace(
+        planned=record.planned._replace(walltime_seconds=limit, destination=where)
+    )
 
 
 def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:

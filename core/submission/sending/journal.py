@@ -7,7 +7,8 @@ line that was cut off by a crash is ignored, and the next entry begins on a new 
 that carries out a plan holds a lock on the file; `settle` waits until the lock is free.
 
 Entries: `planned -> sending -> accepted | rejected | unknown`, then `abandoned` or `ended`. Notes
-that the user cancels a job stand among them, and belong to no state (`Journal.cancel_asked`).
+that the user cancels or changes a job stand among them, and belong to no state
+(`Journal.cancel_asked`, `Journal.changed`).
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ RELEASED = "released"
 SEEN = "seen"
 BEGUN = "begun"  # a request of a bundle was seen to have started
 GONE = "gone"  # and the machine that missed it, with its uptime at that time
-NOTES = frozenset({JobStep.CANCELLING, JobStep.NOT_CANCELLED})
+_CANCELS = (JobStep.CANCELLING, JobStep.NOT_CANCELLED)
+NOTES = frozenset({*_CANCELS, JobStep.CHANGED})
 ENDING = ".jsonl"
 DONE = "done"
 
@@ -89,8 +91,22 @@ class Journal:
 
     def cancel_asked(self, plan_id: str) -> frozenset[str]:
         """Return the tokens of the jobs that the user cancelled. Raises: RowtuiError."""
-        steps = {note.token: note.step for note in self._all(plan_id).notes}
+        notes = self._all(plan_id).notes
+        steps = {note.token: note.step for note in notes if note.step in _CANCELS}
         return frozenset(token for token, step in steps.items() if step is JobStep.CANCELLING)
+
+    def changed(self, plan_id: str) -> dict[str, tuple[int, str]]:
+        """Return the limit in seconds and the partition of changed jobs, by token.
+
+        Raises: RowtuiError.
+        """
+        notes = (note for note in self._all(plan_id).notes if note.step is JobStep.CHANGED)
+        found = {note.token: note.detail.partition(" ") for note in notes}
+        return {
+            token: (int(limit), partition)
+            for token, (limit, _, partition) in found.items()
+            if limit.isdecimal()
+        }
 
     def _all(self, plan_id: str) -> _KnownEntries:
         files = self.stamp_of(plan_id)

@@ -141,6 +141,42 @@ def test_more_than_one_is_only_held_after_a_yes(project: dict[str, Any], here: O
     assert set(states(here).values()) == {"pending"}
 
 
+def test_waiting_jobs_are_changed_and_retries_begin_with_the_new_limit(
+    project: dict[str, Any], two: tuple[LoginNode, ...], here: OnClusters
+) -> None:
+    array, other = project["a"]["id"].partition("_")[0], project["c"]["id"]
+    done = here("change", "-a", "wait", "--time", "7h", "--nice", "20", "--yes")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == "  Time limit: 01:00:00 -> 07:00:00 (3 jobs)"
+    assert lines[1] == "  Nice value: 0 -> 20 (3 jobs)"
+    assert sorted(lines[2:]) == sorted(
+        [f"Changed job {array}_{task} on alpha." for task in (0, 1)]
+        + [f"Changed job {other} on beta."]
+    )
+    shown = two[0].cluster.run(f"squeue -h -r -j {array} -o %l/%y").stdout.split()
+    assert shown == ["7:00:00/20"] * 2
+    # a partition that only one of the clusters has, and jobs that do not exist
+    done = here("change", "--all", "--after", "999999", "--yes", "--json")
+    assert done.code == 1
+    errors = [answer["error"] for answer in json.loads(done.out)["answers"]]
+    assert [error.partition(" to wait")[0].partition(" ")[2] for error in errors] == [
+        "has no job 999999"
+    ] * 3
+    done = here("change", f"{array}_0", "--partition", "nosuch")
+    assert (done.code, "has no partition nosuch" in done.err) == (1, True)
+    done = here("change", f"{array}_0", "--after", f"{array}")
+    assert (done.code, "a job cannot wait for itself" in done.err) == (1, True)
+    for options, why in (((), "what is to change?"), (("--time", "soon"), "'soon' is no time")):
+        done = here("change", f"{array}_0", *options)
+        assert (done.code, why in done.err) == (1, True)
+    # the limit of the job that failed is the new one
+    two[0].cluster.run(f"scancel {array}")
+    eventually(lambda: states(here), lambda now: now["a"] == "cancelled")
+    done = here("retry", f"{array}_0", "--time", "2x", "--dry-run", "--cluster", "alpha")
+    assert "#SBATCH --time=840" in done.out
+
+
 COPIED = """\
 [[cluster]]
 name = "alpha"

@@ -13,6 +13,9 @@ from rowtui.core.clusters.schedulers.base import (
     Scheduler,
     Unreachable,
 )
+from rowtui.core.clusters.schedulers.job_terms import JobTerms
+from rowtui.core.clusters.schedulers.slurm.change import SlurmWaiting
+from rowtui.core.demo.project import SimulatedTransport
 from rowtui.core.demo.scheduler import SimulatedScheduler
 from rowtui.core.demo.simulation import ClusterSimulation, ClusterSpec, DemoWork, FastClock
 
@@ -72,6 +75,14 @@ async def test_the_scheduler_holds_releases_cancels_and_finds() -> None:
     made.advance(now[0])
     (job,) = (await scheduler.queue()).jobs
     assert (job.state, job.reason, job.partition) == (JobState.HELD, "JobHeldUser", "cpu")
+
+    # a waiting job gets another limit, as on a real cluster
+    waiting = SlurmWaiting(SimulatedTransport(there, FastClock()))
+    (answer,) = await waiting.change([key], JobTerms(limit=7_200))
+    assert not answer.error
+    assert (await scheduler.queue()).jobs[0].limit == 7_200
+    (answer,) = await waiting.change([key], JobTerms(nice=7))
+    assert "it changes time limits alone" in answer.error
 
     await scheduler.release([key])
     made.advance(now[0])

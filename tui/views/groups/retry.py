@@ -22,40 +22,29 @@ from rowtui.core.project.next_attempt import (
     suggested_change,
 )
 from rowtui.core.project.views.views import FailedJob
-from rowtui.tui.views.dialogs import Dialog, field_keys, show_wrong
-from rowtui.tui.widgets.cells import Line, as_content, line
-from rowtui.tui.widgets.chrome import set_titles
-from rowtui.tui.widgets.fields import InputField
-from textual import events
-from textual.app import ComposeResult
+from rowtui.tui.views.dialogs import field_keys
+from rowtui.tui.views.forms import FormField, FormScreen
+from rowtui.tui.widgets.cells import Line, line
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import Input, Static
 
 MOST_LISTED = 4
 """The number of jobs that are listed; the others are counted."""
 
-
-class AmountField(NamedTuple):
-    """One amount that can be changed. `name` is the name of the attribute of `AmountChange`."""
-
-    name: str
-    label: str
-    examples: str
-    read: Callable[[str], object]
-
-
-def _name(text: str) -> str:
-    return text
-
-
 FIELDS = (
-    AmountField("memory", "Memory", "as before · 2x · 64G", parse_memory),
-    AmountField("walltime", "Time", "as before · 1.5x · 04:00:00", parse_walltime),
-    AmountField("cpus", "CPUs", "as before · 2x · 8", parse_cpus),
-    AmountField("partition", "Partition", "any that takes it · highmem", _name),
-    AmountField("cluster", "Cluster", "as before · another one's name", _name),
+    FormField("memory", "Memory", "as before · 2x · 64G"),
+    FormField("walltime", "Time", "as before · 1.5x · 04:00:00"),
+    FormField("cpus", "CPUs", "as before · 2x · 8"),
+    FormField("partition", "Partition", "any that takes it · highmem"),
+    FormField("cluster", "Cluster", "as before · another one's name"),
 )
+_READERS: Mapping[str, Callable[[str], object]] = {
+    "memory": parse_memory,
+    "walltime": parse_walltime,
+    "cpus": parse_cpus,
+    "partition": str,
+    "cluster": str,
+}
+"""How the texts of the fields are read; the names are those of `AmountChange`."""
 
 
 class TypedChange(NamedTuple):
@@ -69,14 +58,14 @@ def read_change(texts: Mapping[str, str]) -> TypedChange:
     """Return the change that these texts describe."""
     found: dict[str, Any] = {}
     wrong = {}
-    for field in FIELDS:
-        text = texts.get(field.name, "").strip()
+    for name, read in _READERS.items():
+        text = texts.get(name, "").strip()
         if not text:
             continue
         try:
-            found[field.name] = field.read(text)
+            found[name] = read(text)
         except RowtuiError as error:
-            wrong[field.name] = error.message + (f"; {error.hint}" if error.hint else "")
+            wrong[name] = error.message + (f"; {error.hint}" if error.hint else "")
     return TypedChange(AmountChange(**found), wrong)
 
 
@@ -124,9 +113,11 @@ def _mixed(jobs: Sequence[FailedJob]) -> list[Line]:
     return [line((f"May help: {', '.join(words)}", "dim"))]
 
 
-class AgainScreen(Dialog[AmountChange | None]):
+class AgainScreen(FormScreen[AmountChange]):
     """A dialog that returns the requested change, or None. `note` is shown beside the question."""
 
+    NAME = "again"
+    ENTER = "show the plan"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "do nothing", id="again.nothing", tooltip="retry nothing"),
         *field_keys("again"),
@@ -135,63 +126,11 @@ class AgainScreen(Dialog[AmountChange | None]):
     def __init__(
         self, jobs: Sequence[FailedJob], *, several_clusters: bool = False, note: str = ""
     ) -> None:
-        super().__init__()
-        self._jobs = jobs
-        self._fields = [one for one in FIELDS if several_clusters or one.name != "cluster"]
-        self._note = note
-
-    def compose(self) -> ComposeResult:
-        """Compose the failures, a field for each value that can be changed, and the keys."""
-        texts = prefilled(self._jobs)
-        with VerticalScroll(id="dialog", classes="again", can_focus=False) as dialog:
-            set_titles(dialog, f"Retry {plural(len(self._jobs), 'failed job')}?", self._note)
-            yield Static(as_content([*failed_lines(self._jobs), ()]), markup=False)
-            for field in self._fields:
-                with Horizontal(classes="field"):
-                    yield Static(field.label, markup=False)
-                    yield InputField(
-                        texts.get(field.name, ""),
-                        id=f"again-{field.name}",
-                        placeholder=field.examples,
-                        keys=(("Enter", "show the plan"), ("Tab", "next field")),
-                        select_on_focus=False,
-                    )
-                yield Static(id=f"wrong-{field.name}", markup=False, classes="wrong")
-            keys = line(
-                ("Enter", "key"), " shows the plan   ", ("Tab", "key"), " next   ",
-                ("Esc", "key"), " does nothing",
-            )  # fmt: skip
-            yield Static(as_content([(), keys]), markup=False)
-
-    def _input(self, name: str) -> Input:
-        return self.query_one(f"#again-{name}", Input)
-
-    def _check(self, only: str = "") -> dict[str, str]:
-        """Show the errors beneath all fields, or beneath this one; return them by field name."""
-        texts = {field.name: self._input(field.name).value for field in self._fields}
-        wrong = dict(read_change(texts).wrong)
-        for field in self._fields:
-            if only in ("", field.name):
-                show_wrong(self, field.name, wrong.get(field.name, ""))
-        return wrong
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Check again a field that was wrong; an incomplete text is not reported as wrong."""
-        name = (event.input.id or "").removeprefix("again-")
-        if self.query_one(f"#wrong-{name}").has_class("-shown"):
-            self._check(name)
-
-    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
-        """Check a field that the user has left."""
-        if isinstance(event.widget, Input) and self.is_current:
-            self._check((event.widget.id or "").removeprefix("again-"))
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Return the change for a plan, if all fields can be parsed."""
-        event.stop()
-        wrong = self._check()
-        if wrong:
-            self._input(next(iter(wrong))).focus()
-            return
-        texts = {field.name: self._input(field.name).value for field in self._fields}
-        self.dismiss(read_change(texts).change)
+        texts = prefilled(jobs)
+        fields = [
+            one._replace(text=texts.get(one.name, ""))
+            for one in FIELDS
+            if several_clusters or one.name != "cluster"
+        ]
+        title = f"Retry {plural(len(jobs), 'failed job')}?"
+        super().__init__(title, note, failed_lines(jobs), fields, read_change)

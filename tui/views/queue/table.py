@@ -7,6 +7,7 @@ from functools import partial, partialmethod
 from typing import Any
 
 from rowtui.core.base.text import plural
+from rowtui.core.clusters.schedulers.job_terms import JobTerms
 from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
 from rowtui.core.project.queue.views import (
     MOST_MARKED,
@@ -15,9 +16,10 @@ from rowtui.core.project.queue.views import (
     QueuePage,
     QueueRequest,
 )
-from rowtui.tui.commands.jobs import CANCEL, HOLD, RELEASE, RETRY, JobVerb
+from rowtui.tui.commands.jobs import CANCEL, CHANGE, HOLD, RELEASE, RETRY, JobVerb
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.questions import Question, confirm, word_for
+from rowtui.tui.views.queue.change import ChangeScreen, change_question
 from rowtui.tui.views.view import Dashboard, ScreenView
 from rowtui.tui.widgets.short_text import amount_of_hours
 from rowtui.tui.widgets.table.engine_rows import LOADED, EngineRows
@@ -274,11 +276,16 @@ class QueueMarking:
 class QueueVerbs(ScreenView):
     """The part of the view Queue that acts on jobs."""
 
-    def _start_verb(self, verb: JobVerb) -> None:
+    def _start(
+        self, verb: JobVerb, ask: Callable[[JobVerb, Sequence[RowKey]], Coroutine[Any, Any, None]]
+    ) -> None:
         row = self.session.queue_row
         keys = tuple(self.session.queue_marks) or ((row.key,) if row is not None else ())
         if keys:
-            self._start_on(verb, keys)
+            start(self, partial(ask, verb, keys), "verb", exclusive=True)
+
+    def _start_verb(self, verb: JobVerb) -> None:
+        self._start(verb, self._ask_about)
 
     def _start_on(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
         start(self, partial(self._ask_about, verb, keys), "verb", exclusive=True)
@@ -292,6 +299,37 @@ class QueueVerbs(ScreenView):
         states = self.session.chosen_states
         releases = HOLD.why_not(states) and not RELEASE.why_not(states)
         self._start_verb(RELEASE if releases else HOLD)
+
+    def command_change(self) -> None:
+        """Change limit, partition, nice value and dependency of the jobs that wait."""
+        self._start(CHANGE, self._ask_change)
+
+    async def _ask_change(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
+        try:
+            present = await self.session.engine.queue.terms(keys)
+        except Exception as error:
+            self.dashboard.report("the jobs cannot be changed", error)
+            return
+        if not self.is_current:  # The user did something else while the scheduler was asked.
+            return
+        if not present.jobs:
+            why = present.problem or verb.why_not(self.session.chosen_states)
+            self.dashboard.warn(f"change: {why or 'these jobs are gone'}")
+            return
+        nothing = "Nothing was changed."
+
+        def typed(change: JobTerms | None) -> None:
+            if change is None or change.is_nothing:
+                self.dashboard.notify(nothing)
+                return
+            confirm(self.app, change_question(present, change), partial(send, change),
+                    otherwise=nothing)  # fmt: skip
+
+        def send(change: JobTerms) -> None:
+            self.forget_marks()
+            self.dashboard.verbs.act(verb, keys, present.jobs, change=change)
+
+        self.app.push_screen(ChangeScreen(present), typed)
 
     async def _ask_about(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
         try:
@@ -316,7 +354,7 @@ class QueueVerbs(ScreenView):
         def act() -> None:
             self.forget_marks()
             undo = partial(self._start_on, opposite, keys) if opposite is not None else None
-            self.dashboard.verbs.act(verb, keys, chosen.jobs, undo)
+            self.dashboard.verbs.act(verb, keys, chosen.jobs, undo=undo)
 
         question = verb_question(verb, chosen)
         confirm(self.app, question, act, otherwise=f"Nothing was {verb.done}.")

@@ -33,6 +33,7 @@ from rowtui.core.clusters.schedulers.reason_table import (
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
     from rowtui.core.clusters.schedulers.base import JobKey, Scheduler
+    from rowtui.core.clusters.schedulers.job_terms import WaitingTerms
 
 TIMEOUT = 60.0  # seconds for the details of one job
 MOST_BYTES = 4 << 20  # of one answer
@@ -108,6 +109,11 @@ rowtui_notified() {{
 trap rowtui_notified USR2
 rowtui_warned() {{ :; }}
 """
+
+    def waiting_jobs(self, transport: Transport) -> WaitingTerms:
+        from rowtui.core.clusters.schedulers.grid_engine.change import GridEngineWaiting
+
+        return GridEngineWaiting(transport)
 
     @property
     def reasons(self) -> Reasons:

@@ -69,6 +69,15 @@ def words_of(jobs: Sequence[JobKey]) -> list[Word]:
     return words
 
 
+def read_words(text: str) -> list[JobKey]:
+    """Return the jobs of words that are joined with commas, such as `12,13_[0-3,7]`."""
+    jobs = []
+    for number, several, one in re.findall(r"(\d+)(?:_(?:\[([\d:,-]+)\]|(\d+)))?", text):
+        tasks = read_tasks(several or one, MOST_JOBS) if several or one else None
+        jobs += [JobKey(int(number), task) for task in tasks or (None,)]
+    return jobs
+
+
 def batches(words: Sequence[Word]) -> Iterator[list[Word]]:
     """Yield the words in batches that fit one command line."""
     batch: list[Word] = []
@@ -254,7 +263,7 @@ _UNCLEAR = re.compile(
 
 
 def read_answers(result: CommandResult, jobs: Iterable[JobKey], done: str) -> dict[JobKey, str]:
-    """Return job -> why it was not `done` (cancelled, held, released); "" if no error.
+    """Return job -> why it was not `done` (cancelled, held, released, changed); "" if no error.
 
     Cancelling or releasing a job that has ended is no error.
     """
@@ -287,7 +296,7 @@ def read_answers(result: CommandResult, jobs: Iterable[JobKey], done: str) -> di
 
 
 def _weighed(error: str, done: str) -> str:
-    if error == "No error" or (_OVER.search(error) and done != "held"):
+    if error == "No error" or (_OVER.search(error) and done not in ("held", "changed")):
         return ""
     return f"{error} (it may still be {done})" if _UNCLEAR.search(error) else error
 

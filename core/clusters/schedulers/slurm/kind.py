@@ -23,6 +23,7 @@ from rowtui.core.clusters.schedulers.kind import (
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
     from rowtui.core.clusters.schedulers.base import JobKey, Scheduler
+    from rowtui.core.clusters.schedulers.job_terms import WaitingTerms
     from rowtui.core.clusters.schedulers.reason_table import Reasons
 
 
@@ -97,6 +98,11 @@ class SlurmKind(SchedulerKind):
 
     def delay_option(self, seconds: int) -> str:
         return f"--begin=now+{seconds}"
+
+    def waiting_jobs(self, transport: Transport) -> WaitingTerms:
+        from rowtui.core.clusters.schedulers.slurm.change import SlurmWaiting
+
+        return SlurmWaiting(transport)
 
     @property
     def reasons(self) -> Reasons:

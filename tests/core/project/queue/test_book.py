@@ -133,6 +133,7 @@ def test_a_verb_takes_only_jobs_in_a_state_for_it_and_none_of_others() -> None:
     keys = [row.key for row in rows]
     for verb, tokens in {
         "cancel": ["t1", "t2"], "hold": ["t1"], "release": ["t2"], "retry": ["t3"],
+        "change": ["t1", "t2"],
     }.items():  # fmt: skip
         assert book.tokens(keys, verb) == tokens
         assert (book.chosen(keys, verb).total, book.chosen(keys, verb).jobs) == (3, len(tokens))
