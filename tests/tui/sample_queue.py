@@ -20,6 +20,7 @@ from rowtui.core.project.queue.views import (
     PresentTerms,
     QueuePage,
     QueueRequest,
+    ShellBeside,
 )
 from rowtui.core.project.views.views import JobsView
 from rowtui.core.submission.plan.record import JobRecord
@@ -46,6 +47,7 @@ class SampleQueue:
         self.estimates: list[bool] = []  # of the details that were asked for
         self.asked_used: list[RowKey] = []
         self.new_terms: list[JobTerms] = []
+        self.beside = ShellBeside()
         self.used: UsageNow | None = None  # of each job
         self.foreign: tuple[JobRecord, ...] = ()
 
@@ -119,6 +121,9 @@ class SampleQueue:
     async def queue_used(self, key: RowKey) -> UsageNow | None:
         self.asked_used.append(key)
         return self.used
+
+    async def queue_shell(self, key: RowKey) -> ShellBeside:
+        return self.beside
 
     async def queue_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
         self.estimates.append(estimate)

@@ -92,7 +92,7 @@ APP: tuple[Command, ...] = (
     Command("app.filters", "ctrl+f", "saved filters",
             "choose a filter that was stored with `:save NAME`"),
     Command("app.shell", "exclamation_mark", "shell",
-            "a shell in the directory of this row, or in the project"),
+            "a shell in the directory of this row, beside a running job, or in the project"),
     Command("app.help", "question_mark", "help", "this page"),
     Command("app.suspend", "ctrl+z", "suspend", "back to the shell; `fg` returns here"),
     Command("app.faster", "greater_than_sign", "faster", "the clock of the demo runs faster",

@@ -25,9 +25,12 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.tui.views.questions import ChooseScreen
+from rowtui.tui.widgets.cells import line
 from textual.app import SuspendNotSupported
 
 if TYPE_CHECKING:
+    from rowtui.core.project.queue.views import ShellBeside
     from rowtui.tui.shell.terminal_app import TerminalApp
 
 PAGERS = ("less", "more")
@@ -64,6 +67,14 @@ exit "$code"
 """Shell script that runs a command; after Ctrl-C the output of the command stays on the
 terminal.
 """
+
+_OR_WAIT = """\
+trap : INT
+"$@" && exit
+printf '\\nThe shell could not be opened, or was ended. Enter returns to the dashboard. '
+read -r _
+"""
+"""Shell script that runs a command; a reason why the command failed stays on the terminal."""
 
 MOST_COPIED = 50_000_000
 """Bytes of the largest file that is shown as a copy: larger than any file that a user edits."""
@@ -132,11 +143,26 @@ async def run_program(app: TerminalApp, argv: Sequence[str], name: str, folder: 
         _told(app, name, error, "run")
 
 
-async def open_shell(app: TerminalApp, folder: Path) -> None:
-    """Run the user's shell in this folder, until the user leaves it; the screen shows errors."""
+async def open_shell(
+    app: TerminalApp, folder: Path | None, beside: ShellBeside | None = None
+) -> None:
+    """Run the user's shell in this folder, until the user leaves it; the screen shows errors.
+
+    `beside`: the user chooses between the folder and a shell beside a running job.
+    """
     found = os.environ.get("SHELL", "")
     argv = [found if found.startswith("/") and os.access(found, os.X_OK) else "/bin/sh"]
-    begin = f"{visible(str(folder))}\n`exit` returns to the dashboard."
+    where = visible(str(folder))
+    if beside is not None and beside.argv:
+        there = visible(beside.where)
+        lines = [line(("in ", "dim"), where), line(("beside the job, on ", "dim"), there)]
+        chosen = await app.push_screen_wait(ChooseScreen("Open a shell", lines, "opens it"))
+        if chosen is None:
+            return
+        if chosen:
+            argv = ["sh", "-c", _OR_WAIT, "rowtui", *beside.argv]
+            where, folder = f"Beside the job, on {there}", None
+    begin = f"{where}\n`exit` returns to the dashboard."
     try:
         await _hand_over(app, argv, "the shell", folder=folder, begin=begin)
     except (RowtuiError, OSError) as error:

@@ -19,6 +19,7 @@ from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 from rowtui.core.project.context.questions import LoginQuestion
 from rowtui.tui.shell.session import Failure, describe
 from rowtui.tui.shell.work import start
+from rowtui.tui.widgets.cells import line
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -54,7 +55,7 @@ class Logins:
         If several clusters need a login, let the user choose one.
         """
         # A late import, because the first paint needs no dialog.
-        from rowtui.tui.views.clusters.login_dialog import ChooseScreen
+        from rowtui.tui.views.questions import ChooseScreen
 
         clusters = self._session.logins
         if self._line:
@@ -62,9 +63,21 @@ class Logins:
         elif len(clusters) == 1:
             self.connect(clusters[0].name)
         elif clusters:
-            self._app.push_screen(
-                ChooseScreen(clusters), lambda name: self.connect(name) if name else None
-            )
+            widest = max(len(visible(one.name)) for one in clusters)
+            lines = [
+                line(
+                    (f"{visible(one.name):<{widest}}", "title"),
+                    (f"  {one.where}", "dim"),
+                    f"  {one.login or one.error}",
+                )
+                for one in clusters
+            ]
+
+            def chosen(at: int | None) -> None:
+                if at is not None:
+                    self.connect(clusters[at].name)
+
+            self._app.push_screen(ChooseScreen("Log in to", lines, "logs in"), chosen)
         elif self._session.connecting:
             self._attend(min(self._session.connecting))
 

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.home.known import KnownProjects
+from rowtui.core.project.queue.rows import key_of
 from rowtui.tui.shell.recall import KeptList, Memory, StartState, command_for
 from rowtui.tui.shell.session import FILTERS, describe
 from rowtui.tui.shell.work import start
@@ -23,6 +25,7 @@ from rowtui.tui.views.dialogs import PageScreen
 from rowtui.tui.views.view import Dashboard
 
 if TYPE_CHECKING:
+    from rowtui.core.project.queue.rows import QueueRow
     from rowtui.tui.line.verbs import LineVerbs
     from rowtui.tui.shell.own_commands import OwnCommand
 
@@ -179,12 +182,17 @@ class RecallingApp(Dashboard):
         self.line.open("filter ")
 
     def command_shell(self) -> None:
-        """Open a shell in the directory under the cursor, or in the project."""
+        """Open a shell in the directory under the cursor, or in the project.
+
+        In Queue, a running job of the project offers a shell beside it, too.
+        """
         if self.how.browser:
             self.warn("A shell cannot be opened from a browser.")
             return
         name = self.view.directory_here() if self.view is not None else ""
-        start(self, partial(self._open_shell, name), "outside")
+        row = self.session.queue_row if self.view_name == "queue" else None
+        runs = row is not None and row.record is not None and row.state is JobState.RUNNING
+        start(self, partial(self._open_shell, name, row if runs else None), "outside")
 
     def load_own_commands(self, config: Path | None) -> list[str]:
         """Bind the keys of the user's own commands; return what is wrong with their file."""
@@ -246,7 +254,7 @@ class RecallingApp(Dashboard):
         fields["node"] = re.sub(r"\[(\w+).*", r"\1", nodes)
         return fields | {"project": snapshot.root}
 
-    async def _open_shell(self, name: str) -> None:
+    async def _open_shell(self, name: str, row: QueueRow | None) -> None:
         # Late imports: no frame needs these modules.
         from rowtui.core.workflow.load import load_workflow
         from rowtui.tui.shell.external_program import open_shell
@@ -261,4 +269,10 @@ class RecallingApp(Dashboard):
                 self.warn(f"The workspace cannot be found: {visible(str(error))}")
         if not await asyncio.to_thread(folder.is_dir):
             folder = root
-        await open_shell(self, folder)
+        beside = None
+        if row is not None and row.record is not None:
+            try:
+                beside = await self.session.engine.queue.shell(key_of(row.record))
+            except Exception as error:
+                self.report("there is no shell beside the job", error)
+        await open_shell(self, folder, beside)

@@ -1,7 +1,8 @@
 """Questions on top of a view, whose default is no.
 
 `confirm` asks before an operation that stops or removes something. `FolderScreen` asks for a
-folder, and `TrustScreen` whether the code of a mapping file may run.
+folder, `ChooseScreen` for one of several lines, and `TrustScreen` whether the code of a mapping
+file may run.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import App, ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, Vertical
-from textual.widgets import Input, Static
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Input, OptionList, Static
 
 MOST_LINES = 8
 """The number of rows about the objects of the question; the others are counted."""
@@ -169,6 +170,41 @@ def confirm(
             app.notify(otherwise, markup=False)
 
     app.push_screen(ConfirmScreen(lambda: question), answered)
+
+
+class ChooseScreen(Dialog[int | None]):
+    """A dialog for one of several lines. It returns the index of the line, or None."""
+
+    BINDINGS = [
+        Binding("escape", "no", "nothing", id="login.nothing", tooltip="choose nothing"),
+        Binding("j", "step(1)", "down", show=False, id="login.down", tooltip="one line down"),
+        Binding("k", "step(-1)", "up", show=False, id="login.up", tooltip="one line up"),
+    ]
+
+    def __init__(self, title: str, lines: Sequence[Line], enter: str) -> None:
+        super().__init__()
+        self._title, self._lines, self._enter = title, lines, enter
+
+    def compose(self) -> ComposeResult:
+        """Compose the lines, and what Enter does with the chosen one."""
+        with VerticalScroll(id="dialog", classes="login", can_focus=False) as dialog:
+            set_titles(dialog, self._title)
+            yield OptionList(*(as_content([one]) for one in self._lines), compact=True)
+            keys = line(("Enter", "key"), f" {self._enter}   ", ("Esc", "key"), " does nothing")
+            yield Static(as_content([(), keys]), markup=False)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Return the index of the chosen line."""
+        event.stop()
+        self.dismiss(event.option_index)
+
+    def action_step(self, by: int) -> None:
+        """Move up or down, as in every list."""
+        options = self.query_one(OptionList)
+        if by > 0:
+            options.action_cursor_down()
+        else:
+            options.action_cursor_up()
 
 
 class FolderScreen(Dialog[str]):

@@ -132,6 +132,10 @@ class Allocations(NamedTuple):
     why: str = ""
 
 
+USERS_SHELL = '"${SHELL:-/bin/sh}"; exit 0'
+"""How a line of `SchedulerKind.shell_beside` ends: with 0 after every shell that was opened."""
+
+
 class SchedulerKind:
     """A kind of scheduler. The defaults are those of a queue without any special abilities.
 
@@ -213,6 +217,14 @@ class SchedulerKind:
     def waiting_jobs(self, transport: Transport) -> WaitingTerms | None:
         """Return what reads and changes the terms of jobs that wait; None: they cannot change."""
         return None
+
+    def shell_beside(self, job: JobKey, node: str) -> str:
+        """Return one line of sh that opens a shell beside a running job, on its node.
+
+        The line runs where the scheduler's commands are; it prints a sentence and fails if there is
+        no such shell. "": a shell on this machine is beside the job.
+        """
+        return ""
 
     # Explanations, and queries on the user's request
 

@@ -37,6 +37,17 @@ class SshTarget(NamedTuple):
         user = f"{self.user}@" if self.user else ""
         return visible(f"{user}{self.host}" + (f":{self.port}" if self.port else ""))
 
+    def command(
+        self, words: Sequence[str], line: str | None = None, program: str = "ssh"
+    ) -> list[str]:
+        """Return the call of OpenSSH with these words, which runs the line on this machine."""
+        # One file: ssh accepts no more, and reads the system's file only if none is named.
+        files = () if self.config is None else ("-F", str(next(iter(self.config), "/dev/null")))
+        user = ("-l", self.user) if self.user else ()
+        port = ("-p", str(self.port)) if self.port else ()
+        run = () if line is None else (line,)
+        return [program, *files, *words, *user, *port, "--", self.host, *run]
+
     @property
     def complaint(self) -> str:
         """Why this is no valid machine, or "". A name that begins with `-` would be an option."""

@@ -239,12 +239,7 @@ class OpensshTransport:
         return await run_command(command, stdin=stdin, timeout=seconds, limit=limit)
 
     def _command(self, words: Sequence[str], line: str | None) -> list[str]:
-        target = self.target
-        command = [self._program]
-        if target.config is not None:
-            # One file: ssh accepts no more, and reads the system's file only if none is named.
-            command += ["-F", str(target.config[0]) if target.config else "/dev/null"]
-        command += ["-T", *words]
+        command = ["-T", *words]
         if not self._theirs:
             command += ["-S", f"{self._folder}/c"]
         for option in (
@@ -258,9 +253,7 @@ class OpensshTransport:
             f"ServerAliveInterval={self._alive_interval}",
         ):
             command += ["-o", option]
-        command += ["-l", target.user] if target.user else []
-        command += ["-p", str(target.port)] if target.port else []
-        return [*command, "--", target.host, *([line] if line is not None else [])]
+        return self.target.command(command, line, self._program)
 
     def _conclude(
         self, argv: Sequence[str], line: RemoteLine, done: CommandResult, log: str

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PresentTerms,
         QueuePage,
         QueueRequest,
+        ShellBeside,
     )
     from rowtui.core.project.review.views import (
         ExportedFiles,
@@ -110,6 +111,9 @@ class QueueService(Protocol):
 
         `estimate`: also when the job starts. The answer states what a scheduler does not offer.
         """
+
+    async def shell(self, key: RowKey) -> ShellBeside:
+        """Return what opens a shell beside a running job of this project. Raises: RowtuiError."""
 
     async def used(self, key: RowKey) -> UsageNow | None:
         """Return what a job of this project uses now, or used if it has ended.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,6 +17,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
 from rowtui.core.clusters.schedulers.kind import Everybody, is_this_machine, scheduler_kind
 from rowtui.core.project.queue.book import QueueBook
@@ -37,6 +39,7 @@ from rowtui.core.project.queue.views import (
     PresentTerms,
     QueuePage,
     QueueRequest,
+    ShellBeside,
 )
 from rowtui.core.project.views.views import JobsView
 from rowtui.core.submission.plan.model import JobStep
@@ -174,6 +177,27 @@ class QueueWork:
             del self._details[next(iter(self._details))]
         self._details[key] = detail
         return detail
+
+    async def shell(self, key: RowKey) -> ShellBeside:
+        """Return what opens a shell beside a running job of this project."""
+        record = await self._aside(self._book.job, key)
+        if record is None or record.state is not JobState.RUNNING:
+            return ShellBeside()
+        reach = self._project.connections
+        cluster, scheduler = reach.known(record.cluster), reach.scheduler(record.cluster)
+        if cluster is None or scheduler is None:
+            return ShellBeside()
+        line = scheduler_kind(scheduler.kind).shell_beside(record.key, record.nodes)
+        where = f"{record.nodes} of {cluster.name}" if record.nodes else cluster.name
+        if not line:
+            return ShellBeside()
+        if cluster.remote is None or not reach.is_remote(cluster):
+            return ShellBeside(("sh", "-c", line), where)
+        target = ssh_target(cluster.remote)
+        if target.complaint:
+            raise RowtuiError(target.complaint)
+        there = f"exec sh -c {shlex.quote(line)}"  # whatever the login shell is
+        return ShellBeside(tuple(target.command(["-t"], there)), where)
 
     async def used(self, key: RowKey) -> UsageNow | None:
         """Return what a job of this project uses now, or used if it has ended."""

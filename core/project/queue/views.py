@@ -141,6 +141,13 @@ class Acted(NamedTuple):
     answers: tuple[JobAnswer, ...] = ()
 
 
+class ShellBeside(NamedTuple):
+    """The command that opens a shell beside a running job, and where; no words: there is none."""
+
+    argv: tuple[str, ...] = ()
+    where: str = ""
+
+
 class DetailPart(NamedTuple):
     """One query about a job to its scheduler, such as `scontrol show job 12`.
 

@@ -180,3 +180,48 @@ async def test_the_palette_opens_the_line_for_the_options_of_such_a_command() ->
         await hand.sees("equilibrate")
         await hand.press("colon", *"clean", "enter")
         await hand.sees("clean: the project was opened read-only")
+
+
+BESIDE = """
+from rowtui.core.project.queue.views import ShellBeside
+from tests.tui.sample import SampleEngine, main
+
+line = 'if [ -e ended ]; then echo "Job 1 does not run any more."; exit 1; fi; sh; exit 0'
+SampleEngine.queue_shell = lambda self, key: answer(ShellBeside(("sh", "-c", line), "n7 of anvil"))
+
+
+async def answer(value):
+    return value
+
+
+raise SystemExit(main())
+"""
+
+
+def test_a_shell_beside_a_running_job_is_offered_and_gives_the_terminal_back(
+    tmp_path: Path,
+) -> None:
+    terminal = Terminal(tmp_path, BESIDE, PS1="beside> ", SHELL="/bin/sh")
+    try:
+        terminal.until(b"equilibrate")
+        for text in (b"Jobs of this project", b"Open a shell"):
+            os.write(terminal.master, b"6" if text.startswith(b"Jobs") else b"!")
+            terminal.until(text)
+        terminal.until(b"beside the job, on")
+        terminal.drop(0.6)
+        for keys, text in ((b"j\r", b"Beside the job, on n7 of anvil"), (b"", b"beside> ")):
+            terminal.seen = terminal.seen if not keys else b""
+            os.write(terminal.master, keys)
+            terminal.until(text)
+        assert b"\x1b[?1049l" in terminal.seen
+        # a shell that is killed, with the terminal as no program wants it
+        os.write(terminal.master, b"stty -echo -icanon; false; kill -9 $$\n")
+        terminal.until(b"\x1b[?1049h")
+        terminal.until(b"Jobs of this project")
+        terminal.rests()
+        assert b"could not be opened" not in terminal.seen
+        os.write(terminal.master, b"q")
+        terminal.drain()
+        assert terminal.process.wait(timeout=60) == 0
+    finally:
+        terminal.close()

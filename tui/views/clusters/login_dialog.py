@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
-from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.shell.session import Failure
 from rowtui.tui.views.dialogs import Dialog, field_keys
 from rowtui.tui.widgets.cells import Line, as_content, line
@@ -21,7 +20,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.widgets import Button, Input, OptionList, Static
+from textual.widgets import Button, Input, Static
 
 LONGEST_TEXT = 600
 """The number of characters of one question that are shown; the question itself is at the end."""
@@ -237,56 +236,6 @@ class FailureScreen(LoginDialog):
         with VerticalScroll(id="dialog", classes="failure") as dialog:
             set_titles(dialog, self._failure.title)
             yield Static(as_content(parts), markup=False)
-
-
-class ChooseScreen(Dialog[str | None]):
-    """A dialog for one of several clusters. It returns the cluster's name, or None."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "no", "nothing", id="login.nothing", tooltip="log in to none"),
-        Binding("j", "step(1)", "down", show=False, id="login.down", tooltip="one line down"),
-        Binding("k", "step(-1)", "up", show=False, id="login.up", tooltip="one line up"),
-    ]
-
-    def __init__(self, clusters: Sequence[ClusterView]) -> None:
-        super().__init__()
-        self._clusters = clusters
-
-    def compose(self) -> ComposeResult:
-        """Compose the clusters, with the reason why each one is not connected."""
-        widest = max(len(visible(one.name)) for one in self._clusters)
-        with VerticalScroll(id="dialog", classes="login", can_focus=False) as dialog:
-            set_titles(dialog, "Log in to")
-            yield OptionList(
-                *(
-                    as_content(
-                        [
-                            line(
-                                (f"{visible(one.name):<{widest}}", "title"),
-                                (f"  {one.where}", "dim"),
-                                f"  {one.login or one.error}",
-                            )
-                        ]
-                    )
-                    for one in self._clusters
-                ),
-                compact=True,
-            )
-            keys = line(("Enter", "key"), " logs in   ", ("Esc", "key"), " does nothing")
-            yield Static(as_content([(), keys]), markup=False)
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Return the selected cluster."""
-        event.stop()
-        self.dismiss(self._clusters[event.option_index].name)
-
-    def action_step(self, by: int) -> None:
-        """Move up or down, as in every list."""
-        options = self.query_one(OptionList)
-        if by > 0:
-            options.action_cursor_down()
-        else:
-            options.action_cursor_up()
 
 
 def _text(text: str) -> Content:

@@ -10,6 +10,7 @@ from enforcing the hard one, so `-notify` takes the role of a warning before the
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
@@ -17,6 +18,7 @@ from rowtui.core.base.text import header_value, visible
 from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.clusters.partition import partition_memory_mb
 from rowtui.core.clusters.schedulers.kind import (
+    USERS_SHELL,
     CommandOutput,
     HeaderRequest,
     SchedulerDetail,
@@ -114,6 +116,16 @@ rowtui_warned() {{ :; }}
         from rowtui.core.clusters.schedulers.grid_engine.change import GridEngineWaiting
 
         return GridEngineWaiting(transport)
+
+    def shell_beside(self, job: JobKey, node: str) -> str:
+        # `qrsh -inherit` starts programs for a job from within the job alone.
+        host = shlex.quote(node)
+        return (
+            f'qstat -s r | grep -q "^ *{job.id} " || '
+            f'{{ echo "Job {job} does not run any more."; exit 1; }}; '
+            f'if [ {host} = "$(hostname)" ]; then {USERS_SHELL}; fi; '
+            f"ssh -t -- {host} '{USERS_SHELL}'"
+        )
 
     @property
     def reasons(self) -> Reasons:

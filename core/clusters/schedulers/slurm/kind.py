@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rowtui.core.base.text import header_value
 from rowtui.core.clusters.model import Cluster, ClusterLoad, Partition
 from rowtui.core.clusters.schedulers.kind import (
+    USERS_SHELL,
     Allocations,
     Everybody,
     FoundNodes,
@@ -103,6 +104,16 @@ class SlurmKind(SchedulerKind):
         from rowtui.core.clusters.schedulers.slurm.change import SlurmWaiting
 
         return SlurmWaiting(transport)
+
+    def shell_beside(self, job: JobKey, node: str) -> str:
+        return (
+            'command -v srun >/dev/null || { echo "There is no srun on $(hostname)."; exit 1; }; '
+            # A step needs the id that a task of an array has of its own.
+            f'job=$(squeue -h -t R -j {job} -o "%A %Z" 2>/dev/null | head -n 1); '
+            f'[ "$job" ] || {{ echo "Job {job} does not run any more."; exit 1; }}; '
+            'cd "${job#* }"; '
+            f"srun --jobid=${{job%% *}} --overlap -N1 -n1 --pty sh -c '{USERS_SHELL}'"
+        )
 
     @property
     def reasons(self) -> Reasons:
