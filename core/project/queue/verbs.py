@@ -243,7 +243,7 @@ async def _why_not_after(scheduler: Scheduler, change: JobTerms) -> str:
 def _note_changed(
     project: OpenProject, cluster: str, tokens: Collection[str], terms: Mapping[JobKey, JobTerms]
 ) -> None:
-    """Journal the limit and the partition of changed jobs: retries and usage begin with them."""
+    """Journal the limit and the partition of changed jobs. See `JobTable.plan`."""
     details = {
         record.token: f"{its.limit} {its.partition or ''}"
         for record in project.jobs.records()

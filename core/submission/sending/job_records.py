@@ -7,6 +7,7 @@ place where the jobs of a scheduler are joined with the records; `others` return
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,8 +68,6 @@ class JobTable:
         if known is None or known[0] != stamp:
             entries = self.journal.entries(plan_id)
             records = [self._timed(it) for it in job_records(self.plan(plan_id), entries)]
-            if changed := self.journal.changed(plan_id):
-                records = [_with_change(it, changed.get(it.token)) for it in records]
             known = self._known[plan_id] = (stamp, records)
         return known[1]
 
@@ -83,21 +82,27 @@ class JobTable:
         return record._replace(end=end._replace(seconds=seconds_of_job(self._root, record.token)))
 
     def plan(self, plan_id: str) -> Plan:
-        """Return a plan that was carried out, without scripts. Raises: RowtuiError."""
+        """Return a plan that was carried out, without scripts. Raises: RowtuiError.
+
+        Jobs that were changed while they waited have the limit and the partition of the change, so
+        that retries, usage and budgets begin with them.
+        """
         if plan_id not in self._plans:
             self._plans[plan_id] = load_plan(self._root, plan_id, scripts=False)
-        return self._plans[plan_id]
+        plan = self._plans[plan_id]
+        changed = self.journal.changed(plan_id)
+        if not changed:
+            return plan
+        return replace(plan, jobs=tuple(_with_change(job, changed) for job in plan.jobs))
 
 
-def _with_change(record: JobRecord, change: tuple[int, str] | None) -> JobRecord:
-    """Return the record with the limit and the partition that the job has after a change."""
-    if change is None or record.planned is None:
-        return record
-    limit, partition = change
-    where = record.planned.destination._replace(partition=partition)
-    return record._replace(
-        planned=record.planned._replace(walltime_seconds=limit, destination=where)
-    )
+def _with_change(job: PlannedJob, changed: Mapping[str, tuple[int, str]]) -> PlannedJob:
+    if job.token not in changed:
+        return job
+    limit, partition = changed[job.token]
+    there = job.destination._replace(partition=partition or job.destination.partition)
+    cost = job.cost.times(limit / job.walltime_seconds) if job.walltime_seconds else job.cost
+    return job._replace(walltime_seconds=limit, destination=there, cost=cost)
 
 
 def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:

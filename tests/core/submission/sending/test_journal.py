@@ -248,3 +248,31 @@ def test_an_end_without_a_run_time_has_that_of_the_marks_of_the_job(tmp_path: Pa
     records = JobTable(tmp_path, journal, pytest.fail).records()
 
     assert [(it.seconds, it.elapsed) for it in records] == [(3.5, 4)] * 2
+
+
+def test_a_changed_job_has_its_new_limit_partition_and_cost(tmp_path: Path) -> None:
+    whole = replace(
+        plan("t-1", "t-2"),
+        jobs=tuple(job(token)._replace(cost=Cost(2.0, 1.0)) for token in ("t-1", "t-2")),
+    )
+    whole = replace(whole, id=plan_id(whole))
+    save_plan(tmp_path, whole)
+    journal = Journal(tmp_path)
+    table = JobTable(tmp_path, journal, lambda text: None)
+    sent = [JournalEntry(it, whole.id, JobStep.ACCEPTED, 1.0, 7, "") for it in ("t-1", "t-2")]
+    note = sent[0]._replace(step=JobStep.CHANGED, detail="120 long")
+    cancelling = sent[0]._replace(step=JobStep.CANCELLING)
+    journal.append([*sent, cancelling, note])
+
+    assert journal.changed(whole.id) == {"t-1": (120, "long")}
+    assert journal.entries(whole.id) == sent
+    assert journal.cancel_asked(whole.id) == {"t-1"}
+    changed, other = table.plan(whole.id).jobs
+    assert (changed.walltime_seconds, changed.destination.partition) == (120, "long")
+    assert changed.cost == Cost(4.0, 2.0)
+    assert other == whole.jobs[1]._replace(script=other.script)
+    assert [it.planned for it in table.records()] == [changed, other]
+    # the last change counts; one without a partition keeps that of the plan
+    journal.append([note._replace(detail="30 ")])
+    assert table.plan(whole.id).jobs[0].cost == Cost(1.0, 0.5)
+    assert table.records()[0].partition == ""
