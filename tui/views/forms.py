@@ -39,6 +39,7 @@ class FormScreen(Dialog[T], Generic[T]):
 
     NAME: ClassVar[str]
     ENTER: ClassVar[str]
+    MOVES: ClassVar[tuple[str, str]] = ("Tab", "next field")
 
     def __init__(
         self,
@@ -65,15 +66,19 @@ class FormScreen(Dialog[T], Generic[T]):
                         field.text,
                         id=f"{self.NAME}-{field.name}",
                         placeholder=field.examples,
-                        keys=(("Enter", self.ENTER), ("Tab", "next field")),
+                        keys=(("Enter", self.ENTER), self.MOVES),
                         select_on_focus=False,
                     )
                 yield Static(id=f"wrong-{field.name}", markup=False, classes="wrong")
-            keys = line(
-                ("Enter", "key"), f" {self.ENTER.replace('show', 'shows')}   ", ("Tab", "key"),
-                " next   ", ("Esc", "key"), " does nothing",
-            )  # fmt: skip
-            yield Static(as_content([(), keys]), markup=False)
+            yield from self.below()
+
+    def below(self) -> ComposeResult:
+        """Compose what is below the fields: the keys."""
+        keys = line(
+            ("Enter", "key"), f" {self.ENTER.replace('show', 'shows')}   ", ("Tab", "key"),
+            " next   ", ("Esc", "key"), " does nothing",
+        )  # fmt: skip
+        yield Static(as_content([(), keys]), markup=False)
 
     def _input(self, name: str) -> Input:
         return self.query_one(f"#{self.NAME}-{name}", Input)
@@ -95,7 +100,7 @@ class FormScreen(Dialog[T], Generic[T]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Check again a field that was wrong; an incomplete text is not reported as wrong."""
         name = self._name_of(event.input)
-        if self.query_one(f"#wrong-{name}").has_class("-shown"):
+        if self.query(f"#wrong-{name}.-shown"):
             self._check(name)
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:

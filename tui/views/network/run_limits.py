@@ -15,13 +15,13 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.quantities import parse_amount, parse_count, parse_money
 from rowtui.core.runs.limits.limits import FAILURES_IN_A_ROW, TRIES, RunLimits, unknown_clusters
 from rowtui.core.runs.limits.times import parse_until
-from rowtui.tui.views.dialogs import Dialog, field_keys, show_wrong
+from rowtui.tui.views.dialogs import field_keys
+from rowtui.tui.views.forms import FormField, FormScreen
 from rowtui.tui.widgets.cells import Line, as_content, line
-from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.widgets import Input, Static
 
 if TYPE_CHECKING:
@@ -32,24 +32,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class LimitField(NamedTuple):
-    """One line of the form."""
-
-    name: str
-    label: str
-    example: str
-
-
 FIELDS = (
-    LimitField("cpu_hours", "CPU-hours", "no limit"),
-    LimitField("gpu_hours", "GPU-hours", "no limit"),
-    LimitField("money", "money", "like 50 EUR; empty: no limit"),
-    LimitField("jobs_in_queue", "in queue", "jobs at once; empty: no limit"),
-    LimitField("destinations", "may go to", "like anvil or anvil/shared, delta; empty: anywhere"),
-    LimitField("until", "until", "like 18:00, +8h or 2026-11-30; empty: no end"),
-    LimitField("failures_in_a_row", "stop after", "failures in a row; empty: never"),
-    LimitField("failures", "or after", "failures in all; empty: never"),
-    LimitField("over_budget", "budgets", "yes: may be exceeded; empty: pause before"),
+    FormField("cpu_hours", "CPU-hours", "no limit"),
+    FormField("gpu_hours", "GPU-hours", "no limit"),
+    FormField("money", "money", "like 50 EUR; empty: no limit"),
+    FormField("jobs_in_queue", "in queue", "jobs at once; empty: no limit"),
+    FormField("destinations", "may go to", "like anvil or anvil/shared, delta; empty: anywhere"),
+    FormField("until", "until", "like 18:00, +8h or 2026-11-30; empty: no end"),
+    FormField("failures_in_a_row", "stop after", "failures in a row; empty: never"),
+    FormField("failures", "or after", "failures in all; empty: never"),
+    FormField("over_budget", "budgets", "yes: may be exceeded; empty: pause before"),
 )
 
 
@@ -172,9 +164,12 @@ def read_limits(
     )
 
 
-class RunLimitsScreen(Dialog[RunLimits | None]):
+class RunLimitsScreen(FormScreen[RunLimits]):
     """A dialog that returns the limits of a run, or None; only the exact word confirms them."""
 
+    NAME = "allow"
+    ENTER = "next field"
+    MOVES = ("↑ ↓", "fields")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "start nothing", id="run-limits.no", tooltip="start nothing"),
         *field_keys("run-limits"),
@@ -188,41 +183,27 @@ class RunLimitsScreen(Dialog[RunLimits | None]):
         clock: Callable[[], float] = time.time,
         clusters: Collection[str] = (),
     ) -> None:
-        super().__init__()
-        self._question = question
-        self._lines = lines
-        self._texts = texts
-        self._clock = clock
-        self._clusters = clusters
+        def read(typed: Mapping[str, str]) -> tuple[RunLimits, Mapping[str, str]]:
+            limits, wrong = read_limits(typed, clock(), clusters)
+            return limits, dict(wrong)
 
-    def compose(self) -> ComposeResult:
-        """Compose the description, a field for each limit, and the field for the answer."""
-        with VerticalScroll(id="dialog", classes="again", can_focus=False) as dialog:
-            set_titles(dialog, self._question)
-            yield Static(as_content([*self._lines, ()]), markup=False)
-            for field in FIELDS:
-                with Horizontal(classes="field"):
-                    yield Static(field.label, markup=False)
-                    yield InputField(
-                        self._texts.get(field.name, ""),
-                        id=f"allow-{field.name}",
-                        keys=(("Enter", "next field"), ("↑ ↓", "fields")),
-                        placeholder=field.example,
-                        select_on_focus=False,
-                    )
-                yield Static(id=f"wrong-{field.name}", markup=False, classes="wrong")
-            yes = line(
-                "Type ", ("yes", "key"), " and press ", ("Enter", "key"), ".  ",
-                ("Esc", "key"), " does nothing.",
-            )  # fmt: skip
-            yield Static(as_content([yes]), markup=False)
-            with Horizontal(classes="field"):
-                yield Static("answer", markup=False)
-                yield InputField(
-                    id="allow-answer",
-                    keys=(("Enter", "answer yes"), ("↑ ↓", "fields")),
-                    placeholder="no",
-                )
+        fields = [one._replace(text=texts.get(one.name, "")) for one in FIELDS]
+        super().__init__(question, "", lines, fields, read)
+
+    def below(self) -> ComposeResult:
+        """Compose the word that confirms, and the field for the answer."""
+        yes = line(
+            "Type ", ("yes", "key"), " and press ", ("Enter", "key"), ".  ",
+            ("Esc", "key"), " does nothing.",
+        )  # fmt: skip
+        yield Static(as_content([yes]), markup=False)
+        with Horizontal(classes="field"):
+            yield Static("answer", markup=False)
+            yield InputField(
+                id="allow-answer",
+                keys=(("Enter", "answer yes"), self.MOVES),
+                placeholder="no",
+            )
 
     def on_mount(self) -> None:
         """Focus the answer, because the fields already have suggested numbers."""
@@ -230,28 +211,15 @@ class RunLimitsScreen(Dialog[RunLimits | None]):
         answer.focus()
         self.call_after_refresh(answer.scroll_visible, animate=False)
 
-    @property
-    def _typed(self) -> dict[str, str]:
-        return {one.name: self.query_one(f"#allow-{one.name}", Input).value for one in FIELDS}
-
-    def _read(self) -> TypedLimits:
-        return read_limits(self._typed, self._clock(), self._clusters)
-
-    def _check(self) -> dict[str, str]:
-        """Show the errors beneath the fields; return the errors by field name."""
-        wrong = dict(self._read().wrong)
-        for field in FIELDS:
-            show_wrong(self, field.name, wrong.get(field.name, ""))
-        return wrong
-
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go from a field to the next one; from the answer, start only for the exact word, and stay
         without one.
         """
         event.stop()
+        event.prevent_default()  # That of a form takes the values at once.
         wrong = self._check()
         if event.input.id != "allow-answer":
-            if (event.input.id or "").removeprefix("allow-") not in wrong:
+            if self._name_of(event.input) not in wrong:
                 self.focus_next()
             return
         if not (typed := event.value.strip().lower()):
@@ -259,6 +227,6 @@ class RunLimitsScreen(Dialog[RunLimits | None]):
         if typed not in ("yes", "y"):
             self.dismiss(None)
         elif wrong:
-            self.query_one(f"#allow-{next(iter(wrong))}", Input).focus()
+            self._input(next(iter(wrong))).focus()
         else:
-            self.dismiss(self._read().limits)
+            self.dismiss(self._typed()[0])
