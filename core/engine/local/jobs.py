@@ -196,7 +196,7 @@ class QueueWork:
         target = ssh_target(cluster.remote)
         if target.complaint:
             raise RowtuiError(target.complaint)
-        there = f"exec sh -c {shlex.quote(line)}"  # whatever the login shell is
+        there = f"exec sh -c {shlex.quote(line)}"  # for any login shell
         return ShellBeside(tuple(target.command(["-t"], there)), where)
 
     async def used(self, key: RowKey) -> UsageNow | None:

@@ -227,7 +227,7 @@ async def change_jobs(
 async def _why_not_after(scheduler: Scheduler, change: JobTerms) -> str:
     """Return why jobs cannot wait for the jobs of a change, or "".
 
-    Schedulers accept the id of a job that does not exist, and then wait for nothing.
+    Schedulers accept the id of a job that does not exist, and start the waiting job at once.
     """
     ids = [int(job.partition("_")[0]) for job in change.awaited]
     if not ids:

@@ -146,5 +146,5 @@ def _refusal(result: CommandResult) -> str:
         return f"{result.complaint} (it may still be changed)"
     output = (result.stdout + b"\n" + result.stderr).decode(errors="replace").splitlines()
     words = [re.sub(r"^(denied: |qalter: )", "", line.strip()) for line in output]
-    told = [line for line in words if line and not _DONE.match(line)]
-    return "; ".join(dict.fromkeys(told)) or result.complaint
+    reasons = [line for line in words if line and not _DONE.match(line)]
+    return "; ".join(dict.fromkeys(reasons)) or result.complaint
