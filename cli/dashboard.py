@@ -138,16 +138,20 @@ def recalled(args: argparse.Namespace, place: Place | None, start: str) -> dict[
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
     """Return the display settings of the dashboard; None if no terminal can show it."""
-    from rowtui.tui.shell.terminal import manner, prepare
+    from rowtui.tui.shell.terminal import Manner, manner, prepare
 
-    how = manner(
-        os.environ,
-        encoding=sys.stdout.encoding,
-        ascii_only=getattr(args, "ascii", False),
-        slow=getattr(args, "slow", False),
-        mouse=not getattr(args, "no_mouse", False),
+    how = (
+        Manner(plain=True, remote=True)
+        if getattr(args, "plain", False)
+        else manner(
+            os.environ,
+            encoding=sys.stdout.encoding,
+            ascii_only=getattr(args, "ascii", False),
+            slow=getattr(args, "slow", False),
+            mouse=not getattr(args, "no_mouse", False),
+        )
     )
-    seen = how.browser or (sys.stdin.isatty() and sys.stdout.isatty())
+    seen = how.browser or how.plain or (sys.stdin.isatty() and sys.stdout.isatty())
     if how.text_only or not seen:
         return None
     prepare(how)

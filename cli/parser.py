@@ -104,6 +104,9 @@ def add_demo(commands: Any, add: Any, text: str) -> None:
     )
     demo.add_argument("--list", action="store_true", help="list the scenarios")
     demo.add_argument("--headless", action="store_true", help="text only; runs to the end")
+    demo.add_argument(
+        "--plain", action="store_true", default=argparse.SUPPRESS, help="the dashboard as lines"
+    )
     demo.add_argument("--keep", metavar="FOLDER", help="make it here and keep it")
     demo.add_argument(
         "--directories", type=positive, metavar="N", help="[default: 240; large: 100000]"
@@ -118,6 +121,7 @@ Examples:
   rowtui                          open the dashboard on the project of this folder
   rowtui --view queue --filter state=failed
                                   open it on the jobs that failed
+  rowtui --plain                  the dashboard as lines, for screen readers
   rowtui show status              directories by state
   rowtui submit -a equilibrate    submit one action's eligible groups, after asking
   rowtui plan --json              what would be submitted, where, why and at what cost
@@ -290,6 +294,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
         ("--ascii", "draw the dashboard with ASCII alone (or ROWTUI_ASCII=1)"),
         ("--slow", "draw less: few frames, few colours, for slow lines"),
         ("--no-mouse", "leave the mouse to the terminal"),
+        ("--plain", "the dashboard as lines, for screen readers and pipes"),
     ):
         parser.add_argument(option, action="store_true", help=text)
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rowtui.cli.dashboard import settings_of, show
 from rowtui.cli.jobs.follow import follow
@@ -61,8 +61,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return run_network(args, out, CLUSTER)
     root = _folder(args)
     made = make_project(root, args.directories or SMALL_DIRECTORIES)
-    if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
-        return _with_dashboard(root, args, out)
+    if not args.headless and (settings := settings_of(args)) is not None:
+        return _with_dashboard(root, args, settings, out)
     out.print("Site percolation: fill a lattice at random, site by site. At which share does a")
     out.print("path first lead from top to bottom? 1/2 on the triangular lattice, exactly;")
     out.print("0.592746 on the square one. Let us measure it.")
@@ -215,7 +215,9 @@ async def _submit_and_follow(project: OpenProject, plan: object, out: Output) ->
     return await follow(project, [job.token for job in plan.jobs], out)
 
 
-def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
+def _with_dashboard(
+    root: Path, args: argparse.Namespace, settings: dict[str, Any], out: Output
+) -> int:
     """Let another process run the first action, while the dashboard shows the run live."""
     driver = "import sys; from rowtui.cli.demo.command import drive; sys.exit(drive(sys.argv[1]))"
     with (root / "demo.log").open("wb") as log:
@@ -226,7 +228,6 @@ def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
             stderr=log,
             start_new_session=True,
         )
-    settings = settings_of(args) or {}
     other = "rowtui demo network: a study that runs by itself, up to its plot"
     played = RealDemo(lambda: _result_lines(read_thresholds(root)), other)
     code = show(EngineOptions(str(root), CLUSTER), out, args, played=played, **settings)
@@ -333,8 +334,7 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
     """Make the project, and open the dashboard on it or run it to its end. Raises: RowtuiError."""
     root = _folder(args)
     make_study(root)
-    if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
-        settings = settings_of(args) or {}
+    if not args.headless and (settings := settings_of(args)) is not None:
         options = EngineOptions(str(root), cluster)
         other = "rowtui demo: a real study whose jobs you submit yourself"
         played = RealDemo(partial(_slopes, root), other, "network")

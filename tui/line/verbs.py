@@ -274,7 +274,8 @@ class LineVerbs:
         return ""
 
     def _submit(self, _: str) -> str:
-        command = f"{self._app.view_name}.submit"
+        view = self._app.view_name
+        command = "submit.confirm" if view == "submit" else f"{view}.submit"
         wanted = command if command in BY_ID else "go.submit"
         self._app.call_later(self._app.action_command, wanted)
         return ""

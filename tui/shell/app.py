@@ -363,7 +363,7 @@ def run_dashboard(
     streams = (sys.stdin, sys.stdout, sys.__stderr__)  # Textual draws on standard error.
     seen = all(stream is not None and stream.isatty() for stream in streams)
     how = how or manner(os.environ, encoding=getattr(sys.stdout, "encoding", "utf-8"))
-    if how.text_only or not (seen or how.browser):
+    if how.text_only or not (seen or how.browser or how.plain):
         raise RowtuiError(
             "the dashboard needs a terminal",
             "`rowtui show status` prints the same as text",
@@ -386,7 +386,12 @@ def run_dashboard(
 
     async def main() -> int:
         try:
-            await app.run_async(mouse=how.mouse)
+            if how.plain:
+                from rowtui.tui.outline.plain import run_plain
+
+                await run_plain(app)
+            else:
+                await app.run_async(mouse=how.mouse)
         finally:
             await engine.close()
         if app.defect is not None:

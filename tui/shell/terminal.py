@@ -35,7 +35,8 @@ class Manner:
     """How to draw. `colours` is the largest number of colours; 0 also if the user wants no colours.
 
     `remote`: over a network line, without animations. `slow`: also with few frames and few colours.
-    `browser`: there is no terminal; a page of `rowtui serve` shows the dashboard.
+    `browser`: there is no terminal; a page of `rowtui serve` shows the dashboard. `plain`: nothing
+    is drawn; outlines of the screen are printed as lines.
     """
 
     text_only: bool = False
@@ -45,6 +46,7 @@ class Manner:
     slow: bool = False
     mouse: bool = True
     browser: bool = False
+    plain: bool = False
 
     @property
     def tick(self) -> int:

@@ -12,6 +12,7 @@ import contextlib
 import os
 import signal
 import traceback
+from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -65,6 +66,8 @@ OPENED_SECONDS = 0.7
 
 TRIM_SECONDS = 5.0
 """Seconds between two times that free memory is returned: after an answer of 18 MB, half of it."""
+
+MOST_NOTICES = 5
 
 LONGEST_COPY = 74_000
 """Bytes that a terminal passes to its clipboard: the limit of xterm, in base 64."""
@@ -129,6 +132,8 @@ class TerminalApp(KeysInOrder):
         # The error that ended the dashboard, if an error in rowtui ended it.
         self.defect: Exception | None = None
         self.outside = False  # Whether a pager or an editor has the terminal.
+        # The newest texts of toasts, for the outline of the screen.
+        self.notices: deque[str] = deque(maxlen=MOST_NOTICES)
         super().__init__()
         self.shown_cells = ShownCells()
         self._ascii = AsciiGlyphs()
@@ -200,7 +205,7 @@ class TerminalApp(KeysInOrder):
 
     def _handle_exception(self, error: Exception) -> None:
         """End the dashboard with one sentence after an error in rowtui; in tests, raise it."""
-        if self.is_headless:
+        if self.is_headless and not self.how.plain:
             super()._handle_exception(error)
             return
         self.defect = self.defect or error
@@ -210,6 +215,7 @@ class TerminalApp(KeysInOrder):
         """Show a toast, never parsed as markup, in place of a toast with the same text, so that
         repeated keys show it once.
         """
+        self.notices.append(message)
         for same in [one for one in self._notifications if one.message == message]:
             self._unnotify(same, refresh=False)
         super().notify(message, **{"markup": False, **how})

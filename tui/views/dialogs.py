@@ -46,6 +46,11 @@ class Dialog(ModalScreen[ScreenResultType]):
         self.mount(OneLine(name="keys"))
         self.call_after_refresh(self.show_keys)
 
+    @property
+    def answer_shown(self) -> str:
+        """The text about the pressed key."""
+        return self._answer
+
     def on_resize(self) -> None:
         """Show the keys that fit the new width."""
         self.show_keys()

@@ -67,19 +67,19 @@ class OneLine(Painted):
     def __init__(self, *, name: str) -> None:
         super().__init__(id=name)
         self._styles_cache = FramedLines()
-        self._spans: Line = ()
+        self.spans: Line = ()
         self._areas: tuple[Pressable, ...] = ()
 
     def show(self, spans: Line, areas: Iterable[Pressable] = ()) -> None:
         """Show this text; repaint only if the text has changed."""
         self._areas = tuple(areas)
-        if spans != self._spans:
-            self._spans = spans
+        if spans != self.spans:
+            self.spans = spans
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Return the line."""
-        return self.palette.strip(fit(self._spans, self.size.width), self.rich_style)
+        return self.palette.strip(fit(self.spans, self.size.width), self.rich_style)
 
     async def on_click(self, event: events.Click) -> None:
         """Carry out the command that was pressed."""
@@ -103,20 +103,20 @@ class Panel(Static):
         super().__init__("", id=name, markup=False)
         self._styles_cache = FramedLines()
         self.border_title = title
-        self._lines: list[Line] = []
+        self.lines: list[Line] = []  # As they were given, not cut.
         self._shown: tuple[object, ...] = ()
         self._stale = False
 
     def show(self, lines: Iterable[Line], *, stale: bool = False) -> None:
         """Show these lines."""
-        self._lines = list(lines)
+        self.lines = list(lines)
         self._stale = stale
         self._draw()
 
     @property
     def line_count(self) -> int:
         """The number of lines of the text."""
-        return len(self._lines)
+        return len(self.lines)
 
     def on_resize(self) -> None:
         """Cut the lines at the new width."""
@@ -124,7 +124,7 @@ class Panel(Static):
 
     def _draw(self) -> None:
         width = self.size.width
-        cut_lines = [cut(spans, width) for spans in self._lines] if width else self._lines
+        cut_lines = [cut(spans, width) for spans in self.lines] if width else self.lines
         shown = (tuple(cut_lines), self._stale)
         if shown != self._shown:
             self._shown = shown

@@ -93,6 +93,13 @@ class TextLines(MovingKeys, Painted, Generic[Item], can_focus=True):
         if follow:
             self.scroll_to(y=max(0, len(lines)), animate=False)
 
+    @property
+    def visible_lines(self) -> list[str]:
+        """The lines on the screen, not cut at its width."""
+        top = int(self.scroll_offset.y)
+        stop = min(top + self.scrollable_content_region.height, len(self.lines))
+        return [plain(self._colour(self.lines[index])) for index in range(top, stop)]
+
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text, as it is shown."""
         return selection.extract("\n".join(plain(self._colour(text)) for text in self.lines)), "\n"

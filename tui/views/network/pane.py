@@ -68,7 +68,8 @@ class NetworkPane:
         if self._chosen_arrangement is not None:
             return self._chosen_arrangement
         nodes = self._look.view.nodes if self._look.view else ()
-        return self._view.size.width < GRAPH_FROM or len(nodes) > MOST_BOXES
+        narrow = self._view.size.width < GRAPH_FROM or self._view.dashboard.how.plain
+        return narrow or len(nodes) > MOST_BOXES
 
     @property
     def widget(self) -> Widget:

@@ -277,6 +277,16 @@ class VirtualTable(MovingKeys, can_focus=True):
         return max(1, self._height - self._other_lines)
 
     @property
+    def visible_range(self) -> tuple[int, int]:
+        """The first visible row, and the row after the last one."""
+        return self._top, min(self._top + self._visible_rows, self.source.row_count)
+
+    @property
+    def placed(self) -> Sequence[PlacedColumn]:
+        """The visible columns."""
+        return self._placed
+
+    @property
     def _top(self) -> int:
         return int(self.scroll_offset.y)
 
