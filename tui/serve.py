@@ -1,6 +1,7 @@
 """`rowtui serve`: the dashboard in a browser of this machine, from local files alone.
 
-textual-serve transports a dashboard's screen over a web socket; this module restricts access to it.
+textual-serve transports a dashboard's screen over a web socket; this module restricts access to it,
+and adds the outline of the screen (`tui/outline`), which the page shows as headings and tables.
 The server listens on the loopback interface, and every request needs a secret: the token of the
 address, which works once and is replaced by a cookie at once, so that an address in a browser
 history gives no access. Pages of other sites can neither read nor connect: the names that the
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import json
 import logging
 import secrets
 import signal
@@ -25,6 +27,7 @@ import jinja2
 import textual_serve.server
 from aiohttp import web
 from rowtui.core.base.errors import RowtuiError
+from textual_serve.app_service import AppService
 
 HOST = "127.0.0.1"
 NAMES = ("127.0.0.1", "localhost")
@@ -46,6 +49,22 @@ _USED = (
     "This address was used already, and works once. Go on in the browser that used it; for another "
     "browser, end `rowtui serve` and start it again.\n"
 )
+
+
+class OutlinedService(AppService):
+    """One dashboard of a tab; it passes the outline of its screen on to the page."""
+
+    async def on_meta(self, data: bytes) -> None:
+        """Handle a message of the dashboard beside its screen."""
+        about = json.loads(data)
+        if about["type"] == "outline":
+            await self.remote_write_str(json.dumps(["outline", about["outline"]]))
+        else:
+            await super().on_meta(data)
+
+
+# The server creates the service of a tab by this name, and has no argument for another class.
+vars(textual_serve.server)["AppService"] = OutlinedService
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import re
@@ -16,7 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.tui.outline.lines import HERE, changed, sections_of
-from rowtui.tui.outline.outline import Field, Heading, Outline, Row, Table, Text, spoken
+from rowtui.tui.outline.outline import (
+    MOST_BYTES,
+    Field,
+    Heading,
+    Outline,
+    Row,
+    Table,
+    Text,
+    as_json,
+    spoken,
+)
 
 PATIENCE = 60.0
 """Seconds before a test gives up."""
@@ -122,7 +133,8 @@ def test_a_person_who_hears_lines_goes_through_the_views_and_submits(tmp_path: P
         assert "2 of 2 jobs accepted" in one.types("2")
 
         assert "\n1. pending: Cluster anvil, Job 3" in one.types("queue")
-        assert "Jobs of this project, / state=failed. 1 of " in one.types("/state=failed")
+        one.types("/", "/: ")
+        assert "Jobs of this project, / state=failed. 1 of " in one.types("state=failed")
         assert "\nLog.\n" in one.types("1")
         for command, title in (
             ("explain sample", "\n1. Destination "),
@@ -175,9 +187,20 @@ PARTS = st.lists(
 def test_rows_are_numbered_on_and_nothing_is_new_in_the_same_screen(parts: list[object]) -> None:
     outline = Outline("Status", "", False, tuple(parts), (), ())  # type: ignore[arg-type]
     sections = sections_of(outline)
-    rows = sum(len(table.rows) for table in outline.tables)
+    rows = sum(len(part.rows) for part in parts if isinstance(part, Table))
     lines = [line for section in sections for line in section]
     numbered = [int(found[1]) for line in lines if (found := re.match(r"(\d+)\. \w+: B ", line))]
     assert numbered == list(range(1, rows + 1))
     assert changed(sections, sections) == []
     assert all(section[0].removesuffix(HERE) for section in sections)
+
+
+@given(PARTS, st.integers(0, 40))
+def test_an_outline_for_the_browser_is_json_of_a_bounded_size(
+    parts: list[object], rows: int
+) -> None:
+    long = Table("t", "", ("A",) * 30, (Row(("x" * 500,) * 30),) * rows, 0, rows)
+    outline = Outline("Status", "", False, (*parts, long), (), ())  # type: ignore[arg-type]
+    text = as_json(outline)
+    assert len(text) <= MOST_BYTES
+    assert json.loads(text)["title"] == "Status"

@@ -361,7 +361,7 @@ async def test_columns_ranges_all_matching_and_a_file_of_the_queue(tmp_path: Pat
         await hand.press("vertical_line")
         await hand.sees(" Why ", "Partition")
         await hand.press("space", "enter")
-        await hand.until(lambda: "state" not in [one.column.id for one in table._placed])
+        await hand.until(lambda: "state" not in [one.column.id for one in table.placed])
 
 
 async def test_what_a_poll_changes_stands_out_and_the_cursor_stays_on_its_job() -> None:

@@ -102,6 +102,84 @@ async def test_a_browser_shows_it_clicks_it_and_types_into_it(tmp_path: Path) ->
         assert await tab.value("document.querySelector('.closed').innerText.includes('ended')")
 
 
+async def heard(tab: browser.Tab) -> dict[str, list[str]]:
+    """The names by role that the page offers to a screen reader."""
+    found: dict[str, list[str]] = {}
+    for node in (await tab.tell("Accessibility.getFullAXTree"))["nodes"]:
+        if not node["ignored"]:
+            name = node.get("name", {}).get("value", "")
+            found.setdefault(node["role"]["value"], []).append(name)
+    return found
+
+
+async def hears(tab: browser.Tab, role: str, *names: str) -> dict[str, list[str]]:
+    """Until the page offers these names."""
+    return await eventually_async(
+        lambda: heard(tab), lambda found: set(names) <= set(found.get(role, ())), every=0.1
+    )
+
+
+@pytest.mark.timeout(180)
+async def test_a_screen_reader_finds_headings_and_tables_beside_the_terminal(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as server, browser.opened(tmp_path / "profile") as tab:
+        await tab.tell("Accessibility.enable")
+        await tab.tell("Page.navigate", url=server.address)
+        status = await hears(tab, "cell", "0%")
+        assert {"Status", "Workflow", "count"} <= set(status["heading"])
+        assert "Workflow" in status["table"]
+        headings = {"Action", "Completed", "Submitted", "Eligible", "Waiting", "Total"}
+        assert headings <= set(status["columnheader"])
+        assert "count" in status["rowheader"]
+        assert {"0", "3", "0%"} <= set(status["cell"])
+        assert "3 eligible" in await tab.value("document.querySelector('#answer').innerText")
+        assert "count, Completed 0, Submitted 0, Eligible 3" in await tab.value(
+            "document.querySelector('#row').innerText"
+        )
+        # The name of a directory is a text, and never a part of the page.
+        await tab.type("2d")
+        names = ("<script>alert(1)<", "one", "two")
+        groups = await hears(tab, "rowheader", *names)
+        assert "Groups" in groups["heading"]
+        assert "Status" not in groups["heading"]
+        await tab.type("?")
+        await hears(tab, "heading", "Keys of 2 Groups")
+        assert not await tab.value("document.querySelectorAll('#outline script').length")
+        # On a wide page the tables take no room, until the button shows them below the terminal.
+        room = "document.querySelector('#outline').getBoundingClientRect().height"
+        assert await tab.value(room) <= 2
+        await tab.value("document.querySelector('#fold').click()")
+        assert await tab.value(room) > 100
+
+
+@pytest.mark.timeout(180)
+async def test_a_page_of_360_pixels_shows_terminal_and_tables_without_scrolling_sideways(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as server, browser.opened(tmp_path / "profile") as tab:
+        await tab.tell(
+            "Emulation.setDeviceMetricsOverride",
+            width=360, height=740, deviceScaleFactor=1, mobile=False,
+        )  # fmt: skip
+        await tab.tell("Accessibility.enable")
+        await tab.tell("Page.navigate", url=server.address)
+        found = await hears(tab, "rowheader", "count")
+        assert {"Status", "Workflow"} <= set(found["heading"])
+        assert await tab.value("document.documentElement.scrollWidth") == 360
+        for part in ("#terminal", "#outline"):
+            box = await tab.value(
+                f"(() => {{ const b = document.querySelector('{part}').getBoundingClientRect();"
+                "return [b.left, b.right, b.height]; })()"
+            )
+            assert box[0] >= 0
+            assert box[1] <= 360
+            assert box[2] > 200
+        [socket] = [one for one in tab.asked if one.startswith("ws:")]
+        assert int(socket.partition("width=")[2].partition("&")[0]) >= 40
+        assert len(await tab.picture()) > 10_000
+
+
 async def test_nobody_gets_in_without_the_token_or_from_another_site(tmp_path: Path) -> None:
     async with served(tmp_path) as server, aiohttp.ClientSession() as session:
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import platformdirs
 from rowtui.core.home.known import KnownProjects
 from rowtui.tui.home.screen import HomeScreen
-from rowtui.tui.outline.plain import run_plain
+from rowtui.tui.outline.plain import run_outlined
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.terminal import Manner
 from rowtui.tui.shell.terminal_app import TerminalApp, defect_error
@@ -73,7 +73,7 @@ def run_home(how: Manner, theme: str | None = None, notice: str = "") -> tuple[i
         config=Path(platformdirs.user_config_dir("rowtui")),
         state=Path(platformdirs.user_state_dir("rowtui")),
     )
-    asyncio.run(run_plain(app) if how.plain else app.run_async(mouse=how.mouse))
+    asyncio.run(run_outlined(app) if how.plain else app.run_async(mouse=how.mouse))
     if app.defect is not None:
         raise defect_error(app.defect)
     return app.return_code or 0, app.chosen

@@ -222,7 +222,7 @@ class HomeScreen(Dialog[str]):
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
         """Show the project under the cursor."""
         event.stop()
-        if self._answer:
+        if self.answer_text:
             self.answer("")
         self._show_chosen()
 

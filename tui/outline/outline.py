@@ -5,6 +5,8 @@ Glyphs become words, and bars and frames are left out: a screen reader would spe
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
@@ -26,12 +28,19 @@ from rowtui.tui.widgets.short_text import (
 )
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from rowtui.tui.widgets.text_lines import LaidOut, TextLines
+from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
 
 LONGEST = 500
 """Characters of a text that are read; a line of a log can have a million."""
+
+SECONDS = 0.5
+"""Seconds between two looks at the screen for the page of a browser."""
+
+MOST_BYTES = 200_000
+"""Bytes of the largest outline that is sent to a page."""
 
 WIDEST = 60
 """Columns for a cell that would be shortened in fewer."""
@@ -104,14 +113,14 @@ class Outline(NamedTuple):
     keys: tuple[tuple[str, str], ...]
 
     @property
-    def tables(self) -> list[Table]:
-        """The tables."""
-        return [part for part in self.parts if isinstance(part, Table)]
-
-    @property
     def json(self) -> dict[str, Any]:
         """The outline as values of JSON; each part has its kind."""
-        parts = [{"kind": type(part).__name__.lower(), **part._asdict()} for part in self.parts]
+        parts = []
+        for part in self.parts:
+            about = {"kind": type(part).__name__.lower(), **part._asdict()}
+            if isinstance(part, Table):
+                about["rows"] = [row._asdict() for row in part.rows]
+            parts.append(about)
         return {**self._asdict(), "parts": parts}
 
 
@@ -126,7 +135,7 @@ def outline_of(screen: Screen[Any]) -> Outline:
     is_view = isinstance(screen, ScreenView)
     title = TITLES[screen.MODE] if isinstance(screen, ScreenView) else next(titles, "Page")
     notices = screen.app.notices if isinstance(screen.app, TerminalApp) else ()
-    answer = screen.answer_shown if isinstance(screen, Dialog) else ""
+    answer = screen.answer_text if isinstance(screen, Dialog) else ""
     messages = map(spoken, (_line(screen, "message"), answer, *notices))
     return Outline(
         title,
@@ -136,6 +145,25 @@ def outline_of(screen: Screen[Any]) -> Outline:
         tuple(dict.fromkeys(filter(None, messages))),
         tuple((hint.key, hint.label) for hint in typed_keys(screen)),
     )
+
+
+def as_json(outline: Outline) -> str:
+    """Return an outline as JSON; of one with more than `MOST_BYTES`, the last parts are missing."""
+    while len(text := json.dumps(outline.json)) > MOST_BYTES and outline.parts:
+        outline = outline._replace(parts=outline.parts[: len(outline.parts) // 2])
+    return text
+
+
+async def send_outlines(pilot: Pilot[Any]) -> None:
+    """Send the outline after each change to the page of `rowtui serve`, until the app ends."""
+    app, sent = pilot.app, ""
+    while app.is_running:
+        text = as_json(outline_of(app.screen))
+        write: Any = getattr(app._driver, "write_meta", None)
+        if text != sent and write is not None:
+            sent = text
+            write({"type": "outline", "outline": text})
+        await asyncio.sleep(SECONDS)
 
 
 def _line(screen: Screen[Any], name: str) -> str:

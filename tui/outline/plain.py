@@ -13,7 +13,7 @@ import queue
 import sys
 import termios
 import threading
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from functools import cache
 from time import monotonic
 from typing import Any
@@ -21,9 +21,9 @@ from typing import Any
 from rowtui.core.base.text import visible
 from rowtui.tui.line.parse import offers
 from rowtui.tui.outline.lines import changed, sections_of, sentence
-from rowtui.tui.outline.outline import Field, Outline, outline_of, spoken
+from rowtui.tui.outline.outline import Field, Outline, Table, outline_of, send_outlines
 from rowtui.tui.shell.recalling_app import RecallingApp
-from rowtui.tui.shell.terminal_app import MOST_NOTICES, TerminalApp
+from rowtui.tui.shell.terminal_app import TerminalApp
 from rowtui.tui.views.dialogs import AT_ONCE
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.pilot import Pilot, WaitForScreenTimeout
@@ -47,7 +47,7 @@ every other command of the dashboard's line after the colon.
 A number opens that row. row NUMBER chooses it, so that the next command is about it.
 A single letter or sign is that key of the dashboard, as its texts name them.
 next and previous: the pages of a list, or of a text. pane: the next list, or text.
-/TEXT: the rows of the list that match. / alone asks for it; an empty answer shows all rows.
+/: asks for a text, and shows the rows that match; an empty answer shows all rows.
 back: one step back, or closes a page. r: read again. press KEY: a key of the dashboard.
 help: this text and all commands. quit: leave; jobs go on.
 In a question, what you type is the answer. Commands begin with a colon there: :back, :help."""
@@ -98,7 +98,7 @@ class PlainFrontEnd:
         self._rows: dict[int, tuple[str, Hashable]] = {}  # Printed number -> list, key of the row.
         self._sections: list[list[str]] = []  # As they were printed.
         self._title = ""
-        self._told: list[str] = []
+        self._told: tuple[str, ...] = ()
 
     async def drive(self, pilot: Pilot[Any]) -> None:
         """Print the screen, and carry out the typed lines until the app ends."""
@@ -116,7 +116,6 @@ class PlainFrontEnd:
                 if await self._carry_out(text.strip()):
                     break
             await self._settled()
-        self._print_messages(())
 
     @property
     def _is_open(self) -> bool:
@@ -156,21 +155,16 @@ class PlainFrontEnd:
         self._sections = sections
         if outline.keys:
             self._print("Keys: " + ", ".join(f"{key} {label}" for key, label in outline.keys) + ".")
-        self._print_messages(outline.messages)
-
-    def _print_messages(self, messages: Sequence[str]) -> None:
-        """Print the messages that were not printed before."""
-        notices = [spoken(text) for text in self._app.notices]
-        new = [text for text in messages or notices if text in notices or text not in self._told]
-        self._told = [*self._told, *new][-MOST_NOTICES:]
+        for text in outline.messages:
+            if text not in self._told:
+                self._print(f"Message: {text}")
+        self._told = outline.messages or self._told
         self._app.notices.clear()
-        for text in new:
-            self._print(f"Message: {text}")
 
     def _number(self, outline: Outline) -> None:
         """Store which rows the printed numbers name, also after the rows have moved."""
         self._rows, before = {}, 1
-        for table in outline.tables:
+        for table in (part for part in outline.parts if isinstance(part, Table)):
             widget = self._app.screen.query_one(f"#{table.widget}")
             for index in range(table.first, table.first + len(table.rows)):
                 key = widget.source.key(index) if isinstance(widget, VirtualTable) else index
@@ -239,12 +233,6 @@ class PlainFrontEnd:
             return await self._turn(1 if word == "next" else -1)
         if word in KEYS or (len(word) == 1 and not rest):
             return await self._press(KEYS.get(word, word))
-        if word.startswith("/"):
-            await self._press("slash")
-            await self._settled()
-            if (opened := self._field) is not None:
-                await self._answer(opened, text.partition("/")[2])
-            return True
         return await self._command(" ".join([word, rest]).strip())
 
     async def _command(self, text: str) -> bool:
@@ -322,6 +310,9 @@ class PlainFrontEnd:
         self._app.exit(0)
 
 
-async def run_plain(app: TerminalApp) -> None:
-    """Run an app as lines until the user leaves."""
-    await app.run_async(headless=True, size=SIZE, auto_pilot=PlainFrontEnd(app).drive)
+async def run_outlined(app: TerminalApp) -> None:
+    """Run an app as lines, or with its outlines for a page, until the user leaves."""
+    if app.how.plain:
+        await app.run_async(headless=True, size=SIZE, auto_pilot=PlainFrontEnd(app).drive)
+    else:
+        await app.run_async(auto_pilot=send_outlines)

@@ -386,10 +386,10 @@ def run_dashboard(
 
     async def main() -> int:
         try:
-            if how.plain:
-                from rowtui.tui.outline.plain import run_plain
+            if how.plain or how.browser:
+                from rowtui.tui.outline.plain import run_outlined
 
-                await run_plain(app)
+                await run_outlined(app)
             else:
                 await app.run_async(mouse=how.mouse)
         finally:

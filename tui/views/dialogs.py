@@ -33,7 +33,7 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     LIST_KEYS: ClassVar[Sequence[Hint]] = ()
     takes_enter: ClassVar[bool] = False
-    _answer = ""
+    answer_text = ""
     _opened = 0.0
 
     def action_no(self) -> None:
@@ -45,11 +45,6 @@ class Dialog(ModalScreen[ScreenResultType]):
         self._opened = monotonic()
         self.mount(OneLine(name="keys"))
         self.call_after_refresh(self.show_keys)
-
-    @property
-    def answer_shown(self) -> str:
-        """The text about the pressed key."""
-        return self._answer
 
     def on_resize(self) -> None:
         """Show the keys that fit the new width."""
@@ -67,12 +62,12 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     def answer(self, text: str) -> None:
         """Show this text about the pressed key, before the keys of the page; "" shows no text."""
-        self._answer = text
+        self.answer_text = text
         self.show_keys()
 
     def show_keys(self) -> None:
         """Show the keys of the field with the focus, then those of the page."""
-        text = line((f" {self._answer} ", "warning")) if self._answer else ()
+        text = line((f" {self.answer_text} ", "warning")) if self.answer_text else ()
         for keys in self.query("#keys").results(OneLine):
             room = self.size.width - width_of(text)
             typed = typed_keys(self)

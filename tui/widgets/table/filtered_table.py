@@ -236,7 +236,7 @@ class FilteredTable(VirtualTable):
     @property
     def sortable(self) -> list[str]:
         """The columns in the order of the screen."""
-        return [placed.column.id for placed in self._placed]
+        return [placed.column.id for placed in self.placed]
 
     def action_sort(self) -> None:
         """Sort the other way round, then by the next column; after the last one, restore the

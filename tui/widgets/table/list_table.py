@@ -104,7 +104,7 @@ class ListTable(FilteredTable):
             self._choice = self._kept.of(self.kept_as)
         columns = (self._choice or FieldChoice()).shown(self.columns) if self.columns else ()
         self._placed_at = self._width
-        self._placed = place(columns, max(1, self._width - self._gutter - 1))
+        self.placed = place(columns, max(1, self._width - self._gutter - 1))
 
     def action_fields(self) -> None:
         """Open the dialog for columns."""

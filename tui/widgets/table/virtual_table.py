@@ -79,7 +79,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         self.empty: Line = ()
         self.sort: tuple[str, bool] | None = None  # Column id, and whether the order is reversed.
         self.stale = False
-        self._placed: tuple[PlacedColumn, ...] = ()
+        self.placed: tuple[PlacedColumn, ...] = ()
         self._placed_at = -1
         self._drawn = DrawnRows()
         self._lines: TableLines | None = None  # Draws in the colours of one theme.
@@ -282,11 +282,6 @@ class VirtualTable(MovingKeys, can_focus=True):
         return self._top, min(self._top + self._visible_rows, self.source.row_count)
 
     @property
-    def placed(self) -> Sequence[PlacedColumn]:
-        """The visible columns."""
-        return self._placed
-
-    @property
     def _top(self) -> int:
         return int(self.scroll_offset.y)
 
@@ -357,7 +352,7 @@ class VirtualTable(MovingKeys, can_focus=True):
 
     def _column_at(self, x: int) -> str | None:
         at = self._gutter
-        for placed in self._placed:
+        for placed in self.placed:
             if at <= x < at + placed.width + GAP:
                 return placed.column.id
             at += placed.width + GAP
@@ -386,7 +381,7 @@ class VirtualTable(MovingKeys, can_focus=True):
 
     def _place_columns(self) -> None:
         self._placed_at = self._width
-        self._placed = place(self.columns, max(1, self._width - self._gutter - 1))
+        self.placed = place(self.columns, max(1, self._width - self._gutter - 1))
 
     @property
     def painted_lines(self) -> int:
@@ -452,11 +447,11 @@ class VirtualTable(MovingKeys, can_focus=True):
         if lines is None:
             lines = self._lines = TableLines(self, Palette(self.app))
         if y < self.head_lines:
-            return lines.heading(self._placed, self._gutter, self.sort, width)
+            return lines.heading(self.placed, self._gutter, self.sort, width)
         row = y - self.head_lines
         index = row + top
         if self.total is not None and row == min(count, self._visible_rows):
-            return lines.total(self.total, self._placed, self.can_mark, self.stale, width)
+            return lines.total(self.total, self.placed, self.can_mark, self.stale, width)
         if index >= count:
             return lines.blank(self.empty if index == 0 else (), width)
         look = self._drawn.expected(index)
@@ -466,7 +461,7 @@ class VirtualTable(MovingKeys, can_focus=True):
             if kept is not None:
                 return kept
         strip = lines.row(
-            look, self._placed, self.can_mark, self.stale, width,
+            look, self.placed, self.can_mark, self.stale, width,
             places=self.places, shift=self.shift,
         )  # fmt: skip
         self._drawn.keep(index, look, strip)
