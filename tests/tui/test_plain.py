@@ -117,6 +117,8 @@ def test_a_person_who_hears_lines_goes_through_the_views_and_submits(tmp_path: P
         assert "\nRows 1 to " in one.types("previous")
 
         assert "there is no command 'fly'" in one.types("fly")
+        assert "there is no command '4 GB'" in one.types("4 GB")
+        assert "there is no command '99999999999'" in one.types("9" * 11)
         assert "\ngroups [ACTION]: the groups of this action, or of another\n" in one.types("help")
 
         one.types("pane")

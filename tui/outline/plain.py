@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import queue
+import re
 import sys
 import termios
 import threading
@@ -21,9 +22,9 @@ from typing import Any
 from rowtui.core.base.text import visible
 from rowtui.tui.line.parse import offers
 from rowtui.tui.outline.lines import changed, sections_of, sentence
-from rowtui.tui.outline.outline import Field, Outline, Table, outline_of, send_outlines
+from rowtui.tui.outline.outline import Field, Outline, Table, outline_of, send_outlines, spoken
 from rowtui.tui.shell.recalling_app import RecallingApp
-from rowtui.tui.shell.terminal_app import TerminalApp
+from rowtui.tui.shell.terminal_app import MOST_NOTICES, TerminalApp
 from rowtui.tui.views.dialogs import AT_ONCE
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.pilot import Pilot, WaitForScreenTimeout
@@ -50,7 +51,7 @@ next and previous: the pages of a list, or of a text. pane: the next list, or te
 /: asks for a text, and shows the rows that match; an empty answer shows all rows.
 back: one step back, or closes a page. r: read again. press KEY: a key of the dashboard.
 help: this text and all commands. quit: leave; jobs go on.
-In a question, what you type is the answer. Commands begin with a colon there: :back, :help."""
+In a question, what you type is the answer. Commands begin with a colon there: :back, :3."""
 
 KEYS = {"back": "escape", "pane": "tab"}
 """Words of this front end, and the keys of the dashboard that they press."""
@@ -98,7 +99,7 @@ class PlainFrontEnd:
         self._rows: dict[int, tuple[str, Hashable]] = {}  # Printed number -> list, key of the row.
         self._sections: list[list[str]] = []  # As they were printed.
         self._title = ""
-        self._told: tuple[str, ...] = ()
+        self._told: list[str] = []
 
     async def drive(self, pilot: Pilot[Any]) -> None:
         """Print the screen, and carry out the typed lines until the app ends."""
@@ -155,11 +156,12 @@ class PlainFrontEnd:
         self._sections = sections
         if outline.keys:
             self._print("Keys: " + ", ".join(f"{key} {label}" for key, label in outline.keys) + ".")
-        for text in outline.messages:
-            if text not in self._told:
-                self._print(f"Message: {text}")
-        self._told = outline.messages or self._told
+        toasts = [spoken(text) for text in self._app.notices]
+        new = [it for it in outline.messages if it in toasts or it not in self._told]
+        self._told = [*self._told, *new][-MOST_NOTICES:]
         self._app.notices.clear()
+        for text in new:
+            self._print(f"Message: {text}")
 
     def _number(self, outline: Outline) -> None:
         """Store which rows the printed numbers name, also after the rows have moved."""
@@ -217,8 +219,8 @@ class PlainFrontEnd:
         word, _, rest = text.removeprefix(":").strip().partition(" ")
         if not word:
             return False
-        if word.isdecimal() or (word == "row" and rest.isdecimal()):
-            return await self._go_to(int(rest or word), opens=word != "row")
+        if found := re.fullmatch(r"(row )?([0-9]{1,9})", f"{word} {rest}".strip()):
+            return await self._go_to(int(found[2]), opens=not found[1])
         if word == "press":
             return await self._press(*rest.split())
         if word == "help":
