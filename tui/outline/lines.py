@@ -82,7 +82,8 @@ def table_lines(table: Table, before: int) -> Iterator[str]:
 def row_text(headings: Sequence[str], row: Row) -> str:
     """Return the first cell, and the other ones with their headings: `a: 3 completed, Cost 5 h`."""
     pairs = [(title, cell) for title, cell in zip(headings, row.cells, strict=False) if cell]
-    name = pairs.pop(0)[1] if pairs and headings[0] != "#" else ""
+    # A number needs its heading; a name does not.
+    name = pairs.pop(0)[1] if pairs and not pairs[0][1][0].isdecimal() else ""
     texts = ", ".join(_labelled(*pair) for pair in pairs if pair[0] != "#")
     return ": ".join(filter(None, (name, texts))) or "empty"
 

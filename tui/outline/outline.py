@@ -275,8 +275,8 @@ _OF_NUMBERS = {mark.glyph: mark.word for mark in STATUS_MARKS.values()}
 _OF_TEXTS = {"✓": "ok", "✗": "failed", "▲": "warning", "⊘": "cancelled"}
 _OF_ALL = {mark.glyph: mark.word for mark in reversed(_MARKS)}
 _OTHERS = {
-    "→": " to ", "▸": ", ", "›": " ", "≥": " at least ", "≤": " at most ", "×": " times ",
-    "↑": " up ", "↓": " down ", "☑": "on", "☐": "off", "▾": "", "–": " – ",
+    "→": " to ", "←": " from ", "▸": ", ", "›": " ", "≥": " at least ", "≤": " at most ",
+    "×": " times ", "↑": " up ", "↓": " down ", "☑": "on", "☐": "off", "▾": "", "◆": "", "–": " – ",
 }  # fmt: skip
 STATE_WORDS = {mark.word for mark in _MARKS}
 

@@ -51,7 +51,8 @@ next and previous: the pages of a list, or of a text. pane: the next list, or te
 /: asks for a text, and shows the rows that match; an empty answer shows all rows.
 back: one step back, or closes a page. r: read again. press KEY: a key of the dashboard.
 help: this text and all commands. quit: leave; jobs go on.
-In a question, what you type is the answer. Commands begin with a colon there: :back, :3."""
+In a question, what you type is the answer. Commands begin with a colon there: :back, :3.
+In a form, :press up and :press down go to the other fields."""
 
 KEYS = {"back": "escape", "pane": "tab"}
 """Words of this front end, and the keys of the dashboard that they press."""
