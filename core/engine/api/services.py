@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ScriptBefore,
         ScriptRequest,
     )
+    from rowtui.core.project.views.files import FileContent, FolderListing
     from rowtui.core.project.views.mapping_trust import MappingReview
     from rowtui.core.project.views.views import (
         Edit,
@@ -124,10 +125,22 @@ class QueueService(Protocol):
 
 
 class LogsService(Protocol):
-    """The logs of jobs, of any size, on any machine."""
+    """The logs of jobs, of any size, on any machine; and the files of directories.
+
+    `token` names the log of a job, or a file: `/` and the path of the file in the workspace.
+    """
+
+    async def files(self, folder: str) -> FolderListing:
+        """Return the entries of a folder in the workspace; bounded. Raises: RowtuiError."""
+
+    async def file(self, path: str, *, as_text: bool = False) -> FileContent:
+        """Return a file of the workspace by its kind, or as a text; bounded. Raises: RowtuiError.
+
+        The content of a text is read with `look` and `page`.
+        """
 
     async def look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
-        """Return what is known of a job's log now; its `error` gives the reason if it is
+        """Return what is known of a log now; its `error` gives the reason if it is
         unreadable.
 
         Reading begins at the end; with `earlier`, rows before the first known one are read too.

@@ -1,6 +1,6 @@
-"""The logs of jobs for a screen: rows, searches and last lines.
+"""The logs of jobs for a screen, rows, searches and last lines; and the files of directories.
 
-The input is a job's token; the log may be on another machine.
+The input is a job's token, whose log may be on another machine, or the path of a file.
 """
 
 from __future__ import annotations
@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import refuse_bad_pattern
+from rowtui.core.project.views.files import (
+    FileContent,
+    FolderListing,
+    list_files,
+    path_below,
+    read_file,
+)
 from rowtui.core.project.views.log_book import TROUBLE, LogBook
 from rowtui.core.project.views.logs import LocalLog
 from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogState
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.views.views import LogTail
 
@@ -72,6 +81,8 @@ class LogsWork:
         return book
 
     async def _open(self, token: str, width: int) -> LogBook:
+        if token.startswith("/"):
+            return LogBook(LocalLog(self._path(token[1:])), width=width)
         jobs = self._project.jobs
         records = await asyncio.to_thread(jobs.records)
         record = next((it for it in records if it.token == token), None)
@@ -85,6 +96,20 @@ class LogsWork:
     async def tail(self, token: str, lines: int) -> LogTail:
         """Return the last lines of a job's log."""
         return await self._project.jobs.log_tail(token, lines)
+
+    async def files(self, folder: str) -> FolderListing:
+        """See `LogsService.files`."""
+        actions = self._project.workflow.actions
+        top = "/" not in folder.strip("/")
+        products = dict.fromkeys(it for one in actions for it in one.products if top)
+        return await asyncio.to_thread(list_files, self._path(folder), products)
+
+    async def file(self, path: str, *, as_text: bool = False) -> FileContent:
+        """See `LogsService.file`."""
+        return await asyncio.to_thread(read_file, self._path(path), as_text=as_text)
+
+    def _path(self, name: str) -> Path:
+        return path_below(self._project.workflow.workspace, name)
 
 
 def _pattern(text: str) -> tuple[re.Pattern[bytes], bool]:
