@@ -31,6 +31,7 @@ SCREEN_ONLY = {
     "prints all of them, for grep and sort, and with --json",
     "app.line app.back app.enlarge app.help app.palette app.quit app.suspend app.copy* app.theme "
     "app.shell app.filters": "is about the program",
+    "app.files": "shows files, which `ls`, `less` and image viewers show",
     "app.refresh app.pause": "a command reads everything when it starts",
     "app.activity app.undo*": "is the log of one dashboard, kept in its memory",
     "app.faster app.slower app.steps": "is about a demo",

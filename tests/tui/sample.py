@@ -26,6 +26,7 @@ from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
 from rowtui.core.project.next_attempt import AmountChange
 from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
+from rowtui.core.project.views.files import FileContent, json_lines
 from rowtui.core.project.views.views import (
     AS_IS,
     ClusterView,
@@ -813,8 +814,9 @@ done
         await asyncio.sleep(0)
         return self.graph.samples(node, states, start, length, asked, find)
 
-    async def network_product(self, action: str, directory: str) -> tuple[str, str]:
-        return "energy.json", '{"energy": -5.412, "samples": [1, 2]}'
+    async def network_product(self, action: str, directory: str) -> FileContent:
+        lines = tuple(json_lines('{"energy": -5.412, "samples": [1, 2]}'))
+        return FileContent("energy.json", "json", 40, 0.0, lines)
 
     async def network_waits(self, job: int) -> WaitPath:
         assert self.graph is not None

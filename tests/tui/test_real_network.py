@@ -235,6 +235,11 @@ async def test_one_step_is_a_plan_that_is_confirmed(root: Path) -> None:
         await hand.press("8")
         await hand.sees("✓ 3 completed", "nothing drives it now")
         await hand.sees("energy -0.25")  # the product of the first sample
+        await hand.press("tab", "tab")
+        await hand.sees("Enter files")
+        await hand.press("enter")
+        await hand.sees("Files of state,t=0", "product")
+        await hand.press("escape", "escape")
         await hand.press("s")
         await hand.sees("[5 Submit]", "1 job")
         await hand.press("s", *"yes", "enter")

@@ -91,6 +91,7 @@ APP: tuple[Command, ...] = (
             "copy the command that opens the dashboard at this row"),
     Command("app.filters", "ctrl+f", "saved filters",
             "choose a filter that was stored with `:save NAME`"),
+    Command("app.files", NO_KEY, "files", "the files in the directory of this row"),
     Command("app.shell", "exclamation_mark", "shell",
             "a shell in the directory of this row, beside a running job, or in the project"),
     Command("app.help", "question_mark", "help", "this page"),

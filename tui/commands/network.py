@@ -164,7 +164,8 @@ def may_redo(session: Session) -> str:
 
 
 NETWORK: tuple[Command, ...] = (
-    Command("network.open", "enter", "samples", "samples of this node; log of this sample's job",
+    Command("network.open", "enter", "samples",
+            "samples of this node; log of this sample's job; files of the product that is shown",
             "network", enabled=with_network),
     Command("network.start", "S", "run…",
             "let the network run by itself within limits: go on, allow more, or a new run",

@@ -54,6 +54,7 @@ LINE_COMMANDS: tuple[LineCommand, ...] = (
     LineCommand("submit", "submit the chosen rows (asks), or go to the plan"),
     LineCommand("queue", "the jobs, of all clusters or of one", "[CLUSTER]", "cluster"),
     LineCommand("log", "the log of a job", "[JOBID]", "job"),
+    LineCommand("files", "the files in the directory of this row", command="app.files"),
     LineCommand("network", "go to the network", command="go.network"),
     LineCommand("past", "what ran when", command="go.past"),
     LineCommand(

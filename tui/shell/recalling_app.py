@@ -181,6 +181,16 @@ class RecallingApp(Dashboard):
         """Open the command line with the stored filters."""
         self.line.open("filter ")
 
+    def command_files(self) -> None:
+        """Show the files of the directory under the cursor."""
+        from rowtui.tui.views.files import FilesScreen
+
+        name = self.view.directory_here() if self.view is not None else ""
+        if name:
+            self.push_screen(FilesScreen(self.session, name))
+        else:
+            self.warn("The cursor is on no directory: d lists those of an action.")
+
     def command_shell(self) -> None:
         """Open a shell in the directory under the cursor, or in the project.
 

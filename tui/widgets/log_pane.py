@@ -28,6 +28,9 @@ POLL_SECONDS = 0.5
 FAR_SECONDS = 2.0
 """Seconds between two polls over a connection."""
 
+WHOLE = 64_000_000
+"""Bytes of the largest file that is shown from its beginning; a larger one is read from its end."""
+
 
 class LogPane(Vertical):
     """The rows of one log, with a field for searches below."""
@@ -63,6 +66,7 @@ class LogPane(Vertical):
         self._asked = ("", ROW)  # The log on the screen, and the width of its rows.
         self._looking = False
         self._to_the_top = False
+        self._from_top = False
         self._since = 0.0
 
     def compose(self) -> ComposeResult:
@@ -87,11 +91,12 @@ class LogPane(Vertical):
 
     # Polls
 
-    def open(self, token: str, *, follow: bool = True) -> None:
-        """Show another log, at its end; "" shows none."""
+    def open(self, token: str, *, from_top: bool = False) -> None:
+        """Show another log, at its end or, if it is not very large, its beginning; "" for none."""
         self.token = token
         self.state = None
-        self.following, self._to_the_top = follow, False
+        self.following, self._to_the_top = True, False
+        self._from_top = from_top
         self.rows.start_over()
         self.look()
 
@@ -133,6 +138,10 @@ class LogPane(Vertical):
             self._asked = (token, width)
             self.rows.start_over()
         self.state = state
+        if self._from_top:
+            self._from_top = False
+            self.following = state.size > WHOLE
+            self._to_the_top = not self.following
         self.rows.take(state, follow=self.following)
         self.post_message(self.Changed())
         if self._to_the_top and state.first:
@@ -228,9 +237,13 @@ class LogPane(Vertical):
         self.post_message(self.Changed())
         return True
 
-    def find_again(self, *, backwards: bool) -> None:
-        """Go to the next match, or the one before; without a search, to a likely error."""
-        self._find(self.found or "!", backwards=backwards)
+    def find_next(self) -> None:
+        """Go to the next match; without a search, to the next line that looks like an error."""
+        self._find(self.found or "!", backwards=False)
+
+    def find_previous(self) -> None:
+        """Go to the match, or the error, before."""
+        self._find(self.found or "!", backwards=True)
 
     def _find(self, text: str, *, backwards: bool) -> None:
         self.following = False

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.views.files import FileContent, read_file
 from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.runs.execution.driver import MessageKind
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from rowtui.core.submission.plan.model import Plan
 
 MOST_STALE = 20  # stale results, or products that stay, that are listed one by one
-MOST_PRODUCT = 64 * 1024  # bytes of a product that a screen shows
+MOST_LINES = 200  # lines, or rows of a table, of a product that the view shows
 STOP_SECONDS = 20.0  # for the present step of a driver: one submission, one poll
 
 
@@ -105,18 +106,17 @@ class NetworkWork:
                 go_on=lambda: self._newest == question,
             )
 
-    async def product(self, action: str, directory: str) -> tuple[str, str]:
+    async def product(self, action: str, directory: str) -> FileContent | None:
         """See `NetworkService.product`."""
         return await asyncio.to_thread(self._product, action, directory)
 
-    def _product(self, action: str, directory: str) -> tuple[str, str]:
+    def _product(self, action: str, directory: str) -> FileContent | None:
         folder = self._project.workflow.workspace / directory
         for name in (it for one in self._project.workflow.named(action) for it in one.products):
-            path = folder / name
-            with contextlib.suppress(OSError, UnicodeDecodeError):
-                if path.is_file() and path.stat().st_size <= MOST_PRODUCT:
-                    return name, path.read_text(encoding="utf-8")
-        return "", ""
+            with contextlib.suppress(RowtuiError):
+                read = read_file(folder / name)
+                return read._replace(lines=read.lines[:MOST_LINES], rows=read.rows[:MOST_LINES])
+        return None
 
     async def waits(self, job: int) -> WaitPath:
         """See `NetworkService.waits`."""

@@ -25,7 +25,7 @@ from rowtui.core.base.text import file_size, visible
 MOST_FILES = 1_000
 """Entries of a folder that are listed."""
 
-MOST_JSON = MOST_TABLE = 1 << 20
+MOST_JSON = MOST_TABLE = 1_000_000
 """Bytes of a JSON file, and of the beginning of a table, that are laid out."""
 
 MOST_LINES = 20_000
@@ -37,13 +37,16 @@ MOST_ROWS, MOST_COLUMNS, MOST_CELL = 1_000, 64, 200
 IMAGES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 """Names of pictures end so."""
 
+TEXTS = frozenset({".err", ".log", ".out", ".txt"})
+"""Names of texts end so, whatever bytes are in them: a log of gigabytes may have holes."""
+
 _HEAD = 1 << 13  # bytes from which the kind of a file is recognised
 _PREVIEW = 200  # lines of a text that come with its kind
 _WIDEST = 2_000  # characters of a line
 _HEX = 256  # bytes of any other file that are shown
 _FOLDED = 80  # characters up to which a JSON object or list stays on one line
-_DEEPEST = 40  # levels that are indented
-_PIECES = re.compile(r'"(?:\\.|[^"\\])*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+_INDENT, _DEEPEST = 2, 40  # columns of a level, and levels that are indented
+_PIECES = re.compile(r'"(?:\\.|[^"\\])*"?|[\[\]{}:,]|[^\s\[\]{}:,"]+')
 
 
 class FileRow(NamedTuple):
@@ -57,15 +60,11 @@ class FileRow(NamedTuple):
 
 
 class FolderListing(NamedTuple):
-    """The entries of a folder, products first. `more`: some entries are left out.
-
-    `missing`: the products that do not exist.
-    """
+    """The entries of a folder, products first. `more`: some entries are left out."""
 
     path: str
     rows: tuple[FileRow, ...]
     more: bool = False
-    missing: tuple[str, ...] = ()
 
 
 class FileContent(NamedTuple):
@@ -103,15 +102,11 @@ def list_files(folder: Path, products: Collection[str] = ()) -> FolderListing:
             others = (entry for entry in entries if entry.name not in found)
             listed = list(islice(others, MOST_FILES + 1))
     except OSError as error:
-        raise RowtuiError(
-            f"{visible(str(folder))} cannot be listed: {error.strerror or error}"
-        ) from None
+        why = f"this directory cannot be listed: {error.strerror or error}"
+        raise RowtuiError(why, visible(str(folder))) from None
     rows = filter(None, (_row(Path(one.path), one.name) for one in listed[:MOST_FILES]))
     ordered = sorted(rows, key=lambda row: (not row.folder, row.name))
-    missing = tuple(name for name in products if name not in found)
-    return FolderListing(
-        str(folder), (*found.values(), *ordered), len(listed) > MOST_FILES, missing
-    )
+    return FolderListing(str(folder), (*found.values(), *ordered), len(listed) > MOST_FILES)
 
 
 def _row(path: Path, name: str, *, product: bool = False) -> FileRow | None:
@@ -131,7 +126,7 @@ def read_file(path: Path, *, as_text: bool = False) -> FileContent:
         with open(path, "rb", opener=_opened) as file:
             facts = os.fstat(file.fileno())
             if not stat.S_ISREG(facts.st_mode):
-                raise RowtuiError(f"{visible(str(path))} is not a file")
+                raise RowtuiError("this is not a file that can be read", visible(str(path)))
             head = file.read(_HEAD)
             size = facts.st_size
             read = FileContent(str(path), "text", size, facts.st_mtime)
@@ -144,11 +139,10 @@ def read_file(path: Path, *, as_text: bool = False) -> FileContent:
                 data = head + file.read(max(0, MOST_TABLE - len(head)))
                 return _table(read, data, suffix)
     except OSError as error:
-        raise RowtuiError(
-            f"{visible(str(path))} cannot be read: {error.strerror or error}"
-        ) from None
-    if not as_text and not _is_text(head):
-        note = f"{file_size(size)} that are no text; the first {min(size, _HEX)} bytes"
+        why = f"this file cannot be read: {error.strerror or error}"
+        raise RowtuiError(why, visible(str(path))) from None
+    if not as_text and suffix not in TEXTS and not _is_text(head):
+        note = f"no text: the first {min(size, _HEX)} bytes of it"
         return read._replace(kind="bytes", lines=tuple(hex_lines(head[:_HEX])), note=note)
     if suffix == ".json" and not as_text:
         limit = file_size(MOST_JSON)
@@ -194,10 +188,11 @@ def _json(read: FileContent, data: bytes) -> FileContent:
     return read._replace(kind="json", lines=tuple(shown), note=note)
 
 
-def json_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a valid JSON text: every value as it is written, indented by its level.
+def json_lines(text: str, width: int = _FOLDED) -> Iterator[str]:
+    """Yield the lines of a JSON text: every value as it is written, indented by its level.
 
-    An object or list inside another one stays on one line if it is short.
+    An object or list inside another one stays on one line if the line then has at most `width`
+    characters. The text may be cut anywhere.
     """
     pieces = _PIECES.findall(text)
     widths = [0, *accumulate(len(piece) + (piece in ",:") for piece in pieces)]
@@ -206,22 +201,25 @@ def json_lines(text: str) -> Iterator[str]:
     for at, piece in enumerate(pieces):
         if piece in "[{":
             open_ones.append(at)
-        elif piece in "]}":
+        elif piece in "]}" and open_ones:
             ends[open_ones.pop()] = at
     now: list[str] = []
     depth = at = 0
     while at < len(pieces):
         piece = pieces[at]
         end = ends.get(at, at)
-        if piece in "[{" and (end == at + 1 or (depth and widths[end + 1] - widths[at] <= _FOLDED)):
+        before = _INDENT * depth + sum(map(len, now)) + 1
+        room = width - before - widths[end + 1] + widths[at]
+        if piece in "[{" and (end == at + 1 or (depth and end > at and room >= 0)):
             now += (_spaced(one) for one in pieces[at : end + 1])
             at = end
         elif piece in "[{":
             yield _indented(depth, [*now, piece])
             now, depth = [], depth + 1
         elif piece in "]}":
-            yield _indented(depth, now)
-            now, depth = [piece], depth - 1
+            if now:
+                yield _indented(depth, now)
+            now, depth = [piece], max(0, depth - 1)
         elif piece == ",":
             yield _indented(depth, [*now, piece])
             now = []
@@ -237,7 +235,7 @@ def _spaced(piece: str) -> str:
 
 
 def _indented(depth: int, pieces: list[str]) -> str:
-    return "  " * min(depth, _DEEPEST) + "".join(pieces).rstrip(" ")
+    return " " * _INDENT * min(depth, _DEEPEST) + "".join(pieces).rstrip(" ")
 
 
 def _table(read: FileContent, data: bytes, suffix: str) -> FileContent:

@@ -1,30 +1,27 @@
 """A directory with its JSON value as lines.
 
-The value may be cut anywhere (a page of directories is bounded), so it is laid out by its brackets
-and not parsed.
+The value may be cut anywhere, because a page of directories is bounded.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from rowtui.core.engine.api.groups import DirectoryRow
+from rowtui.core.project.views.files import json_lines
 from rowtui.tui.shell.session import FILTERS, Session
 from rowtui.tui.widgets.cells import (
     Line,
-    Span,
     cut,
     line,
-    width_of,
     wrapped,
 )
 from rowtui.tui.widgets.short_text import STATUS_MARKS
 from textual.geometry import Size
 
-INDENT = 2
-
-_PIECES = re.compile(r'"(?:\\.|[^"\\])*"?|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+_TEXTS = re.compile(r'"(?:\\.|[^"\\])*"(:?)')
 
 LEAST_LINES = 3
 """Lines of the pane; with fewer lines, the value is shown in one line."""
@@ -51,77 +48,23 @@ def directory_lines(row: DirectoryRow, size: Size) -> list[Line]:
 
 
 def pretty(text: str, width: int, room: int) -> list[Line]:
-    """Return at most `room` lines of at most `width` columns; `…` marks a cut.
-
-    The outermost object or list has one line for each of its parts; an inner one too, unless all of
-    it fits on one line.
-    """
-    pieces = _PIECES.findall(text)
-    lines = [cut(one, width) for one in _laid_out(pieces, width)]
-    if len(lines) > room:
-        lines = [*lines[: max(0, room - 1)], line(("…", "dim"))]
-    return lines[: max(0, room)]
+    """Return at most `room` lines of at most `width` columns; `…` marks a cut."""
+    laid_out = list(islice(json_lines(text, width), max(0, room) + 1))
+    if len(laid_out) > room:
+        laid_out = [*laid_out[: max(0, room - 1)], *["…"] * (room > 0)]
+    return [cut(json_line(one), width) for one in laid_out]
 
 
-def _laid_out(pieces: list[str], width: int) -> list[Line]:
-    lines: list[Line] = []
-    now: list[Span] = []
-    depth = 0
+def json_line(text: str) -> Line:
+    """Return a line of JSON, its keys dim."""
+    return line(*_parts(text))
+
+
+def _parts(text: str) -> Iterator[str | tuple[str, str]]:
     at = 0
-
-    def end_line() -> None:
-        nonlocal now
-        if now:
-            lines.append((Span(" " * INDENT * depth), *now))
-        now = []
-
-    while at < len(pieces):
-        piece = pieces[at]
-        if piece in ("{", "["):
-            end = _closing(pieces, at)
-            whole = _on_one_line(pieces[at : end + 1])
-            taken = INDENT * depth + width_of(now) + width_of(whole) + 1
-            if end - at == 1 or (depth and end < len(pieces) and taken <= width):
-                now += whole
-                at = end + 1
-                continue
-            now += line(piece)
-            end_line()
-            depth += 1
-        elif piece in ("}", "]"):
-            end_line()
-            depth = max(0, depth - 1)
-            now += line(piece)
-        elif piece == ",":
-            now += line(piece)
-            end_line()
-        else:
-            now += _one(pieces, at)
-        at += 1
-    end_line()
-    return lines
-
-
-def _closing(pieces: list[str], start: int) -> int:
-    """Return the index of the bracket that closes the one at `start`; past the end if none."""
-    depth = 0
-    for at in range(start, len(pieces)):
-        depth += (pieces[at] in ("{", "[")) - (pieces[at] in ("}", "]"))
-        if not depth:
-            return at
-    return len(pieces)
-
-
-def _on_one_line(pieces: list[str]) -> Line:
-    spans: list[Span] = []
-    for at, piece in enumerate(pieces):
-        spans += line(", ") if piece == "," else _one(pieces, at)
-    return tuple(spans)
-
-
-def _one(pieces: list[str], at: int) -> Line:
-    piece = pieces[at]
-    if piece == ":":
-        return line((": ", "dim"))
-    is_key = at + 1 < len(pieces) and pieces[at + 1] == ":"
-    return line((piece, "dim" if is_key else ""))
+    for found in _TEXTS.finditer(text):
+        if found[1]:
+            yield text[at : found.start()]
+            yield found[0], "dim"
+            at = found.end()
+    yield text[at:]

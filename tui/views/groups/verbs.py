@@ -121,6 +121,13 @@ class GroupVerbs(ScreenView):
         """The directory under the cursor, or the first one of the group."""
         return self.copyable()
 
+    async def command_open(self) -> None:
+        """Go from a group to its directories, and from a directory to its files."""
+        if self.marked_rows.long or self.list_at_hand.kept_as == "directories-of-group":
+            await self.dashboard.action_command("app.files")
+        else:
+            self.query_one("#directories").focus()
+
     def recall_to(self, recall: StartState) -> None:
         """Store whether directories are listed."""
         recall.directories = self.marked_rows.long

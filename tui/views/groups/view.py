@@ -294,9 +294,9 @@ class GroupsView(GroupVerbs):
         set_titles(why, group_title(group) if group is not None else "Group")
 
     async def on_virtual_table_row_pressed(self, event: VirtualTable.RowPressed) -> None:
-        """Mark the row with a second click."""
-        if event.table is self.main:
-            await self.dashboard.action_command("groups.mark")
+        """Mark the row with a second click; open a directory of the group."""
+        command = "groups.mark" if event.table is self.main else "groups.open"
+        await self.dashboard.action_command(command)
 
     def copyable(self) -> str:
         """The directory under the cursor, or the first one of the group."""

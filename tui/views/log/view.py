@@ -166,11 +166,13 @@ class LogView(ScreenView):
         """Leave the search and show the whole log."""
         return self.pane.end_search()
 
-    def _again(self, *, backwards: bool) -> None:
-        self.pane.find_again(backwards=backwards)
+    def command_next_match(self) -> None:
+        """Go to the next match, or the next error."""
+        self.pane.find_next()
 
-    command_next_match = partialmethod(_again, backwards=False)
-    command_previous_match = partialmethod(_again, backwards=True)
+    def command_previous_match(self) -> None:
+        """Go to the match, or the error, before."""
+        self.pane.find_previous()
 
     def command_pager(self) -> None:
         """Show the whole log in the user's pager."""

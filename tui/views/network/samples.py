@@ -27,6 +27,7 @@ from rowtui.tui.widgets.table.list_table import MOST_MARKED, ListTable
 from rowtui.tui.widgets.table.rows import Marks
 
 if TYPE_CHECKING:
+    from rowtui.core.project.views.files import FileContent
     from rowtui.core.runs.views import NetworkView, NodeView
     from rowtui.tui.views.view import ScreenView
     from rowtui.tui.widgets.cells import Cell
@@ -177,7 +178,7 @@ class SamplePane:
         self._generation: tuple[int, str] | None = None
         self._seen: dict[str, SampleView] = {}  # The samples as they were last shown.
         self._product_of = ("", "")  # The action and the directory of the product.
-        self._product = ("", "")
+        self._product: FileContent | None = None
 
     @property
     def table(self) -> SampleTable:
@@ -190,14 +191,14 @@ class SamplePane:
         rows = self.rows
         return rows.item(self.table.cursor) if rows is not None and rows.row_count else None
 
-    def product(self, node: NodeView | None) -> tuple[str, str]:
-        """Return name and text of the product of the sample under the cursor, once it was read."""
+    def product(self, node: NodeView | None) -> FileContent | None:
+        """Return the product of the sample under the cursor, once it was read."""
         sample = self.sample
         of = ("", "")
         if node is not None and sample is not None and sample.state == "completed":
             of = (node.action, sample.directory)
         if of != self._product_of:
-            self._product_of, self._product = of, ("", "")
+            self._product_of, self._product = of, None
             if of[1]:
                 start(self._view, self._read_product, "product", exclusive=True)
         return self._product

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Mapping
-from contextlib import suppress
+import os
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.base.values import compact
 from rowtui.tui.views.network.picture.boxes import IN_ORDER, link_mark
 from rowtui.tui.views.network.samples import STATE_MARKS, value_text
 from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.short_text import GRAPH_MARKS, limit
 
 if TYPE_CHECKING:
+    from rowtui.core.project.views.files import FileContent
     from rowtui.core.runs.views import NetworkView, NodeView, SampleView
     from rowtui.tui.widgets.cells import Line
 
@@ -93,25 +91,18 @@ def _fields(name: str, text: str, width: int) -> list[Line]:
     return wrapped(_field(name, text), width, 11)
 
 
-MOST_LINES = 200
-"""Lines of a product that are shown."""
-
-
-def product_lines(name: str, text: str) -> list[Line]:
-    """Return a product: names and values of JSON, the columns of CSV, else the lines of a text."""
-    rows = [[row] for row in text.splitlines()]
-    with suppress(ValueError):
-        if name.endswith((".csv", ".tsv")):
-            rows = list(csv.reader(text.splitlines(), delimiter="," if name[-3] == "c" else "\t"))
-        elif name.endswith(".json") and isinstance(found := json.loads(text), dict):
-            rows = [[str(key), compact(value)] for key, value in found.items()]
-    rows = [[visible(cell) for cell in row] for row in rows[:MOST_LINES]]
+def product_lines(product: FileContent) -> list[Line]:
+    """Return the beginning of a product: lines, or the columns of a table."""
+    rows: Sequence[Sequence[str]] = product.rows or [(text,) for text in product.lines]
+    if product.kind == "image":
+        rows = [("a picture: Tab to this pane, and Enter",)]
+    rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, cells)) for cells in zip_longest(*rows, fillvalue="")]
     lines = [
         line("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)))
         for row in rows
     ]
-    return [line((visible(name), "heading")), *lines]
+    return [line((visible(os.path.basename(product.path)), "heading")), *lines]
 
 
 def jobs_with_states(jobs: Mapping[int, str]) -> str:

@@ -172,8 +172,8 @@ class NetworkScreen(NetworkVerbs):
     def _show_node(self, view: NetworkView | None) -> None:
         look, widget = self.look, self.query_one("#node", LaidOut)
         sample, node = look.sample, look.node
-        name, text = self._samples.product(node)
-        product = product_lines(name, text) if name else []
+        found = self._samples.product(node)
+        product = product_lines(found) if found is not None else []
         if view is None or node is None:
             widget.show_made(lambda _: ())
             set_titles(widget, "")
@@ -186,7 +186,8 @@ class NetworkScreen(NetworkVerbs):
         else:
             widget.show_made(lambda width: [*node_lines(view, node, width), (), *product])
             kind = "" if node.kind == "node" else f" ({node.kind})"
-            set_titles(widget, f"{node.name}{kind}", "Enter samples")
+            into = "Enter files" if widget.has_focus and sample is not None else "Enter samples"
+            set_titles(widget, f"{node.name}{kind}", into)
 
     # Positions of the cursors
 
@@ -292,6 +293,12 @@ class NetworkScreen(NetworkVerbs):
             return look.sample.directory
         return look.chosen[1] if look.chosen else ""
 
+    def directory_here(self) -> str:
+        """The directory under the cursor; in the pane of a node, that of its sample."""
+        if self.look.under == "graph" and self.look.sample and self.query_one("#node").has_focus:
+            return self.look.sample.directory
+        return self.copyable() if self.look.under != "graph" else ""
+
     def back(self) -> bool:
         """Drop the filter and the marks, then go to the network."""
         tables = (self.failures, self._net.nodes, self._samples.table)
@@ -309,10 +316,14 @@ class NetworkScreen(NetworkVerbs):
         """Remove the marks after the marked jobs were retried, or cancelled."""
         self._samples.forget_marks()
 
-    def command_open(self) -> None:
-        """Go from a node to its samples; from a sample or a failure to the log of its job."""
+    async def command_open(self) -> None:
+        """Go from a node to its samples; from a sample or a failure to the log of its job; and from
+        the pane of a node to the files of its sample.
+        """
         look = self.look
-        if look.under == "graph":
+        if self.query_one("#node").has_focus:
+            await self.dashboard.action_command("app.files")
+        elif look.under == "graph":
             self._enter(self._samples.table)
         elif look.under == "failures" and look.failure is not None:
             self.open_log(look.failure.node, look.failure.directory)

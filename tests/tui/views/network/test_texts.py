@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.text import Cost
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.views.files import FileContent
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import LinkView, NodeView, RefusedJobs
@@ -196,16 +197,18 @@ def test_a_node_says_its_dimensions_and_what_it_takes_from_whom() -> None:
         assert part in text, text
 
 
-@given(st.text(), st.sampled_from(("a.json", "b.csv", "c.tsv", "d\x1b")))
-def test_a_product_of_any_text_is_drawn(text: str, name: str) -> None:
-    assert all(plain(row).isprintable() for row in product_lines(name, text))
+@given(st.lists(st.text()), st.sampled_from(("a.json", "b\x1b")))
+def test_a_product_of_any_text_is_drawn(lines: list[str], name: str) -> None:
+    product = FileContent(f"/w/{name}", "text", 1, 0.0, tuple(lines))
+    assert all(plain(row).isprintable() for row in product_lines(product))
 
 
-def test_a_product_of_json_or_csv_is_a_table() -> None:
-    shown = [plain(row) for row in product_lines("fit.json", '{"a": 1.5, "long": [1, 2]}')]
-    assert shown == ["fit.json", "a     1.5  ", "long  [1,2]"]
-    shown = [plain(row) for row in product_lines("e.csv", "T,energy\n1.0,-5.4\n")]
+def test_a_product_is_a_table_lines_or_a_sentence_about_a_picture() -> None:
+    table = FileContent("/w/e.csv", "table", 1, 0.0, (), (("T", "energy"), ("1.0", "-5.4")))
+    shown = [plain(row) for row in product_lines(table)]
     assert shown == ["e.csv", "T    energy", "1.0  -5.4  "]
+    picture = FileContent("/w/e.png", "image", 1, 0.0)
+    assert plain(product_lines(picture)[1]) == "a picture: Tab to this pane, and Enter"
 
 
 def test_hostile_names_are_made_visible() -> None:
