@@ -40,7 +40,7 @@ def may_mark(session: Session) -> str:
 
 
 GROUPS: tuple[Command, ...] = (
-    Command("groups.open", "enter", "open", "directories of this group; files of this directory",
+    Command("groups.open", "enter", "open", "directories of a group, files of a directory",
             "groups", enabled=with_action),
     Command("groups.mark", "space", "mark", "mark or unmark this row", "groups", enabled=may_mark),
     Command("groups.mark-all", "a", "all", "mark all rows, or none", "groups", enabled=may_mark),

@@ -72,7 +72,7 @@ async def test_failures_come_first_and_the_samples_can_be_filtered() -> None:
         await hand.press("f")
         await hand.sees("[submitted 8]", "8 samples")
         await hand.press("f", "f")
-        await hand.sees("[completed ", "31 samples", "energy.json", "energy   -5.412")
+        await hand.sees("[completed ", "31 samples", "energy.json", '"energy": -5.412,')
         await hand.press("f")
         await hand.sees("Samples of simulate")
         # where nothing ran this is said, of a source too
