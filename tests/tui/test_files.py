@@ -61,7 +61,7 @@ async def test_every_kind_of_file_is_shown_beside_the_list(root: Path) -> None:
     async with opened(root) as hand:
         await hand.sees("local ●")
         await hand.press("2")
-        await hand.sees("Directories of group 1", "d0")
+        await hand.sees("Directories of group 1", "› d0")
         await hand.press("enter", "enter")
         await hand.sees(
             "Files of d0", "9 entries", "product", "frames/",
@@ -111,7 +111,7 @@ async def test_ten_gigabytes_open_at_their_end_and_are_searched(root: Path) -> N
     async with opened(root, (80, 24)) as hand:
         await hand.sees("local ●")
         await hand.press("2", "d")
-        await hand.sees("Directories of simulate")
+        await hand.sees("Directories of simulate", "›  d0")
         await hand.press("enter")
         await hand.sees("Files of d0", "11 GB")
         await hand.press("slash", *"a.log", "enter", "enter")
@@ -130,7 +130,7 @@ async def test_what_cannot_be_shown_has_a_sentence(
     async with opened(root) as hand:
         await hand.sees("local ●")
         await hand.press("2", "d")
-        await hand.sees("Directories of simulate", "d0")
+        await hand.sees("Directories of simulate", "›  d0")
         await hand.press("enter")
         await hand.sees("frames/")
         await hand.press("down", "down")

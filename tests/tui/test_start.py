@@ -77,12 +77,15 @@ def test_errors_sent_to_a_file_would_take_the_picture_with_them(
 def test_in_a_real_terminal_it_paints_answers_keys_and_gives_the_terminal_back(
     tmp_path: Path,
 ) -> None:
-    terminal = Terminal(tmp_path)
+    terminal = Terminal(tmp_path, LC_ALL="C.UTF-8", NO_COLOR="")
     try:
         terminal.until(b"need you")
         terminal.until(b"equilibrate")
         os.write(terminal.master, b"2")
         terminal.until(b"Groups of")
+        os.write(terminal.master, b"7")  # the title links to the file of the log
+        terminal.until(b";file://" + os.uname().nodename.encode())
+        terminal.until(b"\x1b]8;;\x1b\\")
         os.write(terminal.master, b"\x03")  # Ctrl-C does not end it without a word
         terminal.until(b"Press q to leave")
         os.write(terminal.master, b"q")

@@ -190,6 +190,8 @@ def _label(title: Any, inner: Color, room: int) -> Segment:
         return Segment("")
     content, color, _, style = title
     style += Style(background=inner, foreground=inner + color)
+    for span in content.spans:  # a link
+        style += span.style
     text = content.plain
     if cell_len(text) + 2 > room:
         text = set_cell_size(text, max(0, room - 3)) + "…"

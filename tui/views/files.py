@@ -249,7 +249,8 @@ class FilesScreen(Dialog[None]):
             many = plural(len(listing.rows), "entry", "entries")
             below = f"the first {MOST_FILES:,} entries" if listing.more else many
             below = table.tally or below
-        set_titles(table, f"Files of {self._folder}{table.filter_named}", below)
+        title = f"Files of {self._folder}{table.filter_named}"
+        set_titles(table, title, below, listing.path if listing is not None else "")
         pane = self._pane
         if content is None or pane is None:
             return
@@ -266,7 +267,9 @@ class FilesScreen(Dialog[None]):
         if isinstance(pane, ListTable):
             named = pane.filter_named
             parts.insert(0, pane.tally)
-        set_titles(pane, os.path.basename(content.path) + named, " · ".join(filter(None, parts)))
+        title = os.path.basename(content.path) + named
+        file = content.path if content.size >= 0 else ""
+        set_titles(pane, title, " · ".join(filter(None, parts)), file)
 
     # Keys
 

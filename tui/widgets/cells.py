@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from rowtui.core.base.text import count, si, visible
 from rowtui.tui.shell.themes import STYLES
+from rowtui.tui.widgets.links import LINK, link_of
 from textual.app import App
 from textual.color import Color
 from textual.content import Content
@@ -309,7 +310,8 @@ def portion(part: int, total: int, room: int) -> int:
 class Palette:
     """The style names as Rich styles of one theme; create a new palette when the theme changes."""
 
-    def __init__(self, app: App[object]) -> None:
+    def __init__(self, app: App[Any]) -> None:
+        self._app = app
         self._variables = app.theme_variables
         self._styles: dict[str, Style] = {"": Style.null()}
 
@@ -320,7 +322,11 @@ class Palette:
         in which two parts meet; `ground on failed` leaves the glyph in the colour of the pane.
         """
         style = self._styles.get(name)
-        if style is None:
+        if style is None and LINK in name:
+            name_of, _, file = name.partition(LINK)
+            style = self[name_of] + Style(link=link_of(self._app, file))
+            self._styles[name] = style
+        elif style is None:
             name_of, _, ground = name.partition(" on ")
             style = self._resolve(STYLES.get(name_of, ""))
             if ground and name_of == "ground":
@@ -372,5 +378,8 @@ def as_content(lines: Iterable[Line], *, stale: bool = False) -> Content:
     for number, spans in enumerate(lines):
         if number:
             parts.append("\n")
-        parts += [(span.text, STYLES.get("dim" if stale else span.style, "")) for span in spans]
+        names = ("dim" if stale else span.style.partition(LINK)[0] for span in spans)
+        parts += [
+            (span.text, STYLES.get(name, "")) for span, name in zip(spans, names, strict=True)
+        ]
     return Content.assemble(*parts)

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.tui.textual_patches.framed_lines import FramedLines
-from rowtui.tui.widgets.cells import Painted, Span, as_content, cut, fit, line
+from rowtui.tui.widgets.cells import (
+    Painted,
+    Span,
+    as_content,
+    cut,
+    fit,
+    line,
+)
+from rowtui.tui.widgets.links import link_of
 from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
+from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -131,10 +140,15 @@ class Panel(Static):
             self.update(as_content(cut_lines, stale=self._stale))
 
 
-def set_titles(widget: Widget, title: str, subtitle: str = "") -> None:
-    """Set the texts in a widget's frame; they are never parsed as markup."""
-    for name, text in (("border_title", title), ("border_subtitle", subtitle)):
-        shown = visible(text)
-        if getattr(widget, f"_shown_{name}", None) != shown:
+def set_titles(widget: Widget, title: str, subtitle: str = "", file: str = "") -> None:
+    """Set the texts in a widget's frame; they are never parsed as markup.
+
+    The title links to `file`.
+    """
+    link = link_of(widget.app, file) if file else None
+    for name, text, to in (("border_title", title, link), ("border_subtitle", subtitle, None)):
+        shown = (visible(text), to)
+        if getattr(widget, f"_shown_{name}", ("", None)) != shown:
             setattr(widget, f"_shown_{name}", shown)
-            setattr(widget, name, Content(shown) if shown else None)
+            content = Content.styled(shown[0], Style(link=to) if to else "")
+            setattr(widget, name, content if text else None)

@@ -9,7 +9,8 @@ from rich.segment import Segment
 from rich.style import Style
 from rowtui.tui.textual_patches.changed_cells import NEAR, ShownCells
 
-STYLES = (None, Style(color="red"), Style(bold=True, bgcolor="blue"))
+LINK = Style(color="red", link="file://here/a")
+STYLES = (None, Style(color="red"), Style(bold=True, bgcolor="blue"), LINK)
 WIDTH = 30
 
 texts = st.text("ab \u00e9\u6f22\u2588", max_size=WIDTH)

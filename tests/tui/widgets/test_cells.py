@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.tui.views.chrome import Freshness, Hint, Tab, header, hints, tabs
@@ -16,8 +21,10 @@ from rowtui.tui.widgets.cells import (
     plain,
     portion,
     width_of,
+    wrapped,
 )
 from rowtui.tui.widgets.columns import GAP, TableColumn, place
+from rowtui.tui.widgets.links import link_of, link_to, linked
 from rowtui.tui.widgets.short_text import age, duration
 
 texts = st.text(max_size=30)
@@ -150,3 +157,37 @@ def test_a_directive_a_string_and_a_variable_stand_out() -> None:
     assert styles["cd"] == "keyword"
     assert styles["# home"] == "comment"
     assert styles['"$HOME"'] == "string"
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
+def test_a_link_names_the_machine_and_the_file_and_nothing_else(name: str) -> None:
+    start = f"file://{os.uname().nodename}/"
+    address = link_to(name, "/p/root")
+    if name.startswith(("http://", "https://", "~")):
+        return
+    assert address.startswith(start)
+    assert address.isascii()
+    assert address.isprintable()
+    assert " " not in address
+    path = os.path.normpath(os.path.join("/p/root", name))
+    assert unquote_to_bytes(address[len(start) - 1 :]) == path.encode()
+
+
+def test_only_files_of_a_known_folder_and_web_addresses_have_links() -> None:
+    assert link_to("a.toml", "") == link_to("", "/p") == ""
+    assert link_to("https://a.example/b c\x1b", "") == "https://a.example/b%20c%1B"
+    session = SimpleNamespace(snapshot=SimpleNamespace(root="/p"))
+    for how in ({"ascii_only": True, "colours": 256}, {"ascii_only": False, "colours": 16}):
+        app: Any = SimpleNamespace(session=session, how=SimpleNamespace(**how))
+        assert link_of(app, "a") is None
+    how = {"ascii_only": False, "colours": 256}
+    app = SimpleNamespace(session=session, how=SimpleNamespace(**how))
+    assert (link_of(app, "a") or "").endswith("/p/a")
+
+
+def test_a_link_takes_no_columns_and_stays_where_a_line_is_cut_or_wrapped() -> None:
+    spans = line(linked("mapping.yml:12, rule large", "/p/mapping.yml", "dim"))
+    assert plain(spans) == "mapping.yml:12, rule large"
+    assert {one.style for one in cut(spans, 9)} == {spans[0].style}
+    assert [one[-1].style for one in wrapped(spans, 16)] == [spans[0].style] * 2
+    assert linked("no file", "", "dim") == ("no file", "dim")

@@ -13,6 +13,7 @@ from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.sentences import check_sides, signed
 from rowtui.tui.views.explain.explain import DestinationRow
 from rowtui.tui.widgets.cells import Line, Span, fit, line, width_of, wrapped
+from rowtui.tui.widgets.links import linked
 
 GAP = Span("  ")
 
@@ -88,12 +89,15 @@ def _refusal(refusal: Refusal, style: str, width: int) -> list[Line]:
 def failed_cells(check: ConstraintCheck) -> list[Line]:
     """Return what the job asks, what is accepted, and where the limit is written."""
     asked, accepted = check_sides(check)
-    place = str(check.origin.place) if check.origin and check.origin.place.file else ""
+    origin = check.origin
+    written = ("", "")
+    if origin is not None and origin.place.file:
+        written = origin_part(origin, f"  {visible(str(origin.place))}")
     accepts = "accepts " if accepted.startswith(("at ", "less ", "only ")) else ""
     return [
         line(("✗", "failed")),
         line((asked, "failed")),
-        line(f"{accepts}{accepted}", (f"  {visible(place)}", "dim")),
+        line(f"{accepts}{accepted}", written),
     ]
 
 
@@ -121,6 +125,12 @@ def _score(candidate: Candidate, decision: Decision, width: int) -> Iterator[Lin
         ),
         width,
     )
+
+
+def origin_part(origin: Origin, text: str = "") -> tuple[str, str]:
+    """Return the source of a value, or this text about it, as a link to its file."""
+    file = "workflow.toml" if origin.kind == "request" else ""
+    return linked(text or origin_text(origin), origin.place.file or file, "dim")
 
 
 def origin_text(origin: Origin) -> str:

@@ -14,10 +14,17 @@ from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision, Refusal
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.project.views.views import PlacementExplanation
-from rowtui.tui.views.explain.destination import aligned, failed_cells, origin_text, section
+from rowtui.tui.views.explain.destination import (
+    aligned,
+    failed_cells,
+    origin_part,
+    origin_text,
+    section,
+)
 from rowtui.tui.views.explain.explain import DestinationRow
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped
+from rowtui.tui.widgets.links import linked
 
 LONGEST_VALUE = 300
 """The number of characters of one value that are shown."""
@@ -78,7 +85,7 @@ def _matched(decision: Decision, width: int) -> Iterator[Line]:
             how = f"  {matched.pattern} matches {matched.subject}"
         elif not matched.pattern and matched.subject:
             how = f"  applies to every job ({matched.subject})"
-        rows.append([line((str(number), "dim")), line(origin_text(matched.origin), (how, "dim"))])
+        rows.append([line((str(number), "dim")), line(origin_part(matched.origin), (how, "dim"))])
     yield from aligned(rows, width)
 
 
@@ -93,7 +100,13 @@ def _rules(decision: Decision, width: int) -> Iterator[Line]:
         text = (f"{_short(rule.condition)}{effect}", "") if rule.matched else (
             f"does not apply: {_short(rule.condition)}", "dim")  # fmt: skip
         name = line(rule.origin.rule or rule.origin.id)
-        rows.append([line((glyph, style)), name, line(text, (f"  {_place(rule.origin)}", "dim"))])
+        rows.append(
+            [
+                line((glyph, style)),
+                name,
+                line(text, origin_part(rule.origin, f"  {_place(rule.origin)}")),
+            ]
+        )
     yield from aligned(rows, width)
 
 
@@ -115,11 +128,18 @@ def _values(decision: Decision, width: int) -> Iterator[Line]:
             origin += f", written as {written}"
         label = line((_LABELS.get(one.field, one.field), "dim"))
         if len(text) > _SHORT_VALUE:
-            rows.append([label, (), line((text, "title"), (f"  {origin}", "dim"))])
+            rows.append([label, (), line((text, "title"), origin_part(one.origin, f"  {origin}"))])
         else:
-            rows.append([label, line((text, "title")), line((origin, "dim"))])
+            rows.append([label, line((text, "title")), line(origin_part(one.origin, origin))])
         rows += [
-            [(), (), line((f"instead of {value_text(other)}, {_place(source)}", "dim"))]
+            [
+                (),
+                (),
+                line(
+                    (f"instead of {value_text(other)}, ", "dim"),
+                    origin_part(source, _place(source)),
+                ),
+            ]
             for other, source in one.replaced
         ]
     yield from aligned(rows, width)
@@ -152,7 +172,7 @@ def _tags(decision: Decision, width: int) -> Iterator[Line]:
         yield from section("Tags of the job")
         yield from aligned(
             (
-                [line((f"{strength}s", "dim")), line(tag), line((origin_text(origin), "dim"))]
+                [line((f"{strength}s", "dim")), line(tag), line(origin_part(origin))]
                 for strength, tag, origin in decision.tags
             ),
             width,
@@ -207,4 +227,5 @@ def _files(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
     for file in explanation.files:
         trust = line("trusted") if file.trusted else line(("not trusted", "warning"))
         because = (f": {file.because}" if file.because else "", "dim")
-        yield from wrapped((*line(f"  {file.name}  "), *trust, *line(because)), width, 4)
+        name = line("  ", linked(file.name, file.name), "  ")
+        yield from wrapped((*name, *trust, *line(because)), width, 4)

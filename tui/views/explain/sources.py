@@ -23,6 +23,7 @@ from rowtui.tui.views.explain.match_trace import value_text
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.columns import TableColumn
+from rowtui.tui.widgets.links import linked
 from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from textual.app import ComposeResult
@@ -99,7 +100,7 @@ def source_cells(row: SourceRow) -> dict[str, Cell]:
     return {
         "what": line((row.what, style)),
         "says": line(row.says),
-        "place": line((row.place, "key" if it.place.file else "dim")),
+        "place": line(linked(row.place, it.place.file, "key" if it.place.file else "dim")),
         "by": line((by + (" (not trusted)" if it.sealed else ""), "dim")),
     }
 

@@ -97,7 +97,9 @@ class LogView(ScreenView):
             self.pane.open(job.token)
         state = self.pane.state
         rows.empty = self._empty(job, state)
-        set_titles(rows, (state.path if state else "") or "Log", self.pane.described())
+        path = state.path if state else ""
+        here = "" if state is None or state.far else path
+        set_titles(rows, path or "Log", self.pane.described(), here)
         self.query_one("#about", OneLine).show(self._about(job))
         self._show_used(job)
 

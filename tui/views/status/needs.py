@@ -15,6 +15,7 @@ from rowtui.core.base.text import plural
 from rowtui.tui.views.status.status import first_line
 from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.columns import TableColumn
+from rowtui.tui.widgets.links import linked
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
@@ -72,7 +73,7 @@ class NeedItem(NamedTuple):
     @property
     def spans(self) -> Line:
         """The spans of `✗ equilibrate: 12 failed: out of memory`."""
-        return line((self.glyph + " ", self.style), self.text)
+        return line((self.glyph + " ", self.style), linked(self.text, self.place))
 
 
 COLUMNS = (TableColumn("text", "", 8, grow=1),)
