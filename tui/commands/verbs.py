@@ -16,6 +16,7 @@ from rowtui.core.project.review.views import CheckState
 from rowtui.core.submission.plan.model import count_jobs
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import UpdatePace, start
+from rowtui.tui.views.files import FilesScreen
 from rowtui.tui.views.groups.retry import AgainScreen
 from rowtui.tui.views.questions import Question, confirm
 from rowtui.tui.views.submit.plan import Became, PlanRequest, Sending, chosen_words, outcome_of
@@ -39,12 +40,16 @@ MOST_NOTED = 200
 
 
 class Verbs:
-    """The verbs that change something outside the dashboard, for one app."""
+    """The verbs of one app: most of them change something outside the dashboard."""
 
     def __init__(self, app: ProjectApp, session: Session, feed: Feed) -> None:
         self._app = app
         self._session = session
         self._feed = feed
+
+    def show_files(self, directory: str) -> None:
+        """Show the files of a directory."""
+        self._app.push_screen(FilesScreen(self._session, directory))
 
     def prepare(
         self,

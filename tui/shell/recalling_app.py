@@ -6,7 +6,7 @@ Views return their place (`ScreenView.place`); lists take their filter, order an
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import re
 import shlex
 from functools import cached_property, partial
@@ -183,11 +183,9 @@ class RecallingApp(Dashboard):
 
     def command_files(self) -> None:
         """Show the files of the directory under the cursor."""
-        from rowtui.tui.views.files import FilesScreen
-
         name = self.view.directory_here() if self.view is not None else ""
         if name:
-            self.push_screen(FilesScreen(self.session, name))
+            self.verbs.show_files(name)
         else:
             self.warn("The cursor is on no directory: d lists those of an action.")
 
@@ -265,20 +263,13 @@ class RecallingApp(Dashboard):
         return fields | {"project": snapshot.root}
 
     async def _open_shell(self, name: str, row: QueueRow | None) -> None:
-        # Late imports: no frame needs these modules.
-        from rowtui.core.workflow.load import load_workflow
+        # A late import: no frame needs this module.
         from rowtui.tui.shell.external_program import open_shell
 
-        root = Path(self.session.snapshot.root if self.session.snapshot else ".")
-        folder = root
+        folder = Path(self.session.snapshot.root if self.session.snapshot else ".")
         if name:
-            try:
-                workflow = await asyncio.to_thread(load_workflow, root)
-                folder = Path(workflow.workspace) / name
-            except Exception as error:
-                self.warn(f"The workspace cannot be found: {visible(str(error))}")
-        if not await asyncio.to_thread(folder.is_dir):
-            folder = root
+            with contextlib.suppress(RowtuiError):  # the directories of a demo do not exist
+                folder = Path((await self.session.engine.logs.files(name)).path)
         beside = None
         if row is not None and row.record is not None:
             try:

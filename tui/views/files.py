@@ -40,7 +40,7 @@ from textual.widget import Widget
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.view import Dashboard
+    from rowtui.tui.shell.terminal_app import ProjectApp
 
 BESIDE = 100
 """Columns of the screen from which on the file is beside the list."""
@@ -94,15 +94,18 @@ class FilesScreen(Dialog[None]):
             yield LogPane(
                 lambda: self._session.engine.logs,
                 may_look=lambda: self.is_current and self._kind == "text",
-                failed=self._dashboard.report,
+                failed=self._failed,
             )
             yield TextLines(json_line, name="file-lines")
             yield ListTable(name="file-table")
             yield ImageBlocks(name="file-image")
 
     @property
-    def _dashboard(self) -> Dashboard:
-        return cast("Dashboard", self.app)
+    def _dashboard(self) -> ProjectApp:
+        return cast("ProjectApp", self.app)
+
+    def _failed(self, what: str, error: Exception) -> None:
+        self._dashboard.warn(f"{what}: {visible(describe(error)[0])}")
 
     @property
     def _list(self) -> ListTable:
