@@ -127,6 +127,7 @@ ONLY_WITH_AN_EXTRA = {
 
 def test_whatever_is_imported_is_a_dependency() -> None:
     packages = {
+        "pillow": "PIL",
         "pyyaml": "yaml",
         "textual-serve": "textual_serve",
         "aiohttp-jinja2": "aiohttp_jinja2",
