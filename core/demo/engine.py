@@ -313,7 +313,7 @@ def open_demo(options: EngineOptions) -> tuple[ProjectOpened, Callable[[], DemoE
 def _set_budget(project: DemoProject, name: str, hours: float) -> None:
     """Set the budget of a cluster to about `hours` CPU-hours, in round numbers."""
     path = project.root / ".config" / "rowtui" / "clusters.toml"
-    own = {one: its for one, _, _, its, _ in PLACES}[name]
+    own = {one: its for one, *_, its, _ in PLACES}[name]
     at_least = max(100, -int(-hours // 100) * 100)
     text = path.read_text().replace(f"cpu_hours = {own} ", f"cpu_hours = {at_least} ")
     path.write_text(text)

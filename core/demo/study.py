@@ -124,12 +124,12 @@ DESTINATION = """\
       prefer: [{tags}]
 """
 
-# name, partition, cores of one job, hours, tags
+# name, partition, CPUs of one job at most, CPUs of a node, hours, tags
 PLACES = (
-    ("anvil", "shared", 256, 30_000, "large"),
-    ("delta", "cpu", 128, 9_000, "small"),
-    ("frontier", "batch", 1024, 200_000, "large, far"),
-    ("gl", "standard", 72, 9_000, "small, screens"),
+    ("anvil", "shared", 256, 512, 30_000, "large"),
+    ("delta", "cpu", 128, 128, 9_000, "small"),
+    ("frontier", "batch", 1024, 128, 200_000, "large, far"),
+    ("gl", "standard", 72, 72, 9_000, "small, screens"),
 )
 
 
@@ -149,7 +149,7 @@ def write_files(root: Path) -> None:
     (root / "workflow.toml").write_text(WORKFLOW)
     destinations = [
         DESTINATION.format(name=name, partition=partition, cores=cores, tags=tags)
-        for name, partition, cores, _, tags in PLACES
+        for name, partition, cores, _, _, tags in PLACES
     ]
     clusters = [
         CLUSTER.format(
@@ -160,11 +160,11 @@ def write_files(root: Path) -> None:
             root=json.dumps(str(root)),
             partition=partition,
             cores=cores,
-            node=min(cores, 128),
-            memory=2 * min(cores, 128),
-            price=min(cores, 128) / 100,
+            node=node,
+            memory=2 * node,
+            price=node / 100,
         )
-        for name, partition, cores, hours, _ in PLACES
+        for name, partition, cores, node, hours, _ in PLACES
     ]
     config = root / ".config" / "rowtui"
     (config / "mapping").mkdir(parents=True)

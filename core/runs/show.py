@@ -198,6 +198,7 @@ def _nodes(growth: Growth, guess: Estimate | None) -> tuple[NodeView, ...]:
             lists=0,
             counts=(),
             level=1 + levels.get(sink.source, 0),
+            output=sink.output,
         )
         for sink in network.sinks
     )

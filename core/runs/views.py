@@ -60,6 +60,7 @@ class NodeView(NamedTuple):
     level: int
     needed: bool = True
     critical: float | None = None  # seconds on the critical path; None: not on it
+    output: str = ""  # the product that a sink takes
 
 
 class LinkView(NamedTuple):

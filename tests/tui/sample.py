@@ -814,7 +814,7 @@ done
         await asyncio.sleep(0)
         return self.graph.samples(node, states, start, length, asked, find)
 
-    async def network_product(self, action: str, directory: str) -> FileContent:
+    async def network_product(self, action: str, directory: str, name: str) -> FileContent:
         lines = tuple(json_lines('{"energy": -5.412, "samples": [1, 2]}'))
         return FileContent("energy.json", "json", 40, 0.0, lines)
 

@@ -106,7 +106,7 @@ def _in_the_network(session: Session) -> list[tuple[str, str]]:
         return [("S", "let it run by itself; it asks for limits first")]
     if status == "running":
         return [("h l", "from node to node"), ("Enter", "the samples of one")]
-    return [("6 Enter", "the log of plot: the slopes"), ("9", "what ran when"), ("q", "leave")]
+    return [("l", "to a result, such as slopes"), *_onward(session)]
 
 
 def _onward(session: Session) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from rowtui.tui.commands.command import TITLES
 from rowtui.tui.shell.session import Session, describe
 from rowtui.tui.shell.undo import UndoStep
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.chrome import Hint
 from rowtui.tui.views.dialogs import Dialog
 from rowtui.tui.widgets.cells import Line, as_content, line
 from rowtui.tui.widgets.chrome import set_titles
@@ -167,6 +168,7 @@ class ActivityScreen(Dialog[None]):
 class UndoScreen(Dialog[int | None]):
     """A list to choose from; the answer is the number of steps to undo."""
 
+    LIST_KEYS = (Hint("↓ ↑", "choose", ""), Hint("Enter", "undo down to here", ""))
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,U,q", "no", "close", id="undo.close", tooltip="close this list"),
     ]

@@ -109,7 +109,7 @@ class ConfirmScreen(Dialog[str]):
     `ask` returns the question, which may change while the user reads or types.
     """
 
-    BINDINGS = [Binding("escape", "no", "do nothing", id="confirm.no", tooltip="do nothing")]
+    BINDINGS = [Binding("escape", "no", "close", id="confirm.no", tooltip="do nothing")]
 
     def __init__(self, ask: Callable[[], Question]) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ class ChooseScreen(Dialog[int | None]):
     """A dialog for one of several lines. It returns the index of the line, or None."""
 
     BINDINGS = [
-        Binding("escape", "no", "nothing", id="login.nothing", tooltip="choose nothing"),
+        Binding("escape", "no", "close", id="login.nothing", tooltip="choose nothing"),
         Binding("j", "step(1)", "down", show=False, id="login.down", tooltip="one line down"),
         Binding("k", "step(-1)", "up", show=False, id="login.up", tooltip="one line up"),
     ]

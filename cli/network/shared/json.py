@@ -42,7 +42,8 @@ class NetworkNodeJson(NamedTuple):
     """A source, node or sink. `states`: samples by state; `blocked` are those that cannot run for
     one that failed or was cancelled. `critical_seconds`: on the longest way.
 
-    `home`: the node whose directories it uses; `lists`: jobs that will make more samples.
+    `home`: the node whose directories it uses; `lists`: jobs that will make more samples;
+    `output`: the product that a sink takes.
     """
 
     name: str
@@ -56,6 +57,7 @@ class NetworkNodeJson(NamedTuple):
     level: int
     needed: bool
     critical_seconds: float | None
+    output: str
 
 
 class EventFailureJson(NamedTuple):

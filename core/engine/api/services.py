@@ -272,8 +272,11 @@ class NetworkService(Protocol):
         directory of a source's sample. Raises: RowtuiError.
         """
 
-    async def product(self, action: str, directory: str) -> FileContent | None:
-        """Return the beginning of the first product that can be read; None if there is none."""
+    async def product(self, action: str, directory: str, name: str) -> FileContent | None:
+        """Return the beginning of this product, or with "" of the first one that can be read.
+
+        None if there is none.
+        """
 
     async def waits(self, job: int) -> WaitPath:
         """Return what a job of the graph waits for, or why it was lost. Raises: RowtuiError."""

@@ -106,13 +106,15 @@ class NetworkWork:
                 go_on=lambda: self._newest == question,
             )
 
-    async def product(self, action: str, directory: str) -> FileContent | None:
+    async def product(self, action: str, directory: str, name: str) -> FileContent | None:
         """See `NetworkService.product`."""
-        return await asyncio.to_thread(self._product, action, directory)
+        return await asyncio.to_thread(self._product, action, directory, name)
 
-    def _product(self, action: str, directory: str) -> FileContent | None:
+    def _product(self, action: str, directory: str, only: str) -> FileContent | None:
         folder = self._project.workflow.workspace / directory
         for name in (it for one in self._project.workflow.named(action) for it in one.products):
+            if only not in ("", name):
+                continue
             with contextlib.suppress(RowtuiError):
                 read = read_file(folder / name)
                 return read._replace(lines=read.lines[:MOST_LINES], rows=read.rows[:MOST_LINES])

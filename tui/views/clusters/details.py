@@ -137,7 +137,7 @@ def _state_words(cluster: ClusterDetail) -> list[Line]:
 def _looks(cluster: ClusterDetail, now: float) -> list[Line]:
     if not cluster.looked_at:
         return [line(("not asked yet", "dim"))]
-    jobs = f"{cluster.running:,} of your jobs run, {cluster.waiting:,} are pending"
+    jobs = f"{cluster.running:,} running, {cluster.waiting:,} pending"
     if cluster.as_of is not None:
         jobs += f" · as of {ago(cluster.as_of, now)}"
     left = cluster.next_at - now

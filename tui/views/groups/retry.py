@@ -119,7 +119,7 @@ class AgainScreen(FormScreen[AmountChange]):
     NAME = "again"
     ENTER = "show the plan"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "no", "do nothing", id="again.nothing", tooltip="retry nothing"),
+        Binding("escape", "no", "close", id="again.nothing", tooltip="retry nothing"),
         *field_keys("again"),
     ]
 

@@ -156,7 +156,7 @@ class NetworkPane:
         look = self._look
         if key is None or key == look.chosen:
             return
-        look.chosen = cast(NodeKey, key)
+        look.chosen, look.moved = cast(NodeKey, key), True
         if self.listed:
             self.nodes.choose(key)
         else:

@@ -177,7 +177,7 @@ class SamplePane:
         self._of: Of | None = None
         self._generation: tuple[int, str] | None = None
         self._seen: dict[str, SampleView] = {}  # The samples as they were last shown.
-        self._product_of = ("", "")  # The action and the directory of the product.
+        self._product_of = ("", "", "")  # Action and directory of the product, and its name.
         self._product: FileContent | None = None
 
     @property
@@ -191,12 +191,15 @@ class SamplePane:
         rows = self.rows
         return rows.item(self.table.cursor) if rows is not None and rows.row_count else None
 
-    def product(self, node: NodeView | None) -> FileContent | None:
-        """Return the product of the sample under the cursor, once it was read."""
-        sample = self.sample
-        of = ("", "")
+    def product(self, chosen: NodeView | None) -> FileContent | None:
+        """Return the product of the sample under the cursor, once it was read.
+
+        `chosen`: the node under the cursor of the graph; a sink takes one of the products.
+        """
+        node, sample = self.node, self.sample
+        of = ("", "", "")
         if node is not None and sample is not None and sample.state == "completed":
-            of = (node.action, sample.directory)
+            of = (node.action, sample.directory, chosen.output if chosen is not None else "")
         if of != self._product_of:
             self._product_of, self._product = of, None
             if of[1]:

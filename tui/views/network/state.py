@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.runs.model import RunStatus
 from rowtui.tui.views.network.picture.boxes import key_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ STATE_FILTERS = (
 )
 
 
+def _finished(view: NetworkView | None) -> bool:
+    run = view.run if view is not None else None
+    return run is not None and run.status is RunStatus.FINISHED
+
+
 @dataclass
 class NetworkLook:
     """The state of the Network view. `view` None with `known` True: there is no network.toml."""
@@ -47,6 +53,7 @@ class NetworkLook:
     frozen: bool = True  # True shows the run; False shows the current network.toml.
     wanted: bool = False  # Whether the view is on the screen.
     chosen: NodeKey | None = None
+    moved: bool = False  # Whether the user has chosen a node.
     filter: StateFilter = STATE_FILTERS[0]
     marked: Mapping[int, str] = field(default_factory=dict)  # Job -> state of the job.
     sample: SampleView | None = None  # The sample under the cursor.
@@ -56,7 +63,7 @@ class NetworkLook:
 
     def take(self, view: NetworkView | None) -> None:
         """Store the new state of the network; the cursor stays on its node while it exists."""
-        self.view, self.known, self.error = view, True, None
+        before, self.view, self.known, self.error = self.view, view, True, None
         keys = [key_of(node) for node in view.nodes] if view else []
         if self.chosen not in keys:
             failed = {one.node for one in view.failures} if view else set()
@@ -67,6 +74,9 @@ class NetworkLook:
             )
             wanted = [key for key in nodes if key[1] in failed]
             self.chosen = next(iter((*wanted, *nodes, *keys)), None)
+        if _finished(view) and not self.moved and not _finished(before):
+            # The study ends on its result, for a user who only watched.
+            self.chosen = next((key for key in keys[::-1] if key[0] == "sink"), self.chosen)
 
     @property
     def node(self) -> NodeView | None:

@@ -80,7 +80,7 @@ class ChangeScreen(FormScreen[JobTerms]):
     NAME = "change"
     ENTER = "show the change"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "no", "do nothing", id="change.nothing", tooltip="change nothing"),
+        Binding("escape", "no", "close", id="change.nothing", tooltip="change nothing"),
         *field_keys("change"),
     ]
 
