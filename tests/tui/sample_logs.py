@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.project.views.files import FolderListing
 from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogRow, LogState
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ class SampleLogs:
             ]
             at += len(text) + 1
         return rows[self._known_from.get(token, 0) :]
+
+    async def logs_files(self, folder: str) -> FolderListing:
+        raise RowtuiError(f"{folder} cannot be listed", "the directories of a sample do not exist")
 
     async def logs_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
         job = self.jobs_by_token[token]
