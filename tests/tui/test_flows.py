@@ -377,3 +377,16 @@ async def test_actions_are_filtered_and_sorted_and_the_sums_follow() -> None:
         await hand.sees("of sample")
         await hand.press("1", "escape", "o")
         await hand.sees("Action ▲", "all 4 actions")
+
+
+async def test_the_mouse_rests_on_a_key_or_a_heading_and_its_meaning_is_shown() -> None:
+    async with opened(size=(80, 24)) as hand:
+        await hand.sees("Done")
+        keys = hand.app.screen.query_one("#keys")
+        await hand.pilot.hover(keys, offset=(1, 0))
+        assert keys.tooltip == "groups of this action; or the next step of the list"
+        table = hand.app.screen.query_one("#actions")
+        await hand.pilot.hover(table, offset=(hand.text().splitlines()[3].index("Done"), 1))
+        assert table.tooltip == "Completed"
+        await hand.pilot.hover(table, offset=(4, 3))
+        assert table.tooltip is None

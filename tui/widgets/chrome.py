@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
+from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.textual_patches.framed_lines import FramedLines
 from rowtui.tui.widgets.cells import (
     Painted,
@@ -90,15 +91,22 @@ class OneLine(Painted):
         """Return the line."""
         return self.palette.strip(fit(self.spans, self.size.width), self.rich_style)
 
+    def _area_at(self, x: int) -> Pressable | None:
+        return next((area for area in self._areas if area.start <= x < area.end), None)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Describe the command under the mouse, if the mouse rests there."""
+        area = self._area_at(event.x)
+        command = BY_ID.get(area.command) if area is not None else None
+        self.tooltip = command.description if command is not None else None
+
     async def on_click(self, event: events.Click) -> None:
         """Carry out the command that was pressed."""
-        for area in self._areas:
-            if area.start <= event.x < area.end:
-                if area.command.startswith("="):
-                    self.post_message(self.Pressed(area.command[1:]))
-                    return
-                await self.app.run_action(f"command('{area.command}')")
-                return
+        area = self._area_at(event.x)
+        if area is not None and area.command.startswith("="):
+            self.post_message(self.Pressed(area.command[1:]))
+        elif area is not None:
+            await self.app.run_action(f"command('{area.command}')")
 
 
 class Panel(Static):

@@ -76,12 +76,12 @@ class NeedItem(NamedTuple):
         return line((self.glyph + " ", self.style), linked(self.text, self.place))
 
 
-COLUMNS = (TableColumn("text", "", 8, grow=1),)
+COLUMNS = (TableColumn("text", "", 30, grow=2), TableColumn("more", "", 24, priority=1, grow=1))
 
 
 def need_cells(need: NeedItem) -> dict[str, Cell]:
     """Return one row of the list."""
-    return {"text": need.spans}
+    return {"text": need.spans, "more": line((need.more[0] if need.more else "", "dim"))}
 
 
 def need_detail(need: NeedItem, width: int) -> list[Line]:

@@ -332,6 +332,13 @@ class VirtualTable(MovingKeys, can_focus=True):
         super().watch_has_focus(value)
         self._repaint_row(self.cursor)
 
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Show the full title of a heading, if the mouse rests there."""
+        offset = event.get_content_offset(self)
+        heading = offset is not None and offset.y < self.head_lines
+        at = self._column_at(offset.x) if offset is not None and heading else None
+        self.tooltip = next((one.title for one in self.columns if one.id == at), None)
+
     async def on_click(self, event: events.Click) -> None:
         """Move the cursor with a click; open by a click on it; sort by one on a heading."""
         offset = event.get_content_offset(self)
