@@ -44,11 +44,28 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
+WHAT_A_PROJECT_IS = (
+    line("This folder is not a project, and you have not opened one yet."),
+    (),
+    line("A project is a folder with a file ", ("workflow.toml", "title"), ", which names the "
+         "actions, and a folder ", ("workspace", "title"), " with one directory for each thing to "
+         "compute:"),
+    (),
+    line(("  my-study/", "")),
+    line("    workflow.toml         ", ("what is run, in which order, with how much", "dim")),
+    line("    workspace/T1.0-s1/    ", ("one directory for each set of parameters", "dim")),
+    line("    workspace/T1.0-s2/"),
+    (),
+)  # fmt: skip
 HOW_TO_BEGIN = (
-    line("You have not opened a project yet."),
-    line("`rowtui init FOLDER` makes one, `rowtui` in its folder opens it."),
-    line("`rowtui projects find FOLDER` lists old ones; `rowtui demo` makes a demo."),
-)
+    line(("What next? ", "heading"), ("q", "key"), " leaves; then type one of these:"),
+    line(("  rowtui init             ", "key"), "write a workflow.toml with comments here"),
+    line(("  rowtui projects find ~  ", "key"), "list the projects that exist in a folder"),
+    line(("  rowtui demo             ", "key"), "try it out: a study that ends in a minute"),
+    line(("  rowtui demo large       ", "key"), "100,000 directories on four clusters"),
+    (),
+    line(("Only a demo starts jobs: short ones, on this machine.", "dim")),
+)  # fmt: skip
 
 READ_SECONDS = 60.0
 """Seconds between two readings of all projects while the view is open."""
@@ -156,10 +173,14 @@ class HomeScreen(Dialog[str]):
         table.display, begin.display = bool(projects), not projects
         if not projects:
             begin.show_made(
-                lambda width: [part for one in HOW_TO_BEGIN for part in wrapped(one, width)]
+                lambda width: [
+                    line(" ") + part
+                    for one in (*WHAT_A_PROJECT_IS * (self.size.height >= 20), *HOW_TO_BEGIN)
+                    for part in wrapped(one, width - 2) or [()]
+                ]
             )
             begin.focus()
-            set_titles(begin, "Projects")
+            set_titles(begin, "This folder is not a project yet")
         self._share_room()
         self._show_titles()
         self._show_chosen()

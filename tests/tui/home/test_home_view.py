@@ -153,11 +153,11 @@ async def test_the_list_is_filtered_and_escape_first_clears_the_filter(tmp_path:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_without_projects_three_lines_explain_how_to_begin(
+async def test_without_projects_the_screen_explains_how_to_begin(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     async with home(KnownProjects(tmp_path), size) as hand:
-        await hand.sees("not opened a project yet", "rowtui init FOLDER", "projects find", "demo")
+        await hand.sees("This folder is not a project", "rowtui init ", "projects find", "demo")
         await hand.press("escape")
         await hand.until(lambda: not hand.app.is_running, "the end")
 
