@@ -66,8 +66,6 @@ class RowtuiApp(RecallingApp):
         name: partial(open_view, name) for name in VIEW_CLASSES
     }
     DEFAULT_MODE = "status"
-    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (72, "-narrow"), (112, "-normal"), (180, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (20, "-short"), (32, "-tall"), (46, "-high")]
 
     def __init__(
         self,

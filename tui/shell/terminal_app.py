@@ -125,6 +125,9 @@ def _without_ground(style: Style, colours: bool) -> Style:
 class TerminalApp(KeysInOrder):
     """An app on one terminal, drawn in the manner for this terminal."""
 
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (72, "-narrow"), (112, "-normal"), (180, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (20, "-short"), (32, "-tall"), (46, "-high")]
+
     def __init__(self, how: Manner) -> None:
         # Textual's own log contains every key that is pressed, and therefore passwords.
         vars(textual.constants)["LOG_FILE"] = None
