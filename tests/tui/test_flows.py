@@ -390,3 +390,13 @@ async def test_the_mouse_rests_on_a_key_or_a_heading_and_its_meaning_is_shown() 
         assert table.tooltip == "Completed"
         await hand.pilot.hover(table, offset=(4, 3))
         assert table.tooltip is None
+
+
+async def test_everything_eligible_is_planned_from_the_groups_too() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("all 8 groups")
+        await hand.press("S")
+        await hand.sees("[5 Submit]", "Nothing is sent yet")
+        plan = hand.app.session.sending.plan
+        assert {job.action for job in plan.jobs} > {"equilibrate"}

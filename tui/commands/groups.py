@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rowtui.tui.commands.command import Command, may_change, with_action
-from rowtui.tui.commands.status import may_submit
+from rowtui.tui.commands.status import may_submit, may_submit_all
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
@@ -46,6 +46,8 @@ GROUPS: tuple[Command, ...] = (
     Command("groups.mark-all", "a", "all", "mark all rows, or none", "groups", enabled=may_mark),
     Command("groups.submit", "s", "submit…", "submit the marked rows, or this row", "groups",
             asks=True, enabled=may_submit_groups, twin="submit"),
+    Command("groups.submit-all", "S", "submit all…", "submit all eligible groups of every action",
+            "groups", asks=True, enabled=may_submit_all, twin="submit"),
     Command("groups.retry", "R", "retry…", "retry the marked failed groups, or this one", "groups",
             asks=True, enabled=may_retry_groups, twin="retry"),
     Command("groups.directories", "d", "directories",

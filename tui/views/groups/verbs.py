@@ -132,6 +132,10 @@ class GroupVerbs(ScreenView):
         """Store whether directories are listed."""
         recall.directories = self.marked_rows.long
 
+    def command_submit_all(self) -> None:
+        """Plan all eligible groups of all actions."""
+        self.dashboard.verbs.prepare(None, None)
+
     def command_submit(self) -> None:
         """Plan the marked rows; without marks, the group or directory under the cursor."""
         chosen = self.marked_rows
