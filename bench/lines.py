@@ -100,8 +100,6 @@ ENGINES = (
     Line("packing: best, up to 100 classes: cost / configuration bound", "packing",
          "best, actions", "cost / bound", {_1M: 1.003}),
     Line("the same: user CPU", "packing", "best, actions", "user s", {_1M: 10.0}),
-    Line("packing: an event online, 20,000 running: CPU", "packing", "online", "us",
-         {20_000: 30.0}, variant="*"),
     Line("network: plan of 1M samples, without readable ids: user CPU", "network_plan", "plan",
          "flow s", {_1M: 1.0}, variant="*", known="Fastr 4 ms for each sample"),
     Line("the same, with readable ids: user CPU", "network_plan", "plan", "named s", {_1M: 4.0},

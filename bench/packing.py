@@ -2,9 +2,9 @@
 
 Each packing is made, checked and measured in a process of its own (`packing_here`), one after
 another: the cases of `packing_cases` from 1,000 to 1,000,000 requests, with times, with many node
-types; small ones beside a proven optimum; instances of `packing_recipes` beside bound or optimum;
-and the online engine. A packing that breaks a rule is an error in its row. At the end the goals are
-listed, and what was reached.
+types; small ones beside a proven optimum; instances of `packing_recipes` beside bound or optimum.
+A packing that breaks a rule is an error in its row. At the end the goals are listed, and what was
+reached.
 """
 
 from __future__ import annotations
@@ -130,12 +130,8 @@ def tell(asked: Json) -> Json:
 
 
 def measured(row: Json) -> Measured | None:
-    """As all benches tell it; other sections than these two are tables alone."""
+    """As all benches tell it; other sections than this one are tables alone."""
     wrong = row.get("error") or "; ".join(row.get("wrong", ()))
-    if row["section"] == "online":
-        best = {} if wrong else {"us": row["microseconds"]}
-        return Measured("online", row["running"], best=best, variant=row["distribution"],
-                        error=wrong)  # fmt: skip
     if row["section"] != "plain":
         return None
     what = f"{row['packer']}, {row['distribution']}"
@@ -290,53 +286,12 @@ def published(chosen: Chosen) -> list[Json]:
     ]
 
 
-def online(chosen: Chosen) -> list[Json]:
-    """Jobs that arrive one by one."""
-    running = (50,) if chosen.quick else (1_000, 5_000, 20_000)
-    return [
-        ask(
-            chosen,
-            {
-                "kind": "online",
-                "section": "online",
-                "distribution": distribution,
-                "running": number,
-                "jobs": 6 * number if number > 1_000 else 20 * number,
-            },
-            f"online: {number:,} {distribution} running",
-        )
-        for distribution in chosen.distributions
-        for number in running
-    ]
-
-
-def simulated(chosen: Chosen) -> list[Json]:
-    """Policies that know no run times."""
-    size = 100 if chosen.quick else 20_000
-    return [
-        ask(
-            chosen,
-            {
-                "kind": "simulated",
-                "section": "simulated",
-                "distribution": distribution,
-                "size": size,
-                "pilots": max(2, size // 133),
-            },
-            f"simulated: {size:,} {distribution}",
-        )
-        for distribution in ("hpcmix",)
-    ]
-
-
 SECTIONS = {
     "plain": plain,
     "timed": timed,
     "types": types,
     "small": small,
     "published": published,
-    "online": online,
-    "simulated": simulated,
 }
 
 

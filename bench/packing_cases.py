@@ -9,7 +9,6 @@ arguments give the same cases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -178,37 +177,3 @@ def many_node_types(number: int, seed: int = 1) -> tuple[InstanceType, ...]:
 
 def _node_type(name: str, cpus: int, gb: int, gpus: int, price: float) -> InstanceType:
     return InstanceType(name, ResourceAmounts(cpus, gb * GB, gpus), price)
-
-
-# -- arrivals ------------------------------------------------------------------------------------
-
-
-class Arrival(NamedTuple):
-    """A request comes `at` seconds, needs `demand`'s amounts, and ends `seconds` after it began."""
-
-    at: float
-    demand: int
-    seconds: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """Requests that come one by one; about `running` of them run at a time, once it has filled."""
-
-    demands: tuple[Demand, ...]
-    arrivals: tuple[Arrival, ...]
-    running: int
-
-
-def stream(distribution: str, running: int, number: int, seed: int = 1) -> Stream:
-    """So many arrivals, evenly at random, with log-normal lives (median one hour)."""
-    asked = requests(distribution, number, seed)
-    lives = run_times(number, seed)
-    rng = np.random.default_rng([seed, 3600])
-    gap = float(lives.mean()) / running  # jobs that run = lives / gaps
-    at = np.cumsum(rng.exponential(gap, number)).tolist()
-    key = (asked.cpus << 20) | (asked.gb << 8) | asked.gpus
-    _, classes_of = np.unique(key, return_inverse=True)
-    demands, _ = classes(asked)
-    made = map(Arrival, at, classes_of.tolist(), lives.tolist())
-    return Stream(tuple(demands), tuple(made), running)

@@ -98,10 +98,6 @@ def _over_least(row: Json) -> float:
     return float(row["cost"] / row["least_cost"]) if row["least_cost"] else 0.0
 
 
-def _best_policy(row: Json) -> float:
-    return min(float(one["cost"]) for one in row["policies"].values()) / float(row["bound"])
-
-
 def _exact(row: Json) -> bool:
     return bool(row["section"] == "small" and row["size"] <= 12)
 
@@ -131,8 +127,4 @@ _GOALS: tuple[tuple[str, float, _Which, Callable[[Json], float]], ...] = (
     ("up to 12 requests: not proven", 0, _exact, _unproven),
     ("with run times, 100k: cost / assignment", 1.1,
      _in("timed", "best", size=100_000), _over_lp),
-    ("without run times, the best policy: cost / assignment", 1.25,
-     lambda row: row["section"] == "simulated" and bool(row["bound"]), _best_policy),
-    ("online, 20k running: us for an event", 30, _in("online", "", running=20_000),
-     lambda row: float(row["microseconds"])),
 )  # fmt: skip

@@ -22,7 +22,6 @@ from rowtui.core.packing.optimal.columns import generate
 from rowtui.core.packing.pack import complaints, pack
 
 from bench.packing_cases import cloud, many_node_types, problem
-from bench.packing_online import online, simulated, user_seconds
 from bench.packing_recipes import Instance, cut_bins, triplets, two_constraint
 from bench.packing_yardstick import assignment_bound
 
@@ -41,6 +40,11 @@ def measure(asked: Json) -> Json:
     told = _KINDS[asked["kind"]](asked)
     told["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return told
+
+
+def user_seconds() -> float:
+    """CPU time of this process so far, without what the system does for it."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
 
 
 def patience(seconds: float) -> GoOn:
@@ -169,8 +173,6 @@ _KINDS: dict[str, Callable[[Json], Json]] = {
     "yardstick": yardstick,
     "small": small,
     "published": published,
-    "online": online,
-    "simulated": simulated,
 }
 
 if __name__ == "__main__":

@@ -106,53 +106,6 @@ def published_table(rows: Sequence[Json]) -> list[str]:
     return [*lines, ""]
 
 
-def online_table(rows: Sequence[Json]) -> list[str]:
-    """A line for each stream."""
-    lines = [
-        "## The online engine: jobs come one by one, run and end; the second half of each stream",
-        "",
-        "An event is a job that comes or ends, or an instance that is ready.",
-        "",
-        "| distribution | running at most | events | us for an event | us for a job "
-        "| instances in all | MB |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    for row in rows:
-        trouble = row.get("error") or "; ".join(row["wrong"])
-        if trouble:
-            shown = trouble.replace("|", "/")[:100]
-            lines.append(f"| {row['distribution']} | {row['running']:,} | {shown} | | | | |")
-            continue
-        lines.append(
-            f"| {row['distribution']} | {row['most_running']:,} | {row['events']:,} "
-            f"| {row['microseconds']:.1f} | {row['for_a_job']:.1f} | {row['instances']:,} "
-            f"| {row['peak_mb']:,.0f} |"
-        )
-    return [*lines, ""]
-
-
-def simulated_table(rows: Sequence[Json]) -> list[str]:
-    """A line for each policy."""
-    lines = [
-        "## Policies without run times: all jobs come at once, cost / assignment bound with them",
-        "",
-        "| distribution | jobs | policy | cost / bound | hours | at a time | in all | user s |",
-        "|---|--:|---|--:|--:|--:|--:|--:|",
-    ]
-    for row in rows:
-        case = f"| {row['distribution']} | {row['size']:,} "
-        trouble = row.get("error") or "; ".join(row["wrong"])
-        if trouble:
-            lines.append(f"{case}| {trouble.replace('|', '/')[:100]} | | | | | |")
-            continue
-        lines += [
-            f"{case}| {name} | {over(one['cost'], row['bound'])} | {one['makespan'] / 3600:.0f} "
-            f"| {one['peak']:,} | {one['instances']:,} | {one['user']:.2f} |"
-            for name, one in row["policies"].items()
-        ]
-    return [*lines, ""]
-
-
 def over(cost: float, floor: float | None) -> str:
     """How many times as much, for a table."""
     return f"{cost / floor:.4f}" if floor else ""
@@ -171,6 +124,4 @@ TABLES = {
     "types": cases_table,
     "small": small_table,
     "published": published_table,
-    "online": online_table,
-    "simulated": simulated_table,
 }

@@ -147,7 +147,7 @@ def _mapping(given: Namespace) -> list[Words]:
 
 
 def _packing(given: Namespace) -> list[Words]:
-    plain = ["--sections", "plain,online", "--packers", "seed,best"]
+    plain = ["--sections", "plain", "--packers", "seed,best"]
     plain += ["--distributions", "actions,hpcmix"]
     return [[*plain, *(["--quick"] if given.quick else ["--sizes", "100000,1000000"])]]
 

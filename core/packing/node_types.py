@@ -1,24 +1,13 @@
-"""Find the node types that a job may run on, the cheapest of them, and the sizes within a limit.
+"""Find the node types that hold a size, the cheapest of them, and the sizes within a limit.
 
-The input is amounts, a hint and a catalogue; the output is node types. There is a direct form that
-follows CAVATICA's text, and a fast form for many lookups (`Catalogue`). Source: CAVATICA's
-documentation, "Multi-instance scheduling algorithm" (the cheapest instance that satisfies, the
-InstanceType hint).
+The input is sizes and prices of node types; the output is their numbers, as sets of bits for many
+lookups.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-
-from rowtui.core.packing.model import (
-    Demand,
-    InstanceType,
-    PackingProblem,
-    ResourceAmounts,
-    UnplacedRequests,
-)
-from rowtui.core.packing.unplaced import find_unplaced
 
 # Memory for the sets of one resource, in bytes. For 20,000 different sizes, this suffices for a set
 # of every third limit; the surplus sizes of a set are then removed one by one.
@@ -74,31 +63,6 @@ def _running_sets(values: Sequence[int], lowest: list[int]) -> list[int]:
             bits |= int.from_bytes(marks, "little")
         sets.append(bits)
     return sets
-
-
-def suitable(
-    amounts: ResourceAmounts, hint: str, node_types: Sequence[InstanceType]
-) -> list[InstanceType]:
-    """Return the node types that hold the job and match its hint, if it has one."""
-    return [
-        each
-        for each in node_types
-        if amounts.fits(each.amounts) and each.at_most != 0 and hint in {"", each.name}
-    ]
-
-
-def cheapest(
-    amounts: ResourceAmounts, hint: str, node_types: Sequence[InstanceType]
-) -> InstanceType | None:
-    """Return the cheapest suitable node type; of equally cheap types the first of the catalogue."""
-    return min(suitable(amounts, hint, node_types), key=lambda each: each.price, default=None)
-
-
-def why_nowhere(
-    amounts: ResourceAmounts, hint: str, node_types: Sequence[InstanceType]
-) -> UnplacedRequests:
-    """Return why a job has no suitable node type."""
-    return find_unplaced(PackingProblem(tuple(node_types), (Demand(amounts, 0, hint),), (1,)))[0]
 
 
 class Catalogue:

@@ -13,8 +13,10 @@ from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.request import MappingRequest
 from rowtui.core.packing.heuristics.bins import Bin, Item, Vectors
 from rowtui.core.packing.model import InstanceType, ResourceAmounts
-from rowtui.core.packing.node_types import Catalogue, suitable
-from rowtui.core.packing.seed import (
+from rowtui.core.packing.node_types import Catalogue
+from rowtui.core.packing.seed import seed_patterns
+
+from tests.core.packing.seed_loop import (
     Instance,
     NowhereError,
     SeedJob,
@@ -23,7 +25,7 @@ from rowtui.core.packing.seed import (
     prioritise,
     release_empty,
     schedule,
-    seed_patterns,
+    suitable,
     suits,
 )
 

@@ -6,7 +6,9 @@ import random
 
 import pytest
 from rowtui.core.packing.model import InstanceType, ResourceAmounts
-from rowtui.core.packing.node_types import Catalogue, cheapest, suitable
+from rowtui.core.packing.node_types import Catalogue
+
+from tests.core.packing.seed_loop import cheapest, suitable
 
 
 @pytest.mark.parametrize("too_many", [False, True])
