@@ -30,7 +30,6 @@ def typed(parse: Callable[..., T], *limits: float) -> Callable[[str], T]:
 
 
 positive, count = typed(parse_count), typed(parse_count, 0)
-share = typed(parse_amount, 0.0, 0.99)
 
 
 def flag(parser: Any, name: str, text: str) -> None:

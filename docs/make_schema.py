@@ -27,7 +27,6 @@ from rowtui.cli.network.definition import NetworkCheckJson
 from rowtui.cli.network.directories import RetiredJson
 from rowtui.cli.network.runs import ListedRuns
 from rowtui.cli.network.shared.json import ListedSamples, NetworkDocument, RunEventJson, RunJson
-from rowtui.cli.network.shared.simulation_json import NetworkSimulationJson
 from rowtui.cli.pack.json import PackComparisonJson, PackingJson
 from rowtui.cli.project.init import MadeProject
 from rowtui.cli.project.mirror import Copied, ShownComparisons
@@ -104,7 +103,6 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "project-run-event": ("run, each line", ProjectRunEventJson),
     "retry-rules": ("run --rules", RetryRulesJson),
     "run-event": ("network run, each line", RunEventJson),
-    "network-simulation": ("network run --simulate", NetworkSimulationJson),
     "network-check": ("network check", NetworkCheckJson),
     "retired": ("network retire", RetiredJson),
     "comparisons": ("mirror", ShownComparisons),

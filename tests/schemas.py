@@ -67,8 +67,6 @@ def schema_of(words: Sequence[str], document: Any) -> str | None:
         return "pack-comparison" if "--compare" in options else "packing"
     if command == "run" and options & {"--status", "--rules"}:
         return "project-run" if "--status" in options else "retry-rules"
-    if command == "network run" and "--simulate" in options:
-        return "network-simulation"
     if name == "network" and "samples" in document:
         return "samples"
     if name in ("comparisons", "findings") and not {"copies", "findings"} & set(document):
@@ -103,7 +101,6 @@ _SCHEMAS = {
     "run": "project-run-event",
     "network runs": "runs",
     "network run": "run-event",
-    "network simulate": "network-simulation",
     "network check": "network-check",
     "network retire": "retired",
     "mirror": "comparisons",

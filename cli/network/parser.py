@@ -12,12 +12,10 @@ from rowtui.cli.argument_parser import (
     json_option,
     limit_options,
     no_retry_option,
-    share,
     sub_parser,
 )
 from rowtui.core.network.graph.job_model import OLD_WORDS, GraphJobState
 
-ENTRIES = 1  # assumed length of a list that no job has made yet
 STATES = tuple(state.name.lower() for state in GraphJobState)
 
 EXAMPLES = """\
@@ -229,52 +227,6 @@ def _new_run_options(parser: Any) -> None:
         help="sample, sink, sink:NAME, source:+1, critical-path, row, ...",
     )
     chosen.add_argument("--execution", metavar="E", help="jobs, sequential, pilot, ...")
-    simulation = parser.add_argument_group("Simulation")
-    flag(simulation, "--simulate", "run no job: compare run time and cost of each order of jobs")
-    simulation_options(simulation)
-
-
-def simulation_options(group: Any) -> None:
-    """Add the options that go with `--simulate`."""
-    group.add_argument(
-        "--seconds",
-        action="append",
-        metavar="NODE=SECONDS",
-        help="how long one job of a node takes, several with commas, also as HH:MM:SS "
-        "[default: measured, else the wall time]",
-    )
-    group.add_argument(
-        "--machines",
-        metavar="TEXT",
-        help='machines such as "16 CPUs 64 GB x 4, 64 CPUs 4 GPUs 3.5/h x any" '
-        "[default: the cluster's node types]",
-    )
-    group.add_argument(
-        "--entries",
-        type=count,
-        default=ENTRIES,
-        metavar="N",
-        help=f"entries of each list that no job has made yet [default: {ENTRIES}]",
-    )
-    group.add_argument(
-        "--failures",
-        type=share,
-        default=0.0,
-        metavar="SHARE",
-        help="the share of attempts that fail and are repeated, from 0 to 0.99 [default: 0]",
-    )
-    group.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="another course of chance [default: 1]"
-    )
-    group.add_argument(
-        "--gantt", metavar="PLUG-IN", help="whose course is drawn [default: the shortest]"
-    )
-    group.add_argument(
-        "--gantt-by",
-        choices=("machines", "nodes"),
-        default="machines",
-        help="the rows of the chart [default: machines]",
-    )
 
 
 def _retry_options(parser: Any) -> None:

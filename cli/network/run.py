@@ -1,4 +1,4 @@
-"""`rowtui network run`: print the work, ask once, and drive the run to its end, or simulate it."""
+"""`rowtui network run`: print the work, ask once, and drive the run to its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-import time
 from asyncio import CancelledError
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,55 +14,37 @@ from rowtui.cli.environment import cluster_name
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.network.shared.driving import Driving
 from rowtui.cli.network.shared.limits import chosen_limits, open_network
-from rowtui.cli.network.shared.simulation_json import simulation_document
-from rowtui.cli.network.shared.simulation_text import (
-    SimulationReport,
-    print_simulation,
-)
 from rowtui.cli.network.shared.text import count_jobs, limit_lines, retry_lines, say
 from rowtui.cli.output.output import Output
-from rowtui.cli.output.progress import busy_with
-from rowtui.cli.project.open import ask, is_interactive, open_project, send_messages
+from rowtui.cli.project.open import ask, is_interactive, send_messages
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import amount, plural, visible
 from rowtui.core.network.definition.load import PILOT_HINT
-from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.scheduling import find_plugin
-from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
 from rowtui.core.runs.directories.readiness import unprepared, values_of
 from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
-from rowtui.core.runs.execution.job_order import orderable
 from rowtui.core.runs.execution.plug_ins import find_execution
-from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.limits import RunLimits
-from rowtui.core.runs.limits.run_times import machines_of, parse_machines, parse_seconds, run_times
-from rowtui.core.runs.limits.simulation import (
-    assume_entries,
-    compare,
-    plugin_names,
-    take_complete,
-    work_of,
-)
 from rowtui.core.runs.limits.spending import RemainingCost
 from rowtui.core.runs.limits.times import cost_text
 from rowtui.core.runs.lock import RunHeldError
 from rowtui.core.runs.networks import Networks
-from rowtui.core.runs.running import OpenRun
-from rowtui.core.runs.snapshot import read_study, source_directories
-from rowtui.core.runs.store import Run, RunStore
+from rowtui.core.runs.snapshot import source_directories
+from rowtui.core.runs.store import Run
 from rowtui.core.runs.views import NetworkView
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
 INTERRUPTED = 130
-_OF_SIMULATION = ("seconds", "machines", "gantt")
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Drive the run; 0 only if all jobs are done and none failed."""
-    if args.simulate:
-        return simulate_run(args, out)
-    _refuse_what_does_not_count(args)
+    if args.step and (args.json or not is_interactive()):
+        raise RowtuiError(
+            "--step asks before each plan, which needs a terminal",
+            "run it on a terminal without --json, or take --yes in its place",
+        )
     networks = open_network(args, out)
     had = _run_to_go_on_with(args, networks)
     _check_plug_ins(args, had)
@@ -107,24 +88,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
             plug_ins={name: value for name, value in plug_ins.items() if value is not None},
         )
         return _drive(args, networks, ours, policy, out)
-
-
-def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
-    """Refuse options that another option would make ineffective. Raises: RowtuiError."""
-    for option in _OF_SIMULATION:
-        if getattr(args, option, None):
-            raise RowtuiError(
-                f"--{option} belongs to --simulate", "add --simulate, or leave it out"
-            )
-    if getattr(args, "failures", 0.0):
-        raise RowtuiError(
-            "--failures belongs to --simulate", "did you mean --max-failures? Or add --simulate"
-        )
-    if args.step and (args.json or not is_interactive()):
-        raise RowtuiError(
-            "--step asks before each plan, which needs a terminal",
-            "run it on a terminal without --json, or take --yes in its place",
-        )
 
 
 def _run_to_go_on_with(args: argparse.Namespace, networks: Networks) -> Run | None:
@@ -284,68 +247,3 @@ def _over(args: argparse.Namespace, last: DriverMessage, out: Output) -> int:
                 "'rowtui network retry --all' and 'rowtui network run' try them again."
             )
     return 0 if last.success else 1
-
-
-# `rowtui network run --simulate`: the result of each scheduling plug-in; no job is run.
-
-
-MOST_SECONDS = 60.0  # no plug-in is started after that
-
-
-def simulate_run(args: argparse.Namespace, out: Output) -> int:
-    """Print the comparison.
-
-    Of `args` also `json`, `cluster`, `run` (an id), `priority` are used.
-    """
-    given = parse_seconds(",".join(args.seconds or ()))
-    machines = parse_machines(args.machines) if args.machines else None
-    project = open_project(args, out)
-    with busy_with(project, out, "Reading the network") as busy:
-        growth = _growth(project, getattr(args, "run", None), out)
-        network = growth.flow.network
-        times = run_times(project, network, given)
-        assumed = assume_entries(growth, args.entries)
-        done = take_complete(project, growth)
-        machines = machines or machines_of(project)
-        work = work_of(
-            GraphAmounts(project, growth).now(),
-            growth,
-            times,
-            failures=args.failures,
-            seed=args.seed,
-        )
-        deadline = time.monotonic() + MOST_SECONDS
-
-        def go_on(name: str) -> bool:
-            busy.title = f"Simulating {name}"
-            return time.monotonic() < deadline
-
-        priority = getattr(args, "priority", None) or network.schedule.priority
-        names = plugin_names(growth, priority)
-        if args.gantt:  # this plug-in must not be the one for which no time remains
-            names = [args.gantt, *(name for name in names if name != args.gantt)]
-        found = compare(orderable(project, growth), work, machines, names, go_on)
-    report = SimulationReport(found, times, network.name, done, assumed, args.entries)
-    for notice in machines.notices:
-        out.warn(notice)
-    chosen = found.outcome(args.gantt) if args.gantt else found.best
-    if chosen is not None and chosen.run is None:
-        raise RowtuiError(chosen.error)
-    if args.json:
-        out.json(simulation_document(report, chosen, args.gantt_by))
-    else:
-        print_simulation(report, chosen, args.gantt_by, out)
-    return 0
-
-
-def _growth(project: OpenProject, run_id: str | None, out: Output) -> Growth:
-    """Return the samples of a run, or of the network as it is on disk now."""
-    if run_id:
-        running = OpenRun(project, RunStore(project.root).load(run_id))
-        return running.growth
-
-    study = read_study(project)
-    out.problems(study.problems)
-    for notice in study.notices:
-        out.warn(notice)
-    return Growth(study.flow)

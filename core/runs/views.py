@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rowtui.core.runs.limits.limits import RunLimits, Spent
     from rowtui.core.runs.model import RunStatus
 
-BasisOfAll = Literal["given", "measured", "walltime limits", "mixed"]
+BasisOfAll = Literal["measured", "walltime limits", "mixed"]
 
 
 class PathStep(NamedTuple):

@@ -187,9 +187,6 @@ IN_TERMINAL = (
     InTerminal("network runs", "[OPTIONS]", "the runs of this network", acts=False),
     InTerminal("network retire", "[--delete]", "directories whose samples are in no source"),
     InTerminal("network restore", "[ID]", "bring back directories that were retired"),
-    InTerminal(
-        "network run --simulate", "[OPTIONS]", "how long each order of jobs would take", acts=False
-    ),
 )
 
 

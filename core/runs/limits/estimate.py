@@ -20,17 +20,16 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.network.graph.job_model import DependencyColumns, GraphJobState
 from rowtui.core.network.graph.scheduling import remaining_seconds
-from rowtui.core.network.simulation.simulate import SimulatedWork, simulate
 from rowtui.core.project.sizing.measured import one_by_one
 from rowtui.core.runs.limits.run_times import (
-    Machines,
     RunTime,
     RunTimeSource,
+    SimulatedMachines,
     machines_of,
     measured_times,
     run_times,
 )
-from rowtui.core.runs.limits.simulation import work_of
+from rowtui.core.runs.limits.simulation import SimulatedWork, simulate, work_of
 from rowtui.core.runs.views import BasisOfAll, Estimate, PathStep
 from rowtui.core.submission.sending.fence import begun_at
 
@@ -64,18 +63,14 @@ class Estimator:
     The methods block on the disk: call them in a thread if the event loop must continue.
     """
 
-    def __init__(self, running: OpenRun, given: Mapping[str, float] | None = None) -> None:
-        """Create an estimator.
-
-        `given`: seconds by node or action, used instead of measured times.
-        """
+    def __init__(self, running: OpenRun) -> None:
+        """Create an estimator."""
         self._running = running
-        self._given = dict(given or {})
         self._measured: dict[str, RunTime] = {}
         self._measured_at = 0.0
         self._measure_again = 0.0  # seconds after `_measured_at`
         self._most_cores = 0
-        self._machines: Machines | None = None
+        self._machines: tuple[SimulatedMachines, ...] | None = None
         self._last: Estimate | None = None
         # when the last estimate was computed, and for how many seconds it is valid
         self._found_at = self._good_for = 0.0
@@ -127,7 +122,7 @@ class Estimator:
             self._measured_at = now
             self._measure_again = max(MEASURE_SECONDS, REST * took)
         network = self._running.growth.flow.network
-        return run_times(self._running.project, network, self._given, self._measured)
+        return run_times(self._running.project, network, self._measured)
 
     def _active(self) -> list[int]:
         """Return the first jobs that are submitted."""
@@ -185,27 +180,35 @@ class Estimator:
     def _left(self, work: SimulatedWork, path: float, jobs: int, begun: list[int]) -> float:
         machines = self._known_machines()
         if jobs <= MOST_SIMULATED and self._is_ours():
-            run = simulate(work, machines.machines, np.arange(len(work.node)))
-            if not run.unplaced:
+            run = simulate(work, machines)
+            if run is not None:
                 return run.makespan
         cpus = work.of_nodes([float(it.cpus) for it in work.nodes])
         in_use = int(cpus[begun].sum())
         self._most_cores = max(self._most_cores, in_use)
-        cores = self._most_cores or machines.cores or 0
+        cores = self._most_cores or _cores(machines)
         return max(path, float((cpus * work.each_seconds()).sum()) / cores if cores else 0.0)
 
-    def _known_machines(self) -> Machines:
+    def _known_machines(self) -> tuple[SimulatedMachines, ...]:
         if self._machines is None:
             try:
                 self._machines = machines_of(self._running.project)
             except RowtuiError:
-                self._machines = Machines(())
+                self._machines = ()
         return self._machines
 
     def _is_ours(self) -> bool:
         """Return whether jobs run on this machine without a cluster in between."""
         cluster = self._running.project.here()
         return cluster is not None and kind_of(cluster).runs_here and cluster.remote is None
+
+
+def _cores(machines: tuple[SimulatedMachines, ...]) -> int:
+    """Return the number of cores in all; 0 if there is no limit."""
+    numbers = [it.number for it in machines]
+    if None in numbers:
+        return 0
+    return sum((it.number or 0) * it.cpus for it in machines)
 
 
 def _critical_path(work: SimulatedWork, remaining: NDArray[np.float64]) -> tuple[PathStep, ...]:
@@ -239,4 +242,4 @@ def _basis(work: SimulatedWork, times: Mapping[str, RunTime]) -> BasisOfAll:
     kinds = {times[work.nodes[at].name].basis for at in there if work.nodes[at].name in times}
     if RunTimeSource.LIMIT in kinds:
         return "walltime limits" if len(kinds) == 1 else "mixed"
-    return "given" if kinds == {RunTimeSource.GIVEN} else "measured"
+    return "measured"

@@ -1,47 +1,29 @@
-"""Simulate a network before or while it runs, to compare scheduling plug-ins.
+"""Simulate the remaining jobs of a network's graph on machines, to find when they will be done.
 
-Takes a project and its samples; gives for every plug-in the makespan and the cost, and the lower
-bound of the makespan for any order. Only the remaining jobs are simulated. Lists that no job has
-made yet are assumed to have a given number of entries. Each job of the graph is simulated as a
-scheduler job of its own: groups, bundles and other users' jobs are not simulated.
+Takes the amounts and run times of jobs, and machines; gives the start, end and machine of each job.
+Ready jobs start in the order of their numbers, each on the first machine with room; smaller jobs
+pass a job that has no room. A machine is opened when no open one has room. Each job of the graph is
+simulated as a scheduler job of its own: groups, bundles and other users' jobs are not simulated.
+
+Jobs and edges are columns, not objects, because there may be a million of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
 
 import numpy as np
-from rowtui.core.base.errors import RowtuiError
+from numpy.typing import NDArray
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.network.graph.scheduling import (
-    PLUG_INS,
-    Orderable,
-    SchedulingError,
-    find_plugin,
-    ranks,
-    remaining_seconds,
-)
-from rowtui.core.network.samples.sample_flow import ListEntry, ListKey
-from rowtui.core.network.simulation.simulate import (
-    HOUR,
-    Simulated,
-    SimulatedNeeds,
-    SimulatedWork,
-    simulate,
-)
+from rowtui.core.network.graph.job_model import DependencyColumns, GraphJobState
 from rowtui.core.runs.limits.asked import NONE, AskedOfGraph, JobKind
-from rowtui.core.runs.limits.run_times import Machines, RunTime
-from rowtui.core.runs.model import MadeEntry
-from rowtui.core.runs.observed_states import ObservedStates
+from rowtui.core.runs.limits.run_times import RunTime, SimulatedMachines
 
-if TYPE_CHECKING:
-    from rowtui.core.network.definition.spec import Network
-    from rowtui.core.project.open_project import OpenProject
+Column = NDArray[Any]  # a number for each job
 
-USUAL = ("sample", "sink", "critical-path", "row", "source:+1", "source:-1")
 OVER = (
     GraphJobState.COMPLETED,
     GraphJobState.FAILED,
@@ -49,106 +31,75 @@ OVER = (
     GraphJobState.SKIPPED,
     GraphJobState.BLOCKED,
 )
-DEEPEST = 16  # levels of lists of lists that are assumed
+_OPEN = 1 << 62  # an unlimited number of machines
 
 
-class PlugInResult(NamedTuple):
-    """The result of one plug-in.
+class SimulatedNeeds(NamedTuple):
+    """What one job of a node takes, and for how many seconds. `refused`: why it cannot run."""
 
-    `run` is None if it could not be used, and `error` gives the reason.
-    """
+    name: str
+    cpus: int = 1
+    memory_mb: int = 0
+    gpus: int = 0
+    seconds: float = 1.0
+    refused: str = ""
 
-    plugin: str
-    summary: str
-    run: Simulated | None
-    error: str = ""
+    def fit(self, machine: SimulatedMachines) -> bool:
+        """Return whether the job can run on one of these machines."""
+        return (
+            machine.number != 0
+            and not self.refused
+            and self.cpus <= machine.cpus
+            and self.memory_mb <= machine.memory_mb
+            and self.gpus <= machine.gpus
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """The outcomes, best first: by makespan, then by cost. Times are in seconds.
+class SimulatedWork:
+    """The work to simulate. Columns are by the number of the job.
 
-    `least` is the lower bound for every order: `critical_path` (the longest path through the
-    graph), or the work divided by all cores if that is longer. `left_out`: plug-ins for which there
-    was no time.
+    `node` are positions in `nodes`; a node whose jobs take different amounts has several entries
+    with its name. `seconds`, where given, are those of each job instead of its node's; `over`: jobs
+    that do not run and that no job waits for (complete, or given up).
     """
 
-    work: SimulatedWork
-    machines: Machines
-    outcomes: tuple[PlugInResult, ...]
-    critical_path: float
-    least: float
-    left_out: tuple[str, ...] = ()
+    nodes: tuple[SimulatedNeeds, ...]
+    node: Column
+    edges: DependencyColumns
+    seconds: Column | None = None
+    over: Column | None = None
 
-    @property
-    def best(self) -> PlugInResult | None:
-        """Return the first outcome whose plug-in could be used."""
-        return next((it for it in self.outcomes if it.run is not None), None)
+    def left(self) -> NDArray[np.bool_]:
+        """Return which jobs are to run."""
+        if self.over is None:
+            return np.ones(len(self.node), bool)
+        return ~np.asarray(self.over, bool)
 
-    def outcome(self, plugin: str) -> PlugInResult | None:
-        """Return the outcome of one plug-in."""
-        return next((it for it in self.outcomes if it.plugin == plugin), None)
+    def each_seconds(self) -> NDArray[np.float64]:
+        """Return how long each job runs; 0 for jobs that are over."""
+        if self.seconds is not None:
+            every = np.array(self.seconds, np.float64)
+        else:
+            every = self.of_nodes([it.seconds for it in self.nodes])
+        every[~self.left()] = 0.0
+        return every
 
+    def waits(self) -> DependencyColumns:
+        """Return the dependencies among the jobs that are to run."""
+        left = self.left()
+        counts = left[self.edges.needs] & left[self.edges.jobs]
+        return DependencyColumns(self.edges.needs[counts], self.edges.jobs[counts])
 
-# -- the work --------------------------------------------------------------------------------------
-
-
-def assume_entries(growth: Growth, entries: int) -> int:
-    """Grow the graph by assumed lists; return how many lists were assumed.
-
-    The caller's growth is changed permanently. Raises: DimensionError.
-    """
-    wanted = _expanded(growth.flow.network)
-    assumed = 0
-    every: Sequence[ListEntry] = [MadeEntry(f"?{at + 1}", {}, at) for at in range(entries)]
-    for _ in range(DEEPEST):
-        flow = growth.flow
-        lists: dict[ListKey, Mapping[str, Sequence[ListEntry]]] = dict(flow.lists)
-        new = 0
-        for key in wanted:
-            if key[0] not in flow.runs:
-                continue  # no sink needs it, or it is a source, whose lists are read with it
-            known = lists.get(key, {})
-            missing = [name for name in flow.directories(key[0]) if name not in known]
-            if missing:
-                new += len(missing)
-                lists[key] = {**known, **dict.fromkeys(missing, every)}
-        if not new:
-            break
-        assumed += new
-        growth.grow(lists)
-    return assumed
+    def of_nodes(self, values: Sequence[float]) -> NDArray[np.float64]:
+        """Return a fact about nodes, for each job."""
+        return np.array([*values, 0.0], np.float64)[self.node]
 
 
-def _expanded(network: Network) -> list[ListKey]:
-    """Return the lists that links expand."""
-    links = (link for node in network.nodes for link in node.links)
-    keys = ((link.source, link.output, link.expand) for link in links if link.expand)
-    return list(dict.fromkeys(keys))
-
-
-def take_complete(project: OpenProject, growth: Growth) -> int:
-    """Complete in a graph the jobs that are completed in the project's records; return the number.
-
-    The graph must not belong to a driven run.
-    """
-    complete = ObservedStates(growth).news(project.state, lambda _job, _token: False).complete
-    growth.graph.complete(complete)
-    return len(complete)
-
-
-def work_of(
-    asked: AskedOfGraph,
-    growth: Growth,
-    times: Mapping[str, RunTime],
-    *,
-    failures: float = 0.0,
-    seed: int = 1,
-) -> SimulatedWork:
+def work_of(asked: AskedOfGraph, growth: Growth, times: Mapping[str, RunTime]) -> SimulatedWork:
     """Return the remaining work of a graph whose jobs ask for these amounts.
 
-    A measured or given time applies to all jobs of a node; otherwise each kind of jobs has its
-    walltime.
+    A measured time applies to all jobs of a node; otherwise each kind of jobs has its walltime.
     """
     graph = growth.graph
     names = growth.flow.names
@@ -166,7 +117,7 @@ def work_of(
     known = min(len(kind_of), len(asked.kind_of))  # lists may have added jobs since
     kind_of[:known] = asked.kind_of[:known]
     which = np.where(kind_of == NONE, without + node_of, kind_of)
-    return _without_unused(SimulatedWork(tuple(needs), which, edges, None, over, failures, seed))
+    return _without_unused(SimulatedWork(tuple(needs), which, edges, None, over))
 
 
 def _needs_of(kind: JobKind, times: Mapping[str, RunTime]) -> SimulatedNeeds:
@@ -187,78 +138,196 @@ def _without_unused(work: SimulatedWork) -> SimulatedWork:
     return replace(work, nodes=nodes, node=numbers[work.node])
 
 
-# -- the orders ------------------------------------------------------------------------------------
+class JobSpan(NamedTuple):
+    """When a job runs, in seconds from the beginning. `machine` counts the opened machines."""
+
+    job: int
+    machine: int
+    start: float
+    end: float
 
 
-def plugin_names(growth: Growth, chosen: str = "") -> list[str]:
-    """Return the plug-ins to compare: the built-in ones, the installed ones, and the chosen one."""
-    names = list(USUAL)
-    sinks = sorted(sink.name for sink in growth.flow.network.sinks)
-    if len(sinks) > 1:
-        names += [f"sink:{name}" for name in sinks]
-    names += PLUG_INS.names()
-    if chosen:
-        names.append(chosen)
-    return list(dict.fromkeys(names))
+class Simulated(NamedTuple):
+    """The jobs in the order of their starts, and the kind of each opened machine."""
+
+    spans: list[JobSpan]
+    opened: list[int]
+
+    @property
+    def makespan(self) -> float:
+        """Return the seconds until the last job ends."""
+        return max((span.end for span in self.spans), default=0.0)
 
 
-def compare(
-    jobs: Orderable,
-    work: SimulatedWork,
-    machines: Machines,
-    plugins: Sequence[str],
-    go_on: Callable[[str], bool] = lambda _: True,
-) -> Comparison:
-    """Simulate the work in the order of each plug-in. `jobs`: the plug-ins' view (`orderable`).
+def simulate(work: SimulatedWork, machines: Sequence[SimulatedMachines]) -> Simulated | None:
+    """Run every job; None if one of them fits on no machine."""
+    for number in np.unique(np.asarray(work.node)[work.left()]).tolist():
+        if not any(work.nodes[number].fit(machine) for machine in machines):
+            return None
+    course = _Course(work, machines)
+    course.run()
+    return Simulated(course.spans, course.kind)
 
-    `go_on` is called with the name of each plug-in but the first; False skips the plug-in. Raises:
-    RowtuiError if no machines are known or times are invalid.
+
+class _Course:
+    """A running simulation.
+
+    Jobs with the same needs are of one class; each class has its ready jobs and the machines that
+    may have room for one of them, both as heaps, so that no job is examined twice without need.
     """
-    if not machines.machines:
-        raise RowtuiError(
-            "no machines are defined for the simulation",
-            'give some, as in --machines "16 CPUs x 4"',
+
+    def __init__(self, work: SimulatedWork, machines: Sequence[SimulatedMachines]) -> None:
+        self.work, self.machines = work, machines
+        classes: dict[tuple[int, int, int], int] = {}
+        of_node = [
+            classes.setdefault((it.cpus, it.memory_mb, it.gpus), len(classes)) for it in work.nodes
+        ]
+        self.needs = list(classes)
+        self.class_of = np.array([*of_node, 0], np.int32)[work.node].data
+        self.seconds = work.each_seconds().data
+        count = len(work.node)
+        waits = work.waits()
+        starts = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(waits.needs, minlength=count), out=starts[1:])
+        self.starts = starts.data
+        self.dependents = waits.jobs[np.argsort(waits.needs, kind="stable")].data
+        self.unmet = np.bincount(waits.jobs, minlength=count).data
+        # By class. `blocked`: no machine has room for a job of the class.
+        self.ready: list[list[int]] = [[] for _ in self.needs]
+        self.free: list[list[int]] = [[] for _ in self.needs]
+        self.listed = [bytearray() for _ in self.needs]  # by machine: whether it is in `free`
+        self.blocked = [False] * len(self.needs)
+        # By machine.
+        self.kind: list[int] = []
+        self.cpus: list[int] = []
+        self.memory: list[int] = []
+        self.gpus: list[int] = []
+        self.begins: list[float] = []  # when it has booted
+        self.rest = [_OPEN if it.number is None else it.number for it in self.machines]
+        # (first ready job of a class) * classes + class; some are out of date
+        self.front: list[int] = []
+        self.ends: list[tuple[float, int, int]] = []
+        self.spans: list[JobSpan] = []
+
+    def run(self) -> None:
+        """Run from the beginning until no job runs any more."""
+        begin = (np.asarray(self.unmet) == 0) & self.work.left()
+        classes = np.asarray(self.class_of)
+        for number in range(len(self.needs)):
+            self.ready[number] = np.flatnonzero(begin & (classes == number)).tolist()
+            if self.ready[number]:
+                self.front.append(self.ready[number][0] * len(self.needs) + number)
+        heapify(self.front)
+        ends = self.ends
+        self._begin_ready(0.0)
+        while ends:
+            now = ends[0][0]
+            while ends and ends[0][0] == now:
+                _, job, machine = heappop(ends)
+                self._give_back(job, machine)
+                for other in self.dependents[self.starts[job] : self.starts[job + 1]]:
+                    self.unmet[other] -= 1
+                    if not self.unmet[other]:
+                        self._is_ready(other)
+            self._begin_ready(now)
+
+    def _is_ready(self, job: int) -> None:
+        number = self.class_of[job]
+        ready = self.ready[number]
+        heappush(ready, job)
+        if ready[0] == job and not self.blocked[number]:
+            heappush(self.front, job * len(self.needs) + number)
+
+    def _begin_ready(self, now: float) -> None:
+        """Start ready jobs that have room, in order."""
+        front, classes = self.front, len(self.needs)
+        while front:
+            job, number = divmod(heappop(front), classes)
+            ready = self.ready[number]
+            if self.blocked[number] or not ready or ready[0] != job:
+                continue  # out of date
+            machine = self._with_room(number, now)
+            if machine is None:
+                self.blocked[number] = True
+                continue
+            heappop(ready)
+            if ready:
+                heappush(front, ready[0] * classes + number)
+            self._begin(job, number, machine, now)
+
+    def _with_room(self, number: int, now: float) -> int | None:
+        """Return the first open machine with room for a job of a class, or a new one, or None."""
+        free, listed = self.free[number], self.listed[number]
+        while free:
+            machine = free[0]
+            if self._has_room(machine, number):
+                return machine
+            heappop(free)
+            listed[machine] = 0
+        cpus, memory, gpus = self.needs[number]
+        for kind, it in enumerate(self.machines):
+            if (
+                self.rest[kind] > 0
+                and it.cpus >= cpus
+                and it.memory_mb >= memory
+                and it.gpus >= gpus
+            ):
+                return self._open(kind, now)
+        return None
+
+    def _has_room(self, machine: int, number: int) -> bool:
+        cpus, memory, gpus = self.needs[number]
+        return (
+            self.cpus[machine] >= cpus
+            and self.memory[machine] >= memory
+            and self.gpus[machine] >= gpus
         )
-    # Plug-ins get the simulated times; jobs that are over take no time.
-    jobs = replace(jobs, seconds=work.each_seconds())
-    outcomes: list[PlugInResult] = []
-    left_out = []
-    for name in plugins:
-        if outcomes and not go_on(name):
-            left_out.append(name)
-            continue
-        try:
-            plugin = find_plugin(name)
-            order = ranks(plugin, jobs)
-        except SchedulingError as error:
-            outcomes.append(PlugInResult(name, "", None, error.message))
-            continue
-        outcomes.append(
-            PlugInResult(name, plugin.summary, simulate(work, machines.machines, order))
-        )
-    outcomes.sort(key=_goodness)  # stable: among equals the first is kept
-    path = critical_seconds(work)
-    cores = machines.cores
-    least = max(path, cpu_hours(work) * HOUR / cores) if cores else path
-    return Comparison(work, machines, tuple(outcomes), path, least, tuple(left_out))
 
+    def _open(self, kind: int, now: float) -> int:
+        it = self.machines[kind]
+        machine = len(self.kind)
+        self.rest[kind] -= 1
+        self.kind.append(kind)
+        self.cpus.append(it.cpus)
+        self.memory.append(it.memory_mb)
+        self.gpus.append(it.gpus)
+        self.begins.append(now + it.boot_seconds)
+        for listed in self.listed:
+            listed.append(0)
+        self._list(machine)
+        return machine
 
-def critical_seconds(work: SimulatedWork) -> float:
-    """Return the seconds of the longest path through the remaining work."""
-    if not len(work.node):
-        return 0.0
-    return float(remaining_seconds(work.waits(), work.each_seconds()).max())
+    def _begin(self, job: int, number: int, machine: int, now: float) -> None:
+        if self.machines[self.kind[machine]].whole:
+            self.cpus[machine] = -1  # no room, not even for a job that needs no CPU
+        else:
+            cpus, memory, gpus = self.needs[number]
+            self.cpus[machine] -= cpus
+            self.memory[machine] -= memory
+            self.gpus[machine] -= gpus
+        begin = max(now, self.begins[machine])
+        end = begin + self.seconds[job]
+        heappush(self.ends, (end, job, machine))
+        self.spans.append(JobSpan(job, machine, begin, end))
 
+    def _give_back(self, job: int, machine: int) -> None:
+        it = self.machines[self.kind[machine]]
+        if it.whole:
+            self.cpus[machine] = it.cpus
+        else:
+            cpus, memory, gpus = self.needs[self.class_of[job]]
+            self.cpus[machine] += cpus
+            self.memory[machine] += memory
+            self.gpus[machine] += gpus
+        self._list(machine)
 
-def cpu_hours(work: SimulatedWork) -> float:
-    """Return the CPU-hours of the remaining work."""
-    cpus = work.of_nodes([float(it.cpus) for it in work.nodes])
-    return float((cpus * work.each_seconds()).sum()) / HOUR
-
-
-def _goodness(outcome: PlugInResult) -> tuple[float, float, float]:
-    run = outcome.run
-    if run is None:
-        return (1.0, 0.0, 0.0)
-    # Differences below a thousandth of a second count as equal.
-    return (0.0, round(run.makespan, 3), round(run.cost or 0.0, 6))
+    def _list(self, machine: int) -> None:
+        """List a machine for every class that it has room for."""
+        for number in range(len(self.needs)):
+            if not self.listed[number][machine] and self._has_room(machine, number):
+                self.listed[number][machine] = 1
+                heappush(self.free[number], machine)
+                if self.blocked[number]:
+                    self.blocked[number] = False
+                    if self.ready[number]:
+                        heappush(self.front, self.ready[number][0] * len(self.needs) + number)

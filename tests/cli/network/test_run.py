@@ -197,15 +197,6 @@ def test_without_anybody_to_ask_nothing_begins(here: OnClusters, small: Path) ->
     assert RunStore(small).ids() == []
 
 
-def test_options_of_the_simulation_are_refused_without_it(here: OnClusters, small: Path) -> None:
-    for words in (("--failures", "0.5"), ("--machines", "1 CPU x 1")):
-        done = here("network", "run", "--yes", *words)
-        assert done.code == 1
-        assert "belongs to --simulate" in done.err
-    assert here("network", "run", "--simulate").code == 0
-    assert RunStore(small).ids() == []
-
-
 def test_the_list_of_runs_has_the_numbers_of_the_run(here: OnClusters, small: Path) -> None:
     # Given a run that paused at a limit, with jobs in the queue,
     (small / "wait").touch()

@@ -15,7 +15,7 @@ from rowtui.core.runs.execution.driver import MessageKind
 from rowtui.core.runs.limits.asked import AskedOfGraph, GraphAmounts
 from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
 from rowtui.core.runs.limits.run_times import run_times
-from rowtui.core.runs.limits.simulation import cpu_hours, work_of
+from rowtui.core.runs.limits.simulation import work_of
 from rowtui.core.runs.limits.spending import RemainingCost, work_left
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.snapshot import read_study
@@ -86,7 +86,8 @@ def test_a_job_of_the_graph_has_what_the_mapping_gives_its_action(root: Path) ->
     assert left(project).cost.cpu_hours == pytest.approx(10 * TENTH)
     growth, amounts = asked(project)
     work = work_of(amounts, growth, run_times(project, growth.flow.network, measured={}))
-    assert cpu_hours(work) == pytest.approx(10 * TENTH)
+    cpus = work.of_nodes([it.cpus for it in work.nodes])
+    assert (cpus * work.each_seconds()).sum() == pytest.approx(10 * TENTH * HOUR)
 
 
 BY_VALUE = """\

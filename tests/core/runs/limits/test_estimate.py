@@ -127,14 +127,6 @@ def test_before_anything_was_measured_wall_times_tell_the_latest_moment(root: Pa
     assert estimate(opened(root, cores=4), 0.0).seconds_left == MEASURE + TOTAL
 
 
-def test_what_is_given_counts_and_is_said(root: Path) -> None:
-    running = opened(root)
-
-    assert Estimator(running, {"measure": 10}).at(0.0).basis == "mixed"
-    found = Estimator(running, {"measure": 10, "total": 5}).at(0.0)
-    assert (found.seconds_left, found.basis) == (25.0, "given")
-
-
 def test_what_is_over_is_not_waited_for(root: Path) -> None:
     running = opened(root)
     one, two, three, four = jobs(running, "measure")
