@@ -57,9 +57,6 @@ def limit_options(parser: Any, in_a_row: int = 3) -> None:
         help="CPU-hours that its jobs may ask for [default: of the jobs known at the start]",
     )
     limits.add_argument(
-        "--max-core-hours", dest="max_cpu_hours", type=typed(parse_amount), help=argparse.SUPPRESS
-    )
-    limits.add_argument(
         "--max-gpu-hours", type=typed(parse_amount), metavar="N", help="the same of GPU-hours"
     )
     limits.add_argument(

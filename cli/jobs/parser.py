@@ -62,8 +62,6 @@ def add_job_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
 def _add_queue(queue: Any) -> None:
     queue.several_clusters = True
     queue.add_argument("--ended", action="store_true", help="also jobs that have ended")
-    # The default behaviour of a typed command; scripts may still pass the option.
-    queue.add_argument("--now", action="store_true", help=argparse.SUPPRESS)
     watch_option(queue, 30)
     queue.add_argument(
         "--no-login", action="store_true", help="do not prompt for passwords and codes"

@@ -14,7 +14,7 @@ from rowtui.cli.argument_parser import (
     no_retry_option,
     sub_parser,
 )
-from rowtui.core.network.graph.job_model import OLD_WORDS, GraphJobState
+from rowtui.core.network.graph.job_model import GraphJobState
 
 STATES = tuple(state.name.lower() for state in GraphJobState)
 
@@ -273,7 +273,7 @@ def _restore_options(parser: Any) -> None:
 
 def _states(text: str) -> tuple[str, ...]:
     words = (word.strip() for word in text.split(","))
-    found = tuple(OLD_WORDS.get(word, word) for word in words if word)
+    found = tuple(word for word in words if word)
     for word in found:
         if word not in STATES:
             raise argparse.ArgumentTypeError(f"'{word}' is none of {', '.join(STATES)}")

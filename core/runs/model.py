@@ -175,7 +175,7 @@ class Published(NamedTuple):
 
 class Finished(NamedTuple):
     """The run has nothing left to do. `why`: how many directories are complete, and why others are
-    not; "" in journals of older versions.
+    not.
     """
 
     at: float
@@ -215,8 +215,6 @@ _KINDS: dict[str, type[Event]] = {
     "finished": Finished,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
-_NEW_NAMES = {"core_hours": "cpu_hours"}  # of runs of earlier versions
-_NEW_LIMITS = {**_NEW_NAMES, "money": "price"}
 
 
 class RunHeader(NamedTuple):
@@ -254,7 +252,6 @@ def about_of(data: bytes) -> RunHeader:
             "use the version of rowtui that began the run",
         )
     try:
-        fields["limits"] = _renamed(fields["limits"], _NEW_LIMITS)
         return record(RunHeader, fields)
     except (KeyError, TypeError, ValueError):
         raise RowtuiError("its run.json is invalid", "it was damaged or edited") from None
@@ -283,9 +280,7 @@ def event_of(line: bytes) -> Event | None:
     if fields.pop("v", None) != VERSION or kind is None:
         raise RowtuiError("it was written by another version of rowtui", "use that version for it")
     try:
-        if "limits" in fields:
-            fields["limits"] = _renamed(fields["limits"], _NEW_LIMITS)
-        return record(kind, _renamed(fields, _NEW_NAMES))
+        return record(kind, fields)
     except (AttributeError, TypeError, ValueError):
         raise RowtuiError(
             f"its journal has an invalid line: {line[:80].decode('ascii', 'replace')}",
@@ -297,16 +292,6 @@ def limits_fields(limits: RunLimits) -> dict[str, Any]:
     """Return limits as a JSON object; limits that are not set are omitted."""
     fields = limits._asdict()
     return {k: it for k, it in fields.items() if it not in (None, "") and it is not False}
-
-
-def _renamed(fields: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields with their current names."""
-    return {names.get(key, key): value for key, value in fields.items()}
-
-
-def limits_of(fields: Mapping[str, Any]) -> RunLimits:
-    """Parse limits from a JSON object. Raises: TypeError, ValueError."""
-    return record(RunLimits, _renamed(fields, _NEW_LIMITS))
 
 
 def json_line(value: Any) -> bytes:

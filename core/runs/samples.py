@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.base.filter import EQUALS, RowFilter, parse_filter, with_known_fields
+from rowtui.core.base.filter import parse_filter, with_known_fields
 from rowtui.core.groups.listing import Coded, Rows, chosen_rows, sorted_rows
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import OLD_WORDS, GraphJobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.runs.views import SamplesPage, SampleView
 from rowtui.core.state.model import Directories
@@ -157,7 +157,7 @@ class SampleLists:
         if not _is_known(growth, node):
             return np.arange(0)
         known, columns = _columns(growth, node, every)
-        wanted = _in_shown_words(with_known_fields(parse_filter(asked.filter), known))
+        wanted = with_known_fields(parse_filter(asked.filter), known)
         directories = cast(Directories, self._named(growth.flow.directories(node)))
         positions = np.arange(growth.flow.columns(node).count, dtype=np.uint32)
         rows = Rows(directories, positions, columns, name="directory", go_on=which.go_on)
@@ -188,18 +188,6 @@ def _is_known(growth: Growth, node: str) -> bool:
 def _in_turn(every: _Order) -> _Order:
     """Return the rows, with states that need the user's attention first."""
     return np.argsort(_TURN[every], kind="stable")
-
-
-def _in_shown_words(wanted: RowFilter) -> RowFilter:
-    """`state=ready` asks for the state that is shown as `eligible`."""
-    return RowFilter(
-        tuple(
-            term._replace(text=OLD_WORDS.get(term.text, term.text))
-            if (term.field, term.operator) == ("state", EQUALS)
-            else term
-            for term in wanted.terms
-        )
-    )
 
 
 def _columns(

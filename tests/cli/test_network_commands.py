@@ -226,7 +226,7 @@ def test_the_views_are_json_for_programs(here: OnClusters, small: Path) -> None:
 
 
 def test_samples_are_chosen_by_state(here: OnClusters, small: Path) -> None:
-    ready = shown(here, "show", "one", "--state", "ready,failed")
+    ready = shown(here, "show", "one", "--state", "eligible,failed")
     assert [it["values"]["x"] for it in ready["samples"]] == [1, 2, 3]
     assert shown(here, "show", "one", "--state", "failed")["total"] == 0
     done = here("network", "show", "one", "-n", "1")

@@ -36,21 +36,8 @@ class GraphJobState(IntEnum):
     SKIPPED = 6  # its input data is known to be absent: a run succeeds without it
     BLOCKED = 7  # a job that it needs failed, was cancelled, or is blocked itself
 
-    # Former names.
-    READY = 1
-    ACTIVE = 2
-    COMPLETE = 3
-    MISSING = 6
-
 
 STATES: Final = len(GraphJobState)
-
-OLD_WORDS: Final = {
-    name.lower(): state.name.lower()
-    for name, state in GraphJobState.__members__.items()
-    if name != state.name
-}
-"""Former words for states, which filters and options accept, with the words that are shown."""
 
 # The meaning of a job's state for its dependents.
 OPEN, GOOD, LOST, GONE = range(4)

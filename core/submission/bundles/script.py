@@ -21,7 +21,6 @@ from rowtui.core.clusters.schedulers.kind import SchedulerKind, scheduler_kind
 from rowtui.core.submission.bundles.shell import DRIVER
 from rowtui.core.submission.plan.dependencies import header_lines, shared_options
 from rowtui.core.submission.plan.model import InBundle, PlannedJob
-from rowtui.core.submission.scripts.fixed_part import FINISHED
 from rowtui.core.submission.scripts.parts import FIXED, ScriptParts, quote, split_script
 
 if TYPE_CHECKING:
@@ -334,10 +333,7 @@ class _Places:
         self.of_jobs = []
         for own, parts in zip(owns, all_parts, strict=True):
             if parts.rest not in rests:
-                rest = parts.rest.strip("\n")
-                if not rest.endswith(FINISHED):  # planned by an older version
-                    rest += f"\n{FINISHED}"
-                rests[parts.rest] = self._add(rest)
+                rests[parts.rest] = self._add(parts.rest.strip("\n"))
             first, last = rests[parts.rest]
             ranges = f"{own[0]},{own[1]}p;{fixed[0]},{fixed[1]}p;{first},{last}p;{last}q"
             self.of_jobs.append(ranges)

@@ -154,8 +154,6 @@ def array_script(jobs: Sequence[PlannedJob], scheduler: str) -> str:
         name if line.startswith(_JOB_NAME) else line.replace("%j", "%A_%a") for line in first.header
     ]
     tasks = [_of_task(_own(job)) for job in jobs]
-    if len({common for _, common in tasks}) > 1:  # in a plan of an earlier version
-        tasks = [(_own(job), "") for job in jobs]
     lines = [*header, "", f'case "{task}" in']
     for job, (text, _) in zip(jobs, tasks, strict=True):
         lines += [f"{job.task})", text, ";;"]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _HOUR = 3600
 # Tolerance for rounding errors, so that a job that fills a budget exactly is not held back.
 _NEARLY = 1e-9
-_WITHOUT_PRICE = (CPU_HOURS, "core-hours")  # plans of earlier versions have "core-hours"
 
 
 class Money(NamedTuple):
@@ -118,7 +117,7 @@ def bundle_prices(plan: Plan) -> dict[str, Money]:
     Jobs outside bundles, and jobs on nodes without a price, are left out. The plan must be as it
     was packed: a part of the plan still holds the packing costs of all its bundles.
     """
-    prices = {it.destination: it for it in plan.packed if it.unit not in _WITHOUT_PRICE}
+    prices = {it.destination: it for it in plan.packed if it.unit != CPU_HOURS}
     bundles = [
         (bundle, it.destination)
         for it in charges_of(plan)
@@ -147,7 +146,7 @@ def bundle_charges(plan: Plan) -> dict[str, Charge]:
 
 def cost_in(unit: str, value: float, hours: Cost) -> CostJson:
     """Return a cost that packing counts in `unit` for documents. `hours`: of the same jobs."""
-    if unit in _WITHOUT_PRICE:
+    if unit == CPU_HOURS:
         return Cost(value, hours.gpu_hours).as_document()
     return hours.priced(value, unit)
 

@@ -90,14 +90,6 @@ def test_a_filter_on_columns_takes_the_rows_that_fit_one_by_one(
     assert found == wanted
 
 
-@pytest.mark.parametrize(
-    ("old", "shown"), [("ready", "eligible"), ("complete", "completed"), ("active", "submitted")]
-)
-def test_a_filter_takes_a_state_by_its_old_word(growth: Growth, old: str, shown: str) -> None:
-    assert {one.state for one in listed(growth, filter=f"state={shown}")} == {shown}
-    assert listed(growth, filter=f"state={old}") == listed(growth, filter=f"state={shown}")
-
-
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("column", ["=T", "=kind", "state", "directory", "why", "job"])
 def test_a_sort_orders_by_value_and_keeps_every_sample(

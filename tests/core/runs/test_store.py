@@ -55,7 +55,6 @@ from rowtui.core.runs.model import (
     RunStatus,
     Stopped,
     event_of,
-    limits_of,
     line_of,
 )
 from rowtui.core.runs.snapshot import frozen_bytes, read_frozen
@@ -308,11 +307,6 @@ def test_what_was_confirmed_last_holds(store: RunStore) -> None:
         (run.folder / "run.json").read_bytes().replace(b"2.0", b"9.0")
     )
     assert store.load(run.id).limits == RunLimits(cpu_hours=2.0)
-
-
-def test_limits_of_earlier_versions_keep_their_amounts() -> None:
-    had = {"core_hours": 2, "money": 5, "currency": "EUR"}
-    assert limits_of(had) == RunLimits(cpu_hours=2.0, price=5.0, currency="EUR")
 
 
 def test_spending_is_summed_and_failures_are_counted_since_the_last_word() -> None:

@@ -85,14 +85,10 @@ def test_the_script_of_an_array_runs_the_task_that_it_is_told(
     assert (real.root / ".row/rowtui/fence/n-0a.4").readlink() == Path("slurm:7_4")
 
 
-def test_what_all_tasks_say_stands_once_but_for_plans_of_older_versions(real: RealProject) -> None:
+def test_what_all_tasks_say_stands_once(real: RealProject) -> None:
     plan = arrays(real.plan("n"))
-    other = plan.jobs[1].script.replace("_IN_MINUTES=", "_IN_MINUTES=1")
 
     assert array_script(plan.jobs, "slurm").count("export ACTION_NAME=") == 1
-    older = (plan.jobs[0], plan.jobs[1]._replace(script=other))
-    assert array_script(older, "slurm").count("export ACTION_NAME=") == 2
-    assert array_script(older, "slurm").count("_IN_MINUTES=1") >= 1
 
 
 async def test_an_array_is_sent_once_and_each_task_is_a_job_of_its_own(
