@@ -273,7 +273,6 @@ def _engine(started: EngineProcess) -> ProcessEngine:
 
 
 def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
-    from rowtui.cli.project.open import open_project
     from rowtui.core.engine.local import InProcessEngine
     from rowtui.tui.shell.app import run_dashboard
 

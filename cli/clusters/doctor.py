@@ -23,6 +23,7 @@ from rowtui.cli.clusters.findings import (
     problem_finding,
     problem_findings,
     project_findings,
+    ssh_findings,
     terminal_findings,
 )
 from rowtui.cli.environment import cluster_name
@@ -120,8 +121,6 @@ def _over_ssh(args: argparse.Namespace, problems_said: bool) -> Iterator[DoctorF
         if cluster.remote is not None and name in (None, cluster.name)
     ]
     if clusters:
-        from rowtui.cli.clusters.findings import ssh_findings
-
         yield from ssh_findings(clusters, connect=args.connect)
     elif args.connect:
         yield DoctorFinding("ssh", OK, "no cluster is described that is reached over SSH")

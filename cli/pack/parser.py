@@ -148,7 +148,7 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
     plan = add(
         commands,
         "plan",
-        "submit.sending:plan",
+        "submit.plan",
         about["plan"],
         "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --pack\n"
         "  rowtui plan --diff                  changes since the last submission\n"

@@ -16,7 +16,7 @@ from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.state.model import Directories
-from rowtui.core.workflow.find import has_network
+from rowtui.core.workflow.find import has_mapping_files, has_network, matching_actions
 
 if TYPE_CHECKING:
     import argparse
@@ -141,8 +141,6 @@ def say_configuration_problems(project: OpenProject, out: Output) -> None:
 
 def say_mapping_problems(project: OpenProject, out: Output) -> None:
     """Report the problems of mapping files, if there are any files."""
-    from rowtui.core.workflow.find import has_mapping_files
-
     if has_mapping_files(project.root, project.environment):
         from rowtui.cli.mapping.files import say_problems
 
@@ -156,8 +154,6 @@ def chosen_actions(
 
     `required`: there must be one, if the workflow has any. Raises: RowtuiError.
     """
-    from rowtui.core.workflow.find import matching_actions
-
     actions = matching_actions(project.workflow, args.action)
     if not actions:
         text = f"No actions match '{visible(args.action)}'."

@@ -100,8 +100,8 @@ def clean(args: argparse.Namespace, out: Output) -> int:
     kept = 0
     if submitted:
         from rowtui.core.messages.record import MessageRecord
-        from rowtui.core.submission.reconcile.clean import remove_traces
         from rowtui.core.submission.reconcile.open_jobs import forget_open
+        from rowtui.core.submission.sending.fence import remove_traces
 
         if kept := forget_open(project.root, partial(_close, project)):
             jobs = "1 job has" if kept == 1 else f"{kept:,} jobs have"

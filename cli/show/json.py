@@ -10,6 +10,7 @@ from rowtui.cli.show.listing import Element
 from rowtui.core.base.document import Flat, TextOrNull
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import job_label
+from rowtui.core.groups.form import job_requests
 from rowtui.core.groups.model import ENDED, ActionStatus, JobRequest, Status
 from rowtui.core.groups.status import STATUS_OF, StatusCounts, status_codes
 from rowtui.core.project.open_project import OpenProject
@@ -137,7 +138,6 @@ def print_groups(
     project: OpenProject, action: str, elements: Sequence[Element], out: Output
 ) -> None:
     """Print the groups of an action, with the status of each directory."""
-    from rowtui.core.groups.form import job_requests
     from rowtui.core.project.planning.plan_submission import counted_on
 
     groups: list[ShownGroup] = []

@@ -21,6 +21,7 @@ from rowtui.cli.project.open import (
     say_totals,
 )
 from rowtui.core.project.planning.plan_submission import draft_submission
+from rowtui.core.submission.plan.json import named_plan
 
 if TYPE_CHECKING:
     from rowtui.core.submission.plan.draft import Draft
@@ -49,8 +50,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
     plan = planned(args, project, actions, among, out)
     if among is not None and not args.dry_run:
-        from rowtui.core.submission.plan.json import named_plan
-
         plan = named_plan(plan)
     return send_if_confirmed(args, project, plan, out, PlanMessages())
 

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from rowtui.core.base.lazy import asyncio, subprocess
-from rowtui.core.clusters.command_log import CommandResult, Trouble
+from rowtui.core.clusters.command_log import CommandResult, Trouble, noted
 from rowtui.core.secrets.model import is_secret
 
 if TYPE_CHECKING:
@@ -69,8 +69,6 @@ class LocalTransport:
         run = run_command(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=changes)
         if self.log is None:
             return await run
-        from rowtui.core.clusters.command_log import noted
-
         return await noted(self.log, "here", argv, run)
 
 

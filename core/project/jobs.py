@@ -28,9 +28,8 @@ from rowtui.core.project.views.views import JobsView, LogTail
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.submission.plan.model import JobStep, Plan
 from rowtui.core.submission.plan.record import JobRecord
-from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded
+from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded, look_at_ended
 from rowtui.core.submission.reconcile.ending import OverJob
-from rowtui.core.submission.reconcile.products import look_at_ended
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.job_records import JobTable, with_queues

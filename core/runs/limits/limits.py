@@ -253,39 +253,22 @@ def unknown_clusters(patterns: Iterable[str], known: Collection[str]) -> str:
 
 def _stops(limits: RunLimits, spent: Spent, plan: Plan, now: float) -> tuple[Breach, ...]:
     """Return the limits that hold back the whole plan; none for an empty plan."""
-    jobs = len(plan.jobs)
-    found: list[Breach] = []
-    if not jobs:
+    if not plan.jobs:
         return ()
+    again = "going on after these failures"
+    found: list[tuple[LimitKind, str, str]] = []
     if limits.until is not None and now >= limits.until:
-        found.append(
-            Breach(
-                LimitKind.UNTIL,
-                f"nothing is to be sent after {time_text(limits.until)}",
-                "a later time",
-                jobs,
-            )
-        )
+        sentence = f"nothing is to be sent after {time_text(limits.until)}"
+        found.append((LimitKind.UNTIL, sentence, "a later time"))
     if limits.failures is not None and spent.failures >= limits.failures:
-        found.append(
-            Breach(
-                LimitKind.FAILURES,
-                f"{plural(spent.failures, 'job')} failed, and it stops at {count(limits.failures)}",
-                "going on after these failures",
-                jobs,
-            )
-        )
+        failed = plural(spent.failures, "job")
+        sentence = f"{failed} failed, and it stops at {count(limits.failures)}"
+        found.append((LimitKind.FAILURES, sentence, again))
     if limits.failures_in_a_row is not None and spent.failures_in_a_row >= limits.failures_in_a_row:
-        found.append(
-            Breach(
-                LimitKind.FAILURES_IN_A_ROW,
-                f"the last {plural(spent.failures_in_a_row, 'job')} failed one after another, and "
-                f"it stops at {count(limits.failures_in_a_row)}",
-                "going on after these failures",
-                jobs,
-            )
-        )
-    return tuple(found)
+        failed = f"the last {plural(spent.failures_in_a_row, 'job')} failed one after another"
+        sentence = f"{failed}, and it stops at {count(limits.failures_in_a_row)}"
+        found.append((LimitKind.FAILURES_IN_A_ROW, sentence, again))
+    return tuple(Breach(*it, len(plan.jobs)) for it in found)
 
 
 def _of_its_own(limits: RunLimits, unit: Charge) -> tuple[LimitKind, str] | None:

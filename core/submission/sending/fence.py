@@ -2,22 +2,28 @@
 
 The input is the project's folder and a token. The fence is a symbolic link that only one party can
 create: the job (the target is `<scheduler>:<job id>`) or rowtui (`abandoned`). A job that was given
-up can therefore never run later. Formats: `shell.py`.
+up can therefore never run later. `remove_traces` removes the files that no journal needs. Formats:
+`shell.py`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, sync_folder
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.clusters.schedulers.measured import Measured, read_script_words
+from rowtui.core.submission.bundles.pilot_model import is_pilot
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.scripts.fixed_part import NOT_READY
+from rowtui.core.submission.sending.journal import Journal
 
 ABANDONED = "abandoned"
 _LIMIT = 1 << 16
@@ -96,10 +102,7 @@ def fences_there(root: Path) -> frozenset[str]:
 
 def endings_there(root: Path) -> frozenset[str]:
     """Return the tokens of all jobs that recorded how they ended, as far as they can be read."""
-    try:
-        return frozenset(os.listdir(ended_path(root, "-").parent))
-    except OSError:
-        return frozenset()
+    return _names(ended_path(root, "-").parent)
 
 
 def read_fence(root: Path, token: str) -> str:
@@ -167,3 +170,60 @@ def job_key_of(runner: str) -> JobKey:
     if match is None:
         return JobKey(0)
     return JobKey(int(match[1]), None if match[2] is None else int(match[2]))
+
+
+def remove_traces(root: Path) -> int:
+    """Remove fences, end markers and folders of pilots of plans that are done; return how many.
+
+    Only plans whose journal was archived are considered, because all of their jobs have ended. One
+    kind of fence stays: that of a job that may have reached a scheduler and was given up. If this
+    job still appears, the fence keeps it from running.
+
+    Files of a plan whose journal cannot be read, and files that cannot be removed, stay.
+    """
+    journal = Journal(root)
+    fences, endings = _names(fence_path(root, "-").parent), endings_there(root)
+    removed = 0
+    for plan_id in journal.done_plan_ids() if fences or endings else ():
+        try:
+            entries = journal.entries(plan_id)
+        except RowtuiError:
+            continue
+        kept = _maybe_out_there(entries)
+        for token in {entry.token for entry in entries}:
+            if token in fences and token not in kept:
+                removed += _remove(fence_path(root, token))
+            if token in endings:
+                removed += _remove(ended_path(root, token))
+            if is_pilot(token):
+                folder = root / ".row" / "rowtui" / "pilot" / token
+                removed += sum(_remove(folder / name) for name in _names(folder))
+                with contextlib.suppress(OSError):
+                    os.rmdir(folder)
+    return removed
+
+
+def _maybe_out_there(entries: Iterable[JournalEntry]) -> set[str]:
+    """Return the jobs that were given up after they were sent."""
+    steps: dict[str, list[JobStep]] = {}
+    for entry in entries:
+        steps.setdefault(entry.token, []).append(entry.step)
+    return {
+        token
+        for token, taken in steps.items()
+        if taken[-1] is JobStep.ABANDONED and JobStep.SENDING in taken
+    }
+
+
+def _names(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
+
+
+def _remove(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+        return 1
+    return 0

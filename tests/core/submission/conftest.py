@@ -28,9 +28,8 @@ from rowtui.core.submission.plan.draft import draft_jobs
 from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.planner import Setting
-from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded
+from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded, look_at_ended
 from rowtui.core.submission.reconcile.ending import OverJob
-from rowtui.core.submission.reconcile.products import look_at_ended
 from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.scripts.script import framed_script, script_frame, write_recipe

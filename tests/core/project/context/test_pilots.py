@@ -16,7 +16,7 @@ from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
 from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import Plan
-from rowtui.core.submission.reconcile.clean import remove_traces
+from rowtui.core.submission.sending.fence import remove_traces
 
 from tests.eventually import eventually_async
 

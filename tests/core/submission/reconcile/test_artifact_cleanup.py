@@ -6,8 +6,7 @@ import os
 import pytest
 from rowtui.cli.main import main
 from rowtui.core.submission.plan.model import JobStep, JournalEntry
-from rowtui.core.submission.reconcile.clean import remove_traces
-from rowtui.core.submission.sending.fence import abandon
+from rowtui.core.submission.sending.fence import abandon, remove_traces
 
 from tests.core.submission.conftest import RealProject
 
