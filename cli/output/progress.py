@@ -10,10 +10,9 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from rowtui.cli.output.output import Output
-from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import file_size
 
 if TYPE_CHECKING:
@@ -108,8 +107,6 @@ def busy_with(project: OpenProject, out: Output, title: str) -> Iterator[Busy]:
             project.wait = before
 
 
-T = TypeVar("T")
-
 WIDTH = 30
 REDRAW_SECONDS = 0.1  # ten frames a second look smooth and cost little over SSH
 PATIENCE_SECONDS = 0.3  # shorter work shows no bar
@@ -177,29 +174,6 @@ def fetching_bars(out: Output) -> Callable[[str, int, int], None]:
             bars.pop(cluster).close()
 
     return show
-
-
-async def waited_for(work: Coroutine[Any, Any, T], out: Output, title: str) -> T:
-    """Return the result of work without known progress; the elapsed time is shown for long work."""
-    started = time.monotonic()
-    task = asyncio.create_task(work)
-    shown = False
-    try:
-        while True:
-            done, _ = await asyncio.wait({task}, timeout=1.0)
-            if done:
-                return task.result()
-            if out.progress:
-                shown = True
-                sys.stderr.write(f"\r\x1b[K{title}, {_clock(time.monotonic() - started)}")
-                sys.stderr.flush()
-    finally:
-        if shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task})
 
 
 def _clock(seconds: float) -> str:

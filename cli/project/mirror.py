@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output, TableCell, TextColumn, table_lines
-from rowtui.cli.output.progress import ProgressBar, waited_for
+from rowtui.cli.output.progress import Busy, ProgressBar
 from rowtui.cli.project.open import answer_to, ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import file_size, plural, visible
@@ -265,7 +266,7 @@ def _compare(
     for cluster in [name] if name else project.copies.known():
         copy = copy_by_hand(project, cluster)
         try:
-            compared = _looked(copy, out, lambda copy=copy: copy.compare(names))
+            compared = _looked(copy, out, partial(copy.compare, names))
             if not compared.place:
                 raise copy.no_copy()
         except RowtuiError as error:
@@ -289,13 +290,15 @@ def _compare(
     return 1 if failed else 0
 
 
-def _looked(copy: CopyByHand, out: Output, look: Any) -> CopyComparison:
+def _looked(
+    copy: CopyByHand, out: Output, look: Callable[[], Awaitable[CopyComparison]]
+) -> CopyComparison:
     """Compare, with a message on the terminal if it takes long."""
 
     async def compare() -> CopyComparison:
         await copy.where()  # a login that is needed prompts now
-        title = f"Comparing with {visible(copy.cluster.name)}"
-        return await waited_for(look(), out, title)
+        with Busy(out, f"Comparing with {visible(copy.cluster.name)}"):
+            return await look()
 
     return run_async(compare())
 
@@ -368,7 +371,8 @@ def _remove(copy: CopyByHand, out: Output) -> int:
 
     async def look() -> Any:
         await copy.where()
-        return await waited_for(copy.look_before_leaving(), out, f"Comparing with {visible(name)}")
+        with Busy(out, f"Comparing with {visible(name)}"):
+            return await copy.look_before_leaving()
 
     leaving = run_async(look())
     out.print(f"{visible(name)}:{visible(leaving.place)} will be deleted with all that is in it.")
@@ -381,6 +385,7 @@ def _remove(copy: CopyByHand, out: Output) -> int:
     if answer_to(f"Type {visible(name)} to delete it: ", hint) != name:
         out.warn("Nothing was deleted.")
         return 0
-    run_async(waited_for(copy.remove(), out, "Deleting"))
+    with Busy(out, "Deleting"):
+        run_async(copy.remove())
     out.print("Deleted.")
     return 0

@@ -40,7 +40,7 @@ from rowtui.core.submission.reconcile.reconcile_state import (
 from rowtui.core.submission.sending.fence import ABANDONED, job_key_of
 from rowtui.core.submission.sending.held import HeldJobs, take_late_ones_away
 from rowtui.core.submission.sending.journal import Journal
-from rowtui.core.submission.sending.reservations import Reservations
+from rowtui.core.submission.sending.reservations import StoredReservations
 from rowtui.core.submission.sending.send import find_requests
 from rowtui.core.submission.sending.site import NO_TRACES, Access
 
@@ -52,7 +52,7 @@ async def settle(
     *,
     clock: Callable[[], float] = time.time,
     snapshot: QueueSnapshot | None = None,
-    reservations: Reservations | None = None,
+    reservations: StoredReservations | None = None,
     may_send: bool = True,
     uptime: Callable[[], float] = boot_time,
 ) -> tuple[ReconciledJob, ...]:

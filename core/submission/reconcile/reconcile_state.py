@@ -35,7 +35,7 @@ from rowtui.core.submission.reconcile.slurm_log import ended_by_slurm, log_tail,
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.job_records import named_log
 from rowtui.core.submission.sending.journal import Journal
-from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
+from rowtui.core.submission.sending.reservations import ReservationRelease, StoredReservations
 from rowtui.core.submission.sending.site import NO_TRACES, Access, Traces
 
 # The reconciled state of a job, and its entry into the records and the journal.
@@ -75,7 +75,7 @@ class ReconciledJob:
         return self.over is not None or self.release is not None
 
 
-def apply_settled(settled: Sequence[ReconciledJob], reservations: Reservations) -> None:
+def apply_settled(settled: Sequence[ReconciledJob], reservations: StoredReservations) -> None:
     """Enter the settled and concluded states into the project's records, then into the journal.
 
     The order matters: a process killed in between leaves jobs that are settled once more. In the
@@ -121,7 +121,7 @@ class Settling:
     access: Access
     root: Path
     clock: Callable[[], float]
-    reservations: Reservations | None = None
+    reservations: StoredReservations | None = None
     may_send: bool = True
     uptime: Callable[[], float] = boot_time
     snapshot: QueueSnapshot | None = None

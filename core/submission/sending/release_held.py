@@ -32,7 +32,7 @@ from rowtui.core.submission.reconcile.conclude import (
 from rowtui.core.submission.reconcile.ending import Evidence, OverJob
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
-from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
+from rowtui.core.submission.sending.reservations import ReservationRelease, StoredReservations
 from rowtui.core.submission.sending.send import LOOKUP_PAUSE, PATIENCE, find_requests
 from rowtui.core.submission.sending.site import NO_TRACES, Access
 
@@ -78,7 +78,7 @@ class Tools:
 
     access: Mapping[str, Access]
     journal: Journal
-    reservations: Reservations
+    reservations: StoredReservations
     root: Path
     clock: Callable[[], float] = time.time
     stop: Callable[[], bool] = lambda: False

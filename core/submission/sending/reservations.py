@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
@@ -56,30 +56,6 @@ class ReservationRelease:
     ends: Mapping[str, LastEnd]
 
 
-class Reservations(Protocol):
-    """The part of the project's records that `carry_out` needs."""
-
-    def tokens(self, cluster: str) -> set[str]:
-        """Return the tokens of the jobs on record on a cluster."""
-        ...
-
-    def uncertain(self) -> bool:
-        """Whether records were lost since the queue was last searched."""
-        ...
-
-    def reserve(self, jobs: Sequence[PlannedJob]) -> dict[str, str]:
-        """Reserve each job's directories; return why for each token that cannot have its own."""
-        ...
-
-    def record(self, ids: Mapping[str, int]) -> None:
-        """Enter the job ids of tokens."""
-        ...
-
-    def release(self, releases: Collection[ReservationRelease]) -> None:
-        """Give directories back, and record how the job ended at each of them."""
-        ...
-
-
 class StoredReservations:
     """Reservations in a project's store. Without a workflow no products are looked for."""
 
@@ -90,7 +66,7 @@ class StoredReservations:
         self._looked_at: set[str] = set()  # tokens: what they reserved is not looked at again
 
     def tokens(self, cluster: str) -> set[str]:
-        """See `Reservations`."""
+        """Return the tokens of the jobs on record on a cluster."""
         stored = self._store.load().stored
         submitted = {} if stored is None else stored.state.submitted
         return {
@@ -101,15 +77,16 @@ class StoredReservations:
         }
 
     def uncertain(self) -> bool:
-        """See `Reservations`."""
+        """Whether records were lost since the queue was last searched."""
         stored = self._store.load().stored
         return stored is None or stored.uncertain
 
     def reserve(self, jobs: Sequence[PlannedJob]) -> dict[str, str]:
-        """See `Reservations`. If records were lost, jobs in the journals count as well.
+        """Reserve each job's directories; return why for each token that cannot have its own.
 
-        Directories that have their products are entered as complete, whatever the records say.
-        Raises: RowtuiError if the submitted directories cannot be determined.
+        If records were lost, jobs in the journals count as well. Directories that have their
+        products are entered as complete, whatever the records say. Raises: RowtuiError if the
+        submitted directories cannot be determined.
         """
         refused: dict[str, str] = {}
         own = [job.token for job in jobs]
@@ -164,12 +141,12 @@ class StoredReservations:
         return made
 
     def record(self, ids: Mapping[str, int]) -> None:
-        """See `Reservations`."""
+        """Enter the job ids of tokens."""
         if ids:
             self._commit(lambda state: with_ids(state, ids))
 
     def release(self, releases: Collection[ReservationRelease]) -> None:
-        """See `Reservations`."""
+        """Give directories back, and record how the job ended at each of them."""
         if not releases:
             return
 

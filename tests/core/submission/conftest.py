@@ -36,7 +36,7 @@ from rowtui.core.submission.scripts.script import framed_script, script_frame, w
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.release_held import SendingProgress, Tools
-from rowtui.core.submission.sending.reservations import Reservations, StoredReservations
+from rowtui.core.submission.sending.reservations import StoredReservations
 from rowtui.core.submission.sending.site import Access, LocalSite
 from rowtui.core.workflow.model import Action, Resources, SubmitOptions, Workflow
 from rowtui.core.workflow.template import parse_command
@@ -267,7 +267,7 @@ class RealProject:
         return look_at_ended(self.store, Workflow(self.root, actions=(self.action,)), jobs)
 
     def enter(
-        self, settled: Iterable[ReconciledJob], reservations: Reservations | None = None
+        self, settled: Iterable[ReconciledJob], reservations: StoredReservations | None = None
     ) -> tuple[ReconciledJob, ...]:
         """Conclude and record what was settled."""
         found = concluded(settled, self.completions, time.time())
