@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from rowtui.core.network.samples.columns import Columns
 from rowtui.core.network.samples.link import LinkStage
-from rowtui.core.network.samples.model import DimensionError, Sample, SampleId, SampleState
+from rowtui.core.network.samples.model import DimensionError
 
 from tests.core.network.fastr_run import Done, Run, Tool
+from tests.core.network.sample_view import Sample, SampleId, SampleState, View
 from tests.differential_network.generate import CARDINALITIES
 
 Json = dict[str, Any]
@@ -96,7 +97,7 @@ class Planned(Run):
             if job.value is None:
                 given = self.given[node, job.id]
             else:
-                data = self.nodes[node][job.index].data
+                data = View(self.nodes[node])[job.index].data
                 assert isinstance(data, Mapping)
                 given = {"input": [data["input"][job.value]]}
             found.append(
@@ -139,7 +140,7 @@ def compare(network: Json, answer: Json) -> Compared:
         if name not in planned.nodes:
             continue
         mine = {
-            "dims": [list(each) for each in planned.nodes[name].dimensions],
+            "dims": [list(each) for each in planned.nodes[name].columns.dimensions],
             "jobs": planned.jobs_of(name),
         }
         if error is not None and not answer["nodes"].get(name, {"jobs": []})["jobs"]:
@@ -307,7 +308,7 @@ def _same_name_other_labels(planned: Planned, node: str, _: Any) -> bool:
 
 
 def _same_ids(planned: Planned, node: str, _: Any) -> bool:
-    every = planned.nodes[node].ids if node in planned.nodes else []
+    every = View(planned.nodes[node]).ids if node in planned.nodes else []
     return len({"__".join(each) for each in every}) < len(every)
 
 
@@ -347,7 +348,7 @@ def _twice(planned: Planned, node: str, _: Any) -> bool:
     """What is collapsed is there twice, or an input has a dimension twice."""
     for link in _links(planned, node):
         upstream, *_ = link["src"].split("/")
-        names = planned.nodes[upstream].dimnames if upstream in planned.nodes else ()
+        names = planned.nodes[upstream].columns.names if upstream in planned.nodes else ()
         if len(set(names)) < len(names):
             return True
     return False

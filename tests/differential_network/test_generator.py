@@ -17,7 +17,7 @@ def answer(described: dict[str, Any]) -> dict[str, Any]:
     planned = Planned(described, TOOLS)
     assert not planned.refused[0]
     nodes = {
-        name: {"dims": list(map(list, run.dimensions)), "jobs": planned.jobs_of(name)}
+        name: {"dims": list(map(list, run.columns.dimensions)), "jobs": planned.jobs_of(name)}
         for name, run in planned.nodes.items()
     }
     return {"nodes": nodes, "error": None}

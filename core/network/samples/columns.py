@@ -70,34 +70,6 @@ class Columns:
         )
         return (*self.prefix, *labels)
 
-    def row(self, index: SampleIndex) -> int:
-        """Return the row of an index. Raises: KeyError."""
-        if len(index) != len(self.axes):
-            raise KeyError(index)
-        first, end = 0, self.count
-        for at, axis, column in zip(index, self.axes, self.codes, strict=True):
-            if not 0 <= at < len(axis):
-                raise KeyError(index)
-            # Rows are in order, so rows that agree so far are neighbours.
-            here, wanted = column[first:end], np.int32(at)
-            end = first + int(np.searchsorted(here, wanted, side="right"))
-            first += int(np.searchsorted(here, wanted, side="left"))
-        if first >= end:
-            raise KeyError(index)
-        return first
-
-    def row_of_id(self, labels: SampleId) -> int:
-        """Return the row of an id. Raises: KeyError."""
-        skip = len(self.prefix)
-        if labels[:skip] != self.prefix or len(labels) != skip + len(self.axes):
-            raise KeyError(labels)
-        return self.row(
-            tuple(
-                axis.code_of_label(label)
-                for axis, label in zip(self.axes, labels[skip:], strict=True)
-            )
-        )
-
     def take(self, rows: Rows) -> Columns:
         """Return these rows, in this order."""
         return replace(self, codes=tuple(column[rows] for column in self.codes), count=len(rows))

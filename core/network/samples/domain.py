@@ -19,7 +19,7 @@ from rowtui.core.base.values import compact
 from rowtui.core.network.definition.load_tables import is_text
 from rowtui.core.network.definition.spec import JSON
 from rowtui.core.network.samples.model import SourceError
-from rowtui.core.network.samples.names import GREATEST_INTEGER, LEAST_INTEGER, text_of, value_of
+from rowtui.core.network.samples.names import GREATEST_INTEGER, LEAST_INTEGER, text_of
 
 
 class Domain:
@@ -28,7 +28,7 @@ class Domain:
     A domain is immutable; a longer one replaces it.
     """
 
-    __slots__ = ("_codes", "_codes_of_labels", "_labels", "name", "values")
+    __slots__ = ("_codes", "_labels", "name", "values")
 
     def __init__(self, name: str, values: Iterable[Any], labels: Iterable[str] | None = None):
         """Create a domain.
@@ -40,7 +40,6 @@ class Domain:
         self.values = tuple(values)
         self._labels = None if labels is None else tuple(labels)
         self._codes: Mapping[Hashable, int] | None = None
-        self._codes_of_labels: Mapping[str, int] | None = None
 
     def __len__(self) -> int:
         """Return the number of values."""
@@ -66,20 +65,6 @@ class Domain:
     def codes(self, values: Iterable[Any]) -> Iterable[int]:
         """Return the position of each value. Raises: KeyError."""
         return map(self._positions().__getitem__, _keys(tuple(values)))
-
-    def code_of_label(self, label: str) -> int:
-        """Return the position of the value with this label. Raises: KeyError."""
-        if self._labels is not None:
-            if self._codes_of_labels is None:
-                self._codes_of_labels = {each: at for at, each in enumerate(self._labels)}
-            return self._codes_of_labels[label]
-        try:
-            code = self.code(value_of(label))
-        except ValueError:
-            raise KeyError(label) from None
-        if self.label(code) != label:  # 1.0 has the same key as 1, but the label is "1"
-            raise KeyError(label)
-        return code
 
     def extended(self, values: Iterable[Any], text: Callable[[Any], str] = text_of) -> Domain:
         """Return a domain with these values appended; itself if it has all of them.

@@ -19,9 +19,8 @@ from rowtui.core.network.samples.columns import (
     refuse_too_many,
 )
 from rowtui.core.network.samples.domain import Domain
-from rowtui.core.network.samples.mixins import Key
-from rowtui.core.network.samples.model import COLLAPSED, DimensionError, Sample, dimensions_text
-from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput, Opens, counted, row_of
+from rowtui.core.network.samples.model import COLLAPSED, DimensionError, dimensions_text
+from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput, Opens, counted
 from rowtui.core.network.samples.stage import RowOrigin, Stage
 
 
@@ -32,11 +31,6 @@ class SubOutput(Stage):
         """Select as a slice does."""
         super().__init__([output], output.columns, [RowOrigin()], output.opens)
         self.slice = slice(start, stop)
-
-    def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
-        """Return the selected values."""
-        ((one,),) = samples
-        return self.combined(key, [one], tuple(one.data)[self.slice])
 
     @property
     def cards(self) -> int | Codes:
@@ -106,22 +100,6 @@ class LinkStage(Stage):
         self.places = made.places
         self.collapsed = bool(dropped)
         self.expanded = expand
-
-    def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
-        """Return the members' values in order; of expanded members only the sample's own value."""
-        (members,) = samples
-        if self.places is None:
-            return super().combine_samples(key, samples)
-        row = row_of(self.columns, key)
-        starts = self.origins[0].starts
-        begin = row if starts is None else int(starts[row])
-        places = self.places[begin : begin + len(members)].tolist()
-        data = tuple(
-            value
-            for it, place in zip(members, places, strict=True)
-            for value in tuple(it.data)[place : place + 1]
-        )
-        return self.combined(key, members, data)
 
     @property
     def cards(self) -> int | Codes:

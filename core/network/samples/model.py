@@ -5,10 +5,7 @@ Source: Fastr's documentation, "Sample flow".
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
@@ -23,14 +20,6 @@ class DimensionError(RowtuiError):
     """Dimensions that cannot be matched; the message names both sides."""
 
 
-class SampleState(enum.IntEnum):
-    """The state of a sample. The state of several samples together is the largest (the worst)."""
-
-    VALID = 0
-    MISSING = 1  # its data is known to be absent: not a failure
-    FAILED = 2
-
-
 class Dimension(NamedTuple):
     """One dimension. `size` is None if it is not known before something has run."""
 
@@ -40,22 +29,6 @@ class Dimension(NamedTuple):
     def __str__(self) -> str:
         """Return a text such as `replica (5)`."""
         return f"{self.name} ({'?' if self.size is None else f'{self.size:,}'})"
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One sample of an output, a link, an input or a node.
-
-    `data` is its values in order (their number is its cardinality); for a group or a node, it is
-    the values of each input by name. `jobs` are the jobs that it comes from, as (node's number,
-    row).
-    """
-
-    index: SampleIndex
-    id: SampleId
-    data: tuple[Any, ...] | Mapping[str, tuple[Any, ...]]
-    jobs: frozenset[tuple[int, int]] = frozenset()
-    state: SampleState = SampleState.VALID
 
 
 def dimensions_text(dimensions: tuple[Dimension, ...]) -> str:

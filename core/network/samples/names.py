@@ -39,7 +39,6 @@ _KEPT: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 _NO_STRING: Final = re.compile(
     r"true|false|null|-?(0|[1-9][0-9]*)(?P<fraction>(\.[0-9]+)?([eE][+-]?[0-9]+)?)"
 )
-_ESCAPED: Final = re.compile(r"(?:%[0-9A-F]{2})+")
 # Letters and their composition must not depend on the version of Python.
 _UNICODE: Final = unicodedata.ucd_3_2_0
 
@@ -62,30 +61,6 @@ def text_of(value: JSON) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return float.__repr__(value)
     raise RowtuiError(f"no directory can be named after {_shortened(value)}")
-
-
-def value_of(text: str) -> JSON:
-    """Return the value with this text; the inverse of `text_of`.
-
-    Raises: ValueError if `text_of` makes no such text.
-    """
-    match = _NO_STRING.fullmatch(text)
-    value: JSON
-    if match is None:
-        value = _unescaped(text)
-    elif text in _WORDS:
-        value = _WORDS[text]
-    else:
-        value = float(text) if match["fraction"] else int(text)
-    try:
-        if text_of(value) == text:
-            return value
-    except RowtuiError:
-        pass
-    raise ValueError(f"no value is written {_shortened(text)}")
-
-
-_WORDS: Final[dict[str, JSON]] = {"true": True, "false": False, "null": None}
 
 
 def names_of(
@@ -189,17 +164,6 @@ def _escape(char: str) -> str:
 def _is_readable(char: str) -> bool:
     """Whether a character is plain, or a letter, mark or digit of another alphabet."""
     return char in _KEPT or (char > "\x7f" and _UNICODE.category(char)[0] in "LMN")
-
-
-def _unescaped(text: str) -> str:
-    if text == "%":
-        return ""
-    plain = _ESCAPED.sub(
-        lambda run: bytes.fromhex(run[0].replace("%", "")).decode(errors="surrogatepass"), text
-    )
-    if _ESCAPED.sub("", text).count("%"):
-        raise ValueError(f"a lone % in {text!r}")
-    return plain
 
 
 def _shortened(value: object) -> str:

@@ -5,22 +5,22 @@ Output -> SubOutput (selects in the cardinality) -> Link (collapse, expand) -> S
 combined): one job for each sample of a NodeRun.
 
 Each stage has its samples as columns, and for each sample the rows of its sources, so that a
-million samples are a few arrays; a `Sample` is made on request. A list of unknown length is an
-*open* sample: it is in no column, but is passed on, so that a later collapse has the jobs to wait
-for. Source: Fastr's documentation, "Sample flow".
+million samples are a few arrays. A list of unknown length is an *open* sample: it is in no column,
+but is passed on, so that a later collapse has the jobs to wait for.
+
+Source: Fastr's documentation, "Sample flow".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from rowtui.core.network.samples.columns import Codes
 from rowtui.core.network.samples.combine import Combination, Combined, broadcast, cross, only_grows
 from rowtui.core.network.samples.link import SubInput
-from rowtui.core.network.samples.mixins import Key
-from rowtui.core.network.samples.model import DimensionError, Sample, dimensions_text
+from rowtui.core.network.samples.model import DimensionError, dimensions_text
 from rowtui.core.network.samples.output import UNKNOWN, NodeOutput, counted
 from rowtui.core.network.samples.stage import Stage, opens_of, origins_of
 
@@ -80,15 +80,6 @@ class InputGroup(Stage):
         opens = opens_of(combined.columns, inputs, by_position=not only_grows(how))
         super().__init__(inputs, combined.columns, origins_of(combined.rows, inputs), opens)
 
-    def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
-        """Return the values of each input by its name."""
-        data = {
-            part.name: tuple(sample.data)
-            for part, (sample,) in zip(self.sources, samples, strict=True)
-            if isinstance(part, InputStage)
-        }
-        return self.combined(key, [sample for (sample,) in samples], data)
-
 
 class NodeRun(Stage):
     """A node in a run: its combined groups of inputs. Each sample has one job."""
@@ -106,14 +97,6 @@ class NodeRun(Stage):
         self.left_over = combined.left_over
         opens = opens_of(combined.columns, groups, by_position=not only_grows(how))
         super().__init__(groups, combined.columns, origins_of(combined.rows, groups), opens)
-
-    def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
-        """Return the values of each input by its name."""
-        data: dict[str, Any] = {}
-        for (sample,) in samples:
-            assert isinstance(sample.data, Mapping)
-            data |= sample.data
-        return self.combined(key, [sample for (sample,) in samples], data)
 
     def output(self, name: str = "", **facts: Any) -> NodeOutput:
         """Return an output with a sample for each job. `facts`: see `NodeOutput`."""

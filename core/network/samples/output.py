@@ -1,19 +1,16 @@
-"""The content of an output of a node or source: samples, their lists, and the unknown ones.
+"""The output of a node or source: its samples, their lists, and the unknown ones.
 
 Source: Fastr's documentation, "Sample flow".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from rowtui.core.network.samples.columns import Codes, Columns, Rows, ranges
 from rowtui.core.network.samples.domain import Domain
-from rowtui.core.network.samples.mixins import ContainsSamples, Key
-from rowtui.core.network.samples.model import Dimension, Sample, SampleIndex, SampleState
 
 UNKNOWN = -1  # a cardinality before the job has run; a code that is not known yet
 
@@ -45,45 +42,7 @@ class Opens(NamedTuple):
         return len(self.rows)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OutputSamples:
-    """The samples of an output, and what is known of their content.
-
-    `cards` is the cardinality of all, or of each (UNKNOWN: the job has not run). `values`: samples
-    by row. `owner`: the number of the output's node. `states`: by row.
-    """
-
-    columns: Columns
-    cards: int | Codes
-    values: dict[int, Sample]
-    owner: int
-    states: Mapping[int, SampleState]
-
-    @property
-    def dimensions(self) -> tuple[Dimension, ...]:
-        """Return names and sizes."""
-        return self.columns.dimensions
-
-    def row(self, key: Key) -> int:
-        """Return the row of an index or id. Raises: KeyError."""
-        return row_of(self.columns, key)
-
-    def get(self, key: Key) -> Sample:
-        """Return one sample. Raises: KeyError."""
-        row = self.row(key)
-        found = self.values.get(row)
-        if found is not None:
-            return found
-        state = self.states.get(row, SampleState.VALID)
-        jobs = frozenset({(self.owner, row)})
-        return Sample(self.columns.index(row), self.columns.id(row), (), jobs, state)
-
-    def put(self, key: Key, sample: Sample) -> None:
-        """Replace a sample. Raises: KeyError."""
-        self.values[self.row(key)] = sample
-
-
-class NodeOutput(ContainsSamples):
+class NodeOutput:
     """An output of a node or source: it holds samples."""
 
     def __init__(
@@ -95,7 +54,6 @@ class NodeOutput(ContainsSamples):
         cards: int | Codes = 1,
         lists: Mapping[str, Entries] | None = None,
         opens: Opens | None = None,
-        states: Mapping[int, SampleState] | None = None,
     ) -> None:
         """Create an output. `owner`: the number of its node; the job of row r is that node's job r.
 
@@ -108,42 +66,12 @@ class NodeOutput(ContainsSamples):
         self.cards = cards
         self.lists = lists or {}
         self.opens = opens if opens is not None else no_opens(table)
-        self._held = OutputSamples(table, cards, {}, owner, states or {})
-
-    @property
-    def samples(self) -> OutputSamples:
-        """Return the samples."""
-        return self._held
-
-    def __contains__(self, key: object) -> bool:
-        """Whether the sample exists."""
-        return contains(self.columns, key)
-
-    def __iter__(self) -> Iterator[SampleIndex]:
-        """Yield the indexes, in order."""
-        return map(self.columns.index, range(self.columns.count))
 
     def entries(self, dimension: str) -> Entries:
         """Return the entries of its lists as values of a dimension."""
         if dimension in self.lists:
             return self.lists[dimension]
         return positions_as_entries(dimension, counted(self.cards, self.columns.count))
-
-
-def row_of(table: Columns, key: Key) -> int:
-    """Return the row of an index or of an id. Raises: KeyError."""
-    if key and isinstance(key[0], str):
-        return table.row_of_id(tuple(map(str, key)))
-    return table.row(tuple(int(at) for at in key))
-
-
-def contains(table: Columns, key: object) -> bool:
-    """Whether a row has this index or id."""
-    try:
-        row_of(table, key)  # type: ignore[arg-type]
-    except (KeyError, ValueError, TypeError):
-        return False
-    return True
 
 
 def counted(cards: int | Codes, count: int) -> Codes:

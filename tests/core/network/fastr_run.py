@@ -15,9 +15,18 @@ from rowtui.core.network.samples.columns import Columns, columns
 from rowtui.core.network.samples.combine import Combination, cross, merge
 from rowtui.core.network.samples.domain import Domain
 from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
-from rowtui.core.network.samples.model import Sample, SampleId, SampleState
 from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
 from rowtui.core.network.samples.output import UNKNOWN, NodeOutput, Opens, counted
+
+from tests.core.network.sample_view import (
+    Held,
+    Sample,
+    SampleId,
+    SampleState,
+    View,
+    held,
+    sample_of,
+)
 
 Values = tuple[Any, ...]
 
@@ -122,7 +131,7 @@ class Run:
 
     def values(self, node: str, output: str = "result") -> dict[SampleId, Values]:
         """What an output holds, by ids."""
-        return {it.id: tuple(it.data) for _, it in self.outputs[node][output].iteritems()}
+        return {it.id: tuple(it.data) for it in View(self.outputs[node][output]).samples()}
 
     # Which nodes there are
 
@@ -167,7 +176,7 @@ class Run:
         axis = Domain(dimension, ids, ids)
         table, _ = columns([axis], [np.arange(len(ids))], unnamed=is_constant)
         cards = np.array([len(values) for _, values in pairs], dtype=np.int32)
-        output = NodeOutput(table, self.numbers[name], cards=cards)
+        output = Held(table, self.numbers[name], cards=cards)
         for row, (label, values) in enumerate(pairs):
             state = SampleState.MISSING if values == ("MISSING",) else SampleState.VALID
             output[(row,)] = Sample((row,), (label,), values, frozenset(), state)
@@ -229,7 +238,7 @@ class Run:
                         cards[row] = len(its.outputs[output_name])
             elif isinstance(tool.like, str):
                 cards = _cards_of(run, tool.like)
-            output = run.output(output_name, cards=cards)
+            output = held(run.output(output_name, cards=cards))
             for row, its in done.items():
                 if its is not None:
                     index = run.columns.index(row)
@@ -241,7 +250,7 @@ class Run:
     def _job(self, name: str, run: NodeRun, row: int, tool: Tool) -> Done | None:
         """Run it if all that it needs has been run; no job runs twice."""
         index, label = run.columns.index(row), run.columns.id(row)
-        sample = run[index]
+        sample = sample_of(run, row)
         needs = self._needs(sample)
         its = self.done.get((name, label))
         if its is None and all(each in self.done for each in needs):
@@ -279,7 +288,7 @@ class Run:
         assert part is not None
         run = NodeRun(self.numbers[name], name, [InputGroup("default", [part])])
         self.nodes[name] = run
-        for index, sample in run.iteritems():
+        for index, sample in View(run).items():
             needs = self._needs(sample)
             assert isinstance(sample.data, Mapping)
             if any(each not in self.done for each in needs):
@@ -297,14 +306,14 @@ class Run:
         assert items is not None
         assert folds is not None
         number = self.numbers[name]
-        samples = [sample for _, sample in items.iteritems()]
+        samples = list(View(items).samples())
         needs = frozenset(job for sample in samples for job in self._needs(sample))
         job = (name, ("FLOW",))
         ran = job in self.done
         if all(each in self.done for each in needs):
             self.done[job] = Done({}, SampleState.VALID, "finished")
         self.jobs.append(Job(name, job[1], (0,), needs, self.done[job].final))
-        (how_many,) = folds[(0,)].data
+        (how_many,) = sample_of(folds, 0).data
         parts = np.array_split(np.arange(len(samples)), int(how_many))
         fold = Domain(name, range(len(parts)))
         self.outputs[name] = {}
@@ -325,7 +334,7 @@ class Run:
             table, _ = columns(
                 [axis, fold], [[item for item, _ in pairs], [at for _, at in pairs]], len(pairs)
             )
-            output = NodeOutput(table, number, name=output_name, opens=opens)
+            output = Held(table, number, name=output_name, opens=opens)
             for row, (item, _) in enumerate(pairs):
                 index, data = table.index(row), samples[item].data
                 output[index] = Sample(index, table.id(row), tuple(data), frozenset({(number, 0)}))

@@ -18,9 +18,10 @@ from rowtui.core.network.samples.columns import columns
 from rowtui.core.network.samples.combine import Combination, cross, join
 from rowtui.core.network.samples.domain import Domain
 from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
-from rowtui.core.network.samples.model import Sample
 from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
 from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput
+
+from tests.core.network.sample_view import Held, Sample, held
 
 Key = tuple[Any, ...]
 Jobs = frozenset[tuple[int, Key]]
@@ -142,9 +143,9 @@ class World:
         codes = [[table.index(key)[at] for key in keys] for at in range(len(orders))]
         axes = [Domain(name, order) for name, order in zip(plan.names, orders, strict=True)]
         made, _ = columns(axes, codes, len(keys))
-        self._place(NodeOutput(made, len(self.places)), table, None)
+        self._place(Held(made, len(self.places)), table, None)
 
-    def _place(self, output: NodeOutput, table: NaiveTable, run: NodeRun | None) -> None:
+    def _place(self, output: Held, table: NaiveTable, run: NodeRun | None) -> None:
         """Give each sample a list, and say so to the real output."""
         number = len(self.places)
         lists: dict[Key, list[str] | None] = {}
@@ -185,7 +186,7 @@ class World:
         else:
             run = NodeRun(number, str(number), [InputGroup("", inputs, join)], join)
         table = joined([table for _, table, _ in parts])
-        self._place(run.output(), table, run)
+        self._place(held(run.output()), table, run)
 
     def _link(self, plan: LinkPlan) -> tuple[LinkStage, NaiveTable, Place]:
         place = self.places[plan.upstream % len(self.places)]

@@ -15,12 +15,13 @@ from rowtui.core.network.definition.structure import needed_by_sinks
 from rowtui.core.network.samples.combine import cross, zipped
 from rowtui.core.network.samples.domain import Domain
 from rowtui.core.network.samples.link import LinkStage, SubInput
-from rowtui.core.network.samples.model import DimensionError, SampleState
+from rowtui.core.network.samples.model import DimensionError
 from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
 from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput
 
 from tests.core.network.fastr_run import Run, single_table
 from tests.core.network.sample_names import sample_name
+from tests.core.network.sample_view import SampleState, View
 from tests.differential_network.compare import TOOLS, Planned
 
 CASES: dict[str, Any] = {
@@ -54,7 +55,7 @@ def test_dimensions_ids_and_values_are_those_of_fastr(name: str) -> None:
 
     for node, wanted in fastr(name)["nodes"].items():
         for output_name, of_fastr in wanted.get("outputs", {}).items():
-            output = run.outputs[node][output_name]
+            output = View(run.outputs[node][output_name])
             samples = output.items()
             assert [list(dimension) for dimension in output.dimensions] == of_fastr["dims"]
             assert list(output.size) == of_fastr["size"]
@@ -72,7 +73,7 @@ def test_dimensions_ids_and_values_are_those_of_fastr(name: str) -> None:
                     roots = run.done[node, sample.id].roots
                     assert sorted(job_name(*root) for root in roots) == sorted(its["failed_jobs"])
         if "sample_ids" in wanted:
-            sink = run.nodes[node]
+            sink = View(run.nodes[node])
             assert [list(dimension) for dimension in sink.dimensions] == wanted["dims"]
             assert ["__".join(label) for label in sink.ids] == wanted["sample_ids"]
             values = [dict(sample.data)["input"] for _, sample in sink.items()]
@@ -196,8 +197,8 @@ def test_c20_a_list_of_dimensions_to_merge_works() -> None:
     run, wanted = run_case("c20_merge_list"), fastr("c19_merge_all")
 
     result = wanted["nodes"]["z"]["outputs"]["result"]
-    assert [list(it) for it in run.nodes["z"].dimensions] == result["dims"]
-    assert [list(label) for label in run.nodes["z"].ids] == [
+    assert [list(it) for it in View(run.nodes["z"]).dimensions] == result["dims"]
+    assert [list(label) for label in View(run.nodes["z"]).ids] == [
         it["id_parts"] for it in result["samples"]
     ]
     assert [list(it) for it in run.values("z").values()] == [
@@ -231,7 +232,7 @@ def test_c33_outputs_of_a_flow_node_have_samples_of_their_own() -> None:
     # In Fastr the outputs stay empty, and the run is called a success.
     run = run_case("c33_flow_node")
 
-    train, test = run.outputs["cv"]["train"], run.outputs["cv"]["test"]
+    train, test = View(run.outputs["cv"]["train"]), View(run.outputs["cv"]["test"])
     assert (train.dimnames, train.size) == (("numbers_train", "cv"), (5, 3))
     assert (test.dimnames, test.size) == (("numbers_test", "cv"), (5, 3))
     assert run.values("cv", "test") == {
@@ -252,8 +253,8 @@ def test_c33b_train_and_test_are_merged_on_their_fold() -> None:
     run = run_case("c33b_flow_merge")
 
     fold = "crossvalidtion"
-    assert run.nodes["multiply"].dimnames == ("numbers_train", "numbers_test", fold)
-    assert run.nodes["sum"].dimnames == ("numbers_test", fold)
+    assert View(run.nodes["multiply"]).dimnames == ("numbers_train", "numbers_test", fold)
+    assert View(run.nodes["sum"]).dimnames == ("numbers_test", fold)
     assert Counter(job.node for job in run.jobs) == {
         fold: 1,
         "multiply": 3 * 2 + 3 * 2 + 4 * 1,
@@ -273,7 +274,7 @@ def test_c36_equal_sizes_do_not_hide_that_dimensions_are_the_other_way_round() -
     # Fastr looks at sizes before names, and adds b0__a1 to a0__b1: 33 twice, and nobody is told.
     run = run_case("c36_permuted_equal")
 
-    assert run.nodes["z"].dimnames == ("A", "B")
+    assert View(run.nodes["z"]).dimnames == ("A", "B")
     assert run.values("z") == {
         ("a0", "b0"): (22,),
         ("a0", "b1"): (42,),
@@ -302,9 +303,9 @@ def test_c39_what_a_job_lists_becomes_samples_that_are_called_after_the_data() -
         part = InputStage("left_hand", [SubInput(LinkStage(output, expand="member"))])
         return NodeRun(1, "add", [InputGroup("default", [part])])
 
-    assert flow(ran=False).ids == []
+    assert View(flow(ran=False)).ids == []
     assert flow(ran=False).opens.rows.tolist() == [0, 1]
-    run = flow(ran=True)
+    run = View(flow(ran=True))
     assert set(run.ids) == {(one, str(value)) for one, those in lists.items() for value in those}
     assert len(run.ids) == fastr("c39_source_url_list")["job_count"]["add"]
     assert all(sample.jobs == {(0, index[0])} for index, sample in run.items())
@@ -333,7 +334,8 @@ def test_c45_two_samples_never_have_the_same_id() -> None:
         ("a__b", "c"): (22,),
     }
     names = {
-        sample_name("register", ("fixed", "moving"), label) for label in run.nodes["register"].ids
+        sample_name("register", ("fixed", "moving"), label)
+        for label in View(run.nodes["register"]).ids
     }
     assert len(names) == 4
     assert Counter(job.node for job in run.jobs) == fastr("c45_id_collision")["job_count"]
@@ -344,8 +346,8 @@ def test_c48_an_empty_source_has_no_samples_and_no_jobs() -> None:
     run = run_case("c48_empty_source")
 
     assert run.jobs == []
-    assert run.nodes["add"].size == (0,)
-    assert run.nodes["sink"].ids == []
+    assert View(run.nodes["add"]).size == (0,)
+    assert View(run.nodes["sink"]).ids == []
 
 
 # What is known of Fastr beyond the recorded networks

@@ -61,7 +61,7 @@ def test_a_product_with_an_empty_axis_is_empty_and_one_of_no_axes_is_one_sample(
     assert product([Domain("A", "ab"), Domain("B", ())]).count == 0
     assert product([Domain("B", ()), Domain("A", "ab")]).count == 0
     one = product([])
-    assert (one.count, one.index(0), one.id(0), one.row(())) == (1, (), (), 0)
+    assert (one.count, one.index(0), one.id(0)) == (1, (), ())
 
 
 def test_rows_are_brought_into_the_order_of_their_indexes() -> None:
@@ -75,7 +75,7 @@ def test_rows_are_brought_into_the_order_of_their_indexes() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(tables, st.sampled_from([SMALL, BIG]))
-def test_a_row_is_found_by_its_index_and_by_its_id(
+def test_rows_are_in_the_order_of_their_indexes(
     rows: list[tuple[int, ...]], axes: tuple[Domain, ...]
 ) -> None:
     table = table_of(rows, axes)
@@ -83,31 +83,6 @@ def test_a_row_is_found_by_its_index_and_by_its_id(
     assert table.count == len(rows)
     indexes = [table.index(row) for row in range(table.count)]
     assert indexes == sorted(indexes)
-    for row, index in enumerate(indexes):
-        assert table.row(index) == row
-    if axes is SMALL:
-        assert [table.row_of_id(table.id(row)) for row in range(len(rows))] == list(
-            range(len(rows))
-        )
-
-
-@pytest.mark.parametrize(
-    "index", [(), (0,), (0, 0, 0), (1, 0), (-1, 0), (0, 4), (0, 1 << 40), (3, 3)]
-)
-def test_an_index_of_no_sample_is_a_key_error(index: tuple[int, ...]) -> None:
-    table, _ = columns(SMALL[:2], [[0, 0, 2], [0, 3, 1]])
-
-    with pytest.raises(KeyError):
-        table.row(index)
-
-
-@pytest.mark.parametrize("label", [(), ("a",), ("all", "a", "0"), ("a", "0"), ("all", "c")])
-def test_an_id_of_no_sample_is_a_key_error(label: tuple[str, ...]) -> None:
-    table, _ = columns([Domain("A", "ab")], [[0, 1]], prefix=("all",))
-    assert table.row_of_id(("all", "b")) == 1
-
-    with pytest.raises(KeyError):
-        table.row_of_id(label)
 
 
 @settings(max_examples=100, deadline=None)
@@ -204,8 +179,7 @@ def test_values_are_one_if_they_are_equal_and_labels_tell_all_others_apart(
         assert isinstance(same, bool) == isinstance(value, bool)
     for code, label in enumerate(longer.labels):
         assert longer.label(code) == label
-        assert longer.code_of_label(label) == code
-    assert longer.extended(some) is longer
+        assert longer.extended(some) is longer
 
 
 @given(st.lists(values, max_size=6), st.lists(values, max_size=6))
@@ -232,8 +206,6 @@ def test_a_domain_can_have_labels_of_its_own() -> None:
 
     assert domain.labels == ("one", "two", "3")
     assert repr(domain) == "Domain('A', 3)"
-    with pytest.raises(KeyError):
-        domain.code_of_label("1")
     with pytest.raises(KeyError):
         domain.code(4)
 

@@ -13,9 +13,11 @@ from rowtui.core.network.samples.columns import Columns, columns, product
 from rowtui.core.network.samples.combine import join
 from rowtui.core.network.samples.domain import Domain
 from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
-from rowtui.core.network.samples.model import DimensionError, Sample, SampleState
+from rowtui.core.network.samples.model import DimensionError
 from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
 from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput, counted
+
+from tests.core.network.sample_view import Held, Sample, SampleState, View
 
 A = Domain("A", ["a0", "a1", "a2"])
 B = Domain("B", ["b0", "b1"])
@@ -24,7 +26,7 @@ B = Domain("B", ["b0", "b1"])
 def output(table: Columns, lists: Sequence[Sequence[Any] | None], number: int = 0) -> NodeOutput:
     """An output with these lists; None: nobody knows yet."""
     cards = np.array([UNKNOWN if it is None else len(it) for it in lists], dtype=np.int32)
-    made = NodeOutput(table, number, cards=cards)
+    made = Held(table, number, cards=cards)
     for row, values in enumerate(lists):
         index = table.index(row)
         made[index] = Sample(index, table.id(row), tuple(values or ()), frozenset({(number, row)}))
@@ -37,7 +39,7 @@ def node(source: NodeOutput | SubOutput, number: int = 1, **how: Any) -> NodeRun
 
 
 def data(stage: Any) -> dict[tuple[str, ...], Any]:
-    return {sample.id: sample.data for _, sample in stage.iteritems()}
+    return {sample.id: sample.data for sample in View(stage).samples()}
 
 
 RAGGED = [[1, 2, 3], [4], [5, 6]]
@@ -55,9 +57,9 @@ def test_a_collapse_goes_by_names_and_by_positions_from_either_end() -> None:
     assert data(LinkStage(made, ["A"])) == {("b0",): (0, 2, 4), ("b1",): (1, 3, 5)}
     everything = LinkStage(made, ["B", "A", 0], target="sum")
     assert data(everything) == {("all",): (0, 1, 2, 3, 4, 5)}
-    assert (everything.dimnames, everything.size) == (("sum",), (1,))
+    assert (View(everything).dimnames, View(everything).size) == (("sum",), (1,))
     unnamed = LinkStage(made, ["A", "B"], target="")
-    assert (unnamed.dimnames, data(unnamed)) == ((), {(): (0, 1, 2, 3, 4, 5)})
+    assert (View(unnamed).dimnames, data(unnamed)) == ((), {(): (0, 1, 2, 3, 4, 5)})
 
 
 @pytest.mark.parametrize("wanted", ["C", 2, -3, "a"])
@@ -73,7 +75,7 @@ def test_a_dimension_that_is_there_cannot_be_made_by_an_expand() -> None:
 
 def test_an_expand_of_ragged_lists_leaves_holes_that_a_collapse_does_not_see() -> None:
     expanded = node(output(product([A]), RAGGED), expand="k")
-    assert expanded.size == (3, 3)
+    assert View(expanded).size == (3, 3)
     assert data(expanded) == {
         ("a0", "0"): {"values": (1,)},
         ("a0", "1"): {"values": (2,)},
@@ -82,9 +84,9 @@ def test_an_expand_of_ragged_lists_leaves_holes_that_a_collapse_does_not_see() -
         ("a2", "0"): {"values": (5,)},
         ("a2", "1"): {"values": (6,)},
     }
-    assert (1, 1) not in expanded
+    assert (1, 1) not in View(expanded)
     with pytest.raises(KeyError):
-        expanded[1, 1]
+        View(expanded)[1, 1]
 
     passed_on = output(expanded.columns, [[1], [2], [3], [4], [5], [6]], 1)
     assert data(LinkStage(passed_on, ["k"])) == {("a0",): (1, 2, 3), ("a1",): (4,), ("a2",): (5, 6)}
@@ -95,19 +97,19 @@ def test_both_at_once_turn_samples_and_lists_round_and_a_place_has_who_has_it() 
     turned = LinkStage(output(product([A]), RAGGED), ["A"], "k")
 
     assert data(turned) == {("all", "0"): (1, 4, 5), ("all", "1"): (2, 6), ("all", "2"): (3,)}
-    assert (turned.dimnames, turned.size) == (("k",), (3,))
+    assert (View(turned).dimnames, View(turned).size) == (("k",), (3,))
     assert counted(turned.cards, 3).tolist() == [3, 2, 1]
-    assert turned.index_to_source((1,)) == (((0,), (2,)),)
-    assert turned.index_to_target((2,)) == ((0,), (1,))
+    assert View(turned).index_to_source((1,)) == (((0,), (2,)),)
+    assert View(turned).index_to_target((2,)) == ((0,), (1,))
     one_of_two = LinkStage(output(product([A, B]), [[at, -at] for at in range(6)]), ["A"], "k")
-    assert one_of_two.ids == [("b0", "0"), ("b0", "1"), ("b1", "0"), ("b1", "1")]
-    assert one_of_two["b1", "1"].data == (-1, -3, -5)
+    assert View(one_of_two).ids == [("b0", "0"), ("b0", "1"), ("b1", "0"), ("b1", "1")]
+    assert View(one_of_two)["b1", "1"].data == (-1, -3, -5)
 
 
 def test_entries_are_called_after_their_values_and_stand_in_the_order_of_the_domain() -> None:
     domain = Domain("fold", [10, 20, 30])
     lists = {"fold": Entries(domain, np.array([0, 2, 3]), np.array([2, 0, 1], dtype=np.int32))}
-    made = NodeOutput(product([B]), 0, cards=np.array([2, 1], dtype=np.int32), lists=lists)
+    made = Held(product([B]), 0, cards=np.array([2, 1], dtype=np.int32), lists=lists)
     made[0,] = Sample((0,), ("b0",), ("thirty", "ten"))
     made[1,] = Sample((1,), ("b1",), ("twenty",))
 
@@ -124,10 +126,10 @@ def test_a_list_of_one_sample_of_everything_becomes_samples_of_that_dimension_al
 
     expanded = LinkStage(listing, expand="k")
 
-    assert (expanded.dimnames, expanded.ids) == (("k",), [("all", "0"), ("all", "1")])
-    assert expanded["all", "1"].data == ("y",)
+    assert (View(expanded).dimnames, View(expanded).ids) == (("k",), [("all", "0"), ("all", "1")])
+    assert View(expanded)["all", "1"].data == ("y",)
     nothing = LinkStage(output(whole.columns, [None], 1), expand="k")
-    assert (nothing.ids, nothing.opens.number, len(nothing.opens.codes)) == ([], 1, 1)
+    assert (View(nothing).ids, nothing.opens.number, len(nothing.opens.codes)) == ([], 1, 1)
 
 
 def test_one_sample_of_everything_goes_with_all_samples_of_another_input() -> None:
@@ -141,8 +143,10 @@ def test_one_sample_of_everything_goes_with_all_samples_of_another_input() -> No
     for how in (join, None):
         group = InputGroup("", parts, how) if how else InputGroup("", parts)
         run = NodeRun(2, "n", [group])
-        assert run.dimnames == ("A", "B")
-        assert all(sample.jobs == {(1, 0), (0, row)} for row, (_, sample) in enumerate(run.items()))
+        assert View(run).dimnames == ("A", "B")
+        assert all(
+            sample.jobs == {(1, 0), (0, row)} for row, (_, sample) in enumerate(View(run).items())
+        )
 
 
 def test_an_empty_source_stays_empty_through_every_link() -> None:
@@ -156,9 +160,10 @@ def test_an_empty_source_stays_empty_through_every_link() -> None:
         {"collapse": ["A", "N"]},
     ]
     for how in ways:
-        assert node(made, **how).ids == []
-    assert node(made, expand="k").ids == node(made, expand="k", collapse=["A", "N"]).ids == []
-    assert node(SubOutput(made, 0, 1), expand="k").ids == []
+        assert View(node(made, **how)).ids == []
+    assert View(node(made, expand="k")).ids == []
+    assert View(node(made, expand="k", collapse=["A", "N"])).ids == []
+    assert View(node(SubOutput(made, 0, 1), expand="k")).ids == []
 
 
 # Selections
@@ -175,7 +180,7 @@ def test_a_selection_is_a_slice(lengths: list[int], start: int, stop: int | None
     selected = SubOutput(output(product([A]), lists), start, stop)
 
     wanted = [tuple(it or ())[start:stop] for it in lists]
-    assert [sample.data for _, sample in selected.items()] == wanted
+    assert [sample.data for _, sample in View(selected).items()] == wanted
     assert counted(selected.cards, 3).tolist() == [len(it) for it in wanted]
     firsts = selected.first_places().tolist()
     assert all(
@@ -183,11 +188,11 @@ def test_a_selection_is_a_slice(lengths: list[int], start: int, stop: int | None
         for values, it, first in zip(wanted, lists, firsts, strict=True)
     )
     expanded = LinkStage(selected, expand="k")
-    assert [sample.data for _, sample in expanded.items()] == [
+    assert [sample.data for _, sample in View(expanded).items()] == [
         (it,) for those in wanted for it in those
     ]
     # An entry is called after its place in the whole list, whatever else is selected.
-    assert [sample.id[1] for _, sample in expanded.items()] == [
+    assert [sample.id[1] for _, sample in View(expanded).items()] == [
         it[2:] for those in wanted for it in those
     ]
 
@@ -203,7 +208,7 @@ def test_what_is_selected_of_a_list_that_nobody_knows_is_not_known_either() -> N
         selected = SubOutput(made, start, stop)
         assert counted(selected.cards, 3).tolist() == known
         expanded = LinkStage(selected, expand="k")
-        assert [sample.id[0] for _, sample in expanded.items()] == ["a0"]
+        assert [sample.id[0] for _, sample in View(expanded).items()] == ["a0"]
         assert (expanded.opens.owners.tolist(), expanded.opens.rows.tolist()) == ([0], [1])
     assert SubOutput(NodeOutput(product([A]), 0, cards=5), 1, 3).cards == 2
     assert SubOutput(NodeOutput(product([A]), 0, cards=UNKNOWN), 1, 3).cards == UNKNOWN
@@ -250,9 +255,9 @@ def test_a_sample_is_worth_as_much_as_the_worst_that_it_is_made_of() -> None:
         4: SampleState.MISSING,
         5: SampleState.FAILED,
     }
-    made = NodeOutput(product([A, B]), 0, states=states)
+    made = Held(product([A, B]), 0, states=states)
 
-    found = {sample.id: sample.state for _, sample in LinkStage(made, ["B"]).iteritems()}
+    found = {sample.id: sample.state for sample in View(LinkStage(made, ["B"])).samples()}
 
     assert found == {
         ("a0",): SampleState.MISSING,
@@ -262,11 +267,11 @@ def test_a_sample_is_worth_as_much_as_the_worst_that_it_is_made_of() -> None:
 
 
 def test_only_the_samples_that_a_failed_one_is_in_are_touched_by_it() -> None:
-    made = NodeOutput(product([A, B]), 0, states={3: SampleState.FAILED})
+    made = Held(product([A, B]), 0, states={3: SampleState.FAILED})
 
     found = LinkStage(made, ["B"])
 
-    assert [sample.state for _, sample in found.items()] == [
+    assert [sample.state for _, sample in View(found).items()] == [
         SampleState.VALID,
         SampleState.FAILED,
         SampleState.VALID,
@@ -274,12 +279,13 @@ def test_only_the_samples_that_a_failed_one_is_in_are_touched_by_it() -> None:
 
 
 def test_samples_can_be_said_and_are_found_by_index_and_id() -> None:
-    made = NodeOutput(columns([A], [[0, 2]])[0], 4)
+    made = Held(columns([A], [[0, 2]])[0], 4)
+    view = View(made)
 
-    assert made[2,] == made["a2",] == Sample((2,), ("a2",), (), frozenset({(4, 1)}))
+    assert view[2,] == view["a2",] == Sample((2,), ("a2",), (), frozenset({(4, 1)}))
     made["a2",] = Sample((2,), ("a2",), ("new",))
-    assert made[2,].data == ("new",)
-    assert ("a1",) not in made
+    assert view[2,].data == ("new",)
+    assert ("a1",) not in view
     for key in ((1,), ("a1",), ("b",), (3,)):
         with pytest.raises(KeyError):
-            made[key] = made[2,]
+            made[key] = view[2,]

@@ -19,15 +19,13 @@ from rowtui.core.network.samples.names import (
     CUT,
     JSON,
     LONGEST,
-    _unescaped,
     case_collisions,
     escaped,
     names_of,
     text_of,
-    value_of,
 )
 
-from tests.core.network.sample_names import sample_name
+from tests.core.network.sample_names import sample_name, unescaped, value_of
 
 # Lone surrogates too: what os.fsdecode makes of bytes that are not UTF-8.
 texts = st.text(st.characters() | st.sampled_from(",=%/~.- '\"$`\n0AD1é\u0301\u0307\udcff"))
@@ -113,7 +111,7 @@ def read_name(name: str) -> tuple[str, dict[str, JSON]] | None:
     home, *parts = name.split(",")
     pairs = [part.partition("=") for part in parts]
     try:
-        read = _unescaped(home), {_unescaped(d): value_of(text) for d, _, text in pairs}
+        read = unescaped(home), {unescaped(d): value_of(text) for d, _, text in pairs}
     except ValueError:
         return None
     return read if sample_name(read[0], list(read[1]), list(read[1].values())) == name else None
