@@ -31,7 +31,7 @@ from rowtui.core.demo.simulation import (
     played_state,
 )
 from rowtui.core.demo.study import PLACES
-from rowtui.core.engine.api.engine import ProjectSnapshot
+from rowtui.core.engine.api.snapshot import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.local.plans import PlansWork
 from rowtui.core.engine.process.start import EngineOptions, ProjectOpened
@@ -42,7 +42,6 @@ from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.sending.release_held import SendingProgress
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.services import PlansService
     from rowtui.core.submission.sending.journal import Journal
 
 
@@ -176,7 +175,7 @@ class DemoPlans(PlansWork):
     """The plans of the demo, whose clusters are polled by the simulation."""
 
     async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
-        """See `PlansService`."""
+        """See `PlansWork`."""
         assert isinstance(self._project, DemoProject)
         know(self._project, plan)
         sending = contextlib.aclosing(self._project.jobs.submit(plan))
@@ -190,8 +189,6 @@ class DemoEngine(InProcessEngine):
 
     `moving`: whether the simulation runs by itself.
     """
-
-    more_methods = ("control",)
 
     def __init__(self, project: DemoProject, generation: int = 0, *, moving: bool = True) -> None:
         super().__init__(project, generation)
@@ -212,7 +209,7 @@ class DemoEngine(InProcessEngine):
         return await super().refresh()
 
     @cached_property
-    def plans(self) -> PlansService:
+    def plans(self) -> PlansWork:
         """Plans and their submission to the simulated clusters."""
         return DemoPlans(self._demo, self._turn, self._pages, self._polls, self._planned)
 

@@ -20,6 +20,7 @@ from rowtui.core.groups.choice import duplicates, whole_groups
 from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.mapping.engine.resubmit import JobEnd
+from rowtui.core.project.views.views import FailedJob
 from rowtui.core.state.model import LastEnd, LastOutcome, bit_set, positions
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.core.submission.plan.outcome import (
@@ -124,6 +125,33 @@ def cause_of(ends: Iterable[LastEnd]) -> str:
     """Return why a job did not complete these directories, by the first that failed."""
     first, *others = ends
     return next((end for end in (first, *others) if end.failed), first).reason
+
+
+def jobs_of_groups(
+    project: OpenProject, action: Action, groups: Iterable[Group]
+) -> tuple[FailedJob, ...]:
+    """Return the jobs in which these groups of an action's failed directories failed.
+
+    Each job has all directories that it did not complete, because all of them are retried.
+    """
+    ends = project.state.ends.get(action.name, {})
+    chosen = (position for group in groups for position in group.indices)
+    found: dict[str, list[LastEnd]] = {ends[at].token: [] for at in chosen if at in ends}
+    for position in positions(project.status_row(action).ended):
+        if position in ends and ends[position].token in found:
+            found[ends[position].token].append(ends[position])
+    names = {it.token: it.label for it in project.jobs.records() if it.job_id}
+    return tuple(
+        FailedJob(
+            token,
+            names.get(token) or str(its[0].job_id or ""),
+            action.name,
+            cause_of(its),
+            len(its),
+        )
+        for token, its in found.items()
+        if its
+    )
 
 
 def with_attempts(project: OpenProject, requests: Sequence[JobRequest]) -> list[JobRequest]:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import Engine, ProjectSnapshot
+from rowtui.core.engine.api.snapshot import ProjectSnapshot
+from rowtui.core.engine.engine import Engine
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.groups.model import Status
 from rowtui.core.packing.model import Bundle, GoOn, PackingProblem
@@ -22,6 +23,7 @@ from rowtui.core.packing.packers import OURS
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning import packing
 from rowtui.core.project.planning.pack_views import PackChoice
+from rowtui.core.project.queue.views import QueueRequest
 from rowtui.core.state.row.staging import stage_completions
 
 from tests.eventually import eventually_async
@@ -213,8 +215,9 @@ async def test_a_job_is_cancelled_from_the_engine(engine: InProcessEngine, root:
     plan = await engine.plans.make(0, [0], None)
     async for step in engine.plans.submit(plan):
         assert not step.error
-    (result,) = await engine.jobs.cancel([plan.jobs[0].token])
-    assert result.error == ""
+    await engine.jobs.view()
+    (row,) = (await engine.queue.page(QueueRequest(), 0, 10)).rows
+    assert (await engine.queue.act([row.key], "cancel")).done == 1
     view = await eventually_async(engine.jobs.view, lambda view: not view.jobs[0].state.active)
     assert view.jobs[0].state is JobState.CANCELLED
     assert counts(await engine.refresh()) == (0, 0, 10, 0)

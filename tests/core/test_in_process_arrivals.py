@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import NotSavedError
-from rowtui.core.engine.api.engine import ProjectSnapshot
+from rowtui.core.engine.api.snapshot import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine, arrivals, cuts
 from rowtui.core.groups.model import Status
 from rowtui.core.project import project as projects

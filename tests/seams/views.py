@@ -32,8 +32,9 @@ from tests.seams.facts import (
 )
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Engine, ProjectSnapshot
     from rowtui.core.engine.api.groups import DirectoryRow
+    from rowtui.core.engine.api.snapshot import ProjectSnapshot
+    from rowtui.core.engine.engine import Engine
     from rowtui.core.submission.plan.model import Plan
 
 PAGE = 1_000  # rows of a page

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Generic, TypeVar
 
-from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.engine import Engine
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.views.dialogs import AT_ONCE
 from textual import events

@@ -18,8 +18,8 @@ from rowtui.core.base.text import Cost, in_words, plural
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
 from rowtui.core.clusters.schedulers.job_terms import JobTerms
 from rowtui.core.clusters.transports.login import Asker
-from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
+from rowtui.core.engine.api.snapshot import ActionSummary, ProjectSnapshot
 from rowtui.core.groups.model import Status
 from rowtui.core.mapping.files.places import FileTrust
 from rowtui.core.network.graph.job_model import GraphJobState

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
-from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.engine.api.groups import GroupsPage
+from rowtui.core.engine.api.snapshot import ProjectSnapshot
 from rowtui.core.project.views.views import LogState
 from rowtui.tui.widgets.short_text import JOB_MARKS, STATUS_MARKS
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.demo.engine import DemoEngine, made_demo
-from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.engine import Engine
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.shell.played import TOUR, first_step
 from rowtui.tui.shell.session import Session

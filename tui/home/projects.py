@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from rowtui.core.base.text import Cost, plural
-from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
+from rowtui.core.engine.api.snapshot import ActionSummary, ProjectSnapshot
 from rowtui.core.home.known import HOURS, HOURS_EACH, KnownProject, ProjectSummary
 from rowtui.core.project.views.views import ClusterView, JobsView
 from rowtui.tui.views.status.needs import NeedItem, NextStep, distinct, needs

@@ -43,7 +43,7 @@ from textual import events
 from textual.screen import ModalScreen, Screen
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Engine
+    from rowtui.core.engine.engine import Engine
     from rowtui.core.project.views.views import Played
 
 LOAD_SECONDS = 0.3

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST, TERMINAL_NOTICE
+from rowtui.core.engine.api.snapshot import ENGINE_BACK, ENGINE_LOST, TERMINAL_NOTICE
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.tui.shell.session import describe
 from rowtui.tui.views.status.status import changed_counts
 from rowtui.tui.widgets.short_text import RUN_MARKS
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import ProjectSnapshot
+    from rowtui.core.engine.api.snapshot import ProjectSnapshot
     from rowtui.core.project.views.views import JobsView
     from rowtui.core.runs.views import NetworkView
     from rowtui.tui.shell.session import Session

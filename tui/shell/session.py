@@ -23,7 +23,8 @@ from rowtui.tui.views.pack.state import PackingState
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import JobState
-    from rowtui.core.engine.api.engine import ActionSummary, Engine, ProjectSnapshot
+    from rowtui.core.engine.api.snapshot import ActionSummary, ProjectSnapshot
+    from rowtui.core.engine.engine import Engine
     from rowtui.core.mapping.model.decision import Refusal
     from rowtui.core.project.context.clusters import ClusterDetail, ClusterNodes, ClustersView
     from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey

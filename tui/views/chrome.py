@@ -23,7 +23,7 @@ from rowtui.tui.widgets.short_text import (
 )
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import ProjectSnapshot
+    from rowtui.core.engine.api.snapshot import ProjectSnapshot
     from rowtui.core.project.views.views import ClusterView
     from rowtui.tui.widgets.cells import Line
     from rowtui.tui.widgets.short_text import Mark

@@ -1,6 +1,6 @@
 """A log, or a file that is read as a text, of any size: polled, followed, and searched.
 
-The pane reads what `LogsService` calls a token. The screen around it has the keys and shows the
+The pane reads what `LogsWork` calls a token. The screen around it has the keys and shows the
 state: the pane posts `Changed` when there is something new to show.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.services import LogsService
 from rowtui.core.project.views.views import ROW, LogPage, LogState
 from rowtui.tui.shell.work import start
 from rowtui.tui.widgets.fields import InputField
@@ -21,6 +21,9 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input
+
+if TYPE_CHECKING:
+    from rowtui.core.engine.local.logs import LogsWork
 
 POLL_SECONDS = 0.5
 """Seconds between two polls of the log; only while the log is shown."""
@@ -47,7 +50,7 @@ class LogPane(Vertical):
 
     def __init__(
         self,
-        logs: Callable[[], LogsService],
+        logs: Callable[[], LogsWork],
         *,
         may_look: Callable[[], bool],
         failed: Callable[[str, Exception], None],

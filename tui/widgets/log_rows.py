@@ -51,7 +51,7 @@ def row_line(row: LogRow, number: int | None, rows: int, found: str, hit: bool) 
     """Return a row with its number in front; matches stand out, and the latest match most.
 
     `number` is None if the number is unknown. `found` is a text, or an argument of
-    `LogsService.find`.
+    `LogsWork.find`.
     """
     shown = _readable(row.text)
     style = _style(shown)

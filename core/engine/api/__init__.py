@@ -1,5 +1,5 @@
-"""The interface between screens and a project, and its values as JSON.
+"""The values that an engine gives to screens.
 
-Takes the project's values, gives the types of all answers, and the objects that `--json` prints.
-Computing the answers is left to `core/engine/local`.
+Takes the project's values, gives the snapshot and the pages of groups and directories. Computing
+them is left to `core/engine/local`.
 """

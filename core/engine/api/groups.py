@@ -1,13 +1,11 @@
-"""Requests about an action's groups and directories, with their pages."""
+"""Pages of an action's groups and directories."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import Cost
-from rowtui.core.project.views.views import AS_IS, ListRequest
 
 if TYPE_CHECKING:
     from rowtui.core.groups.model import Status
@@ -80,51 +78,3 @@ class DirectoriesPage:
     of: int = 0
     pointers: tuple[str, ...] = ()
     found: int | None = None
-
-
-class GroupsService(Protocol):
-    """Pages of groups and directories of an action."""
-
-    async def page(
-        self,
-        action_index: int,
-        statuses: Sequence[Status],
-        start: int,
-        length: int,
-        *,
-        asked: ListRequest = AS_IS,
-        find: str = "",
-    ) -> GroupsPage:
-        """Return a page of the groups formed from an action's directories with these statuses.
-
-        `asked`: a filter or another order; groups keep their numbers. `find`: the first directory
-        of a group to search for. Raises: RowtuiError for an invalid filter, or if a newer request
-        for another list of groups arrived in between.
-        """
-
-    async def members(
-        self,
-        action_index: int,
-        statuses: Sequence[Status],
-        group: int | None,
-        start: int,
-        length: int,
-        *,
-        asked: ListRequest = AS_IS,
-    ) -> DirectoriesPage:
-        """Return a page of the directories of group `group` (from 0), or of all groups in order."""
-
-    async def directories(
-        self,
-        action_index: int,
-        statuses: Sequence[Status],
-        start: int,
-        length: int,
-        *,
-        asked: ListRequest = AS_IS,
-        find: str = "",
-    ) -> DirectoriesPage:
-        """Return a page of all directories of an action with these statuses, by name.
-
-        `asked` and `find` (a name) as for `groups`.
-        """

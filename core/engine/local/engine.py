@@ -1,7 +1,7 @@
 """The engine in this process: a project's work in threads, one piece at a time.
 
 It is used by the command line, by tests and by the first version of the dashboard. An engine in a
-process of its own implements the same protocol (`core/engine/api/engine.py`).
+process of its own implements the same protocol (`core/engine/engine.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
-from rowtui.core.engine.api.engine import TERMINAL_NOTICE, ProjectSnapshot
+from rowtui.core.engine.api.snapshot import TERMINAL_NOTICE, ProjectSnapshot
 from rowtui.core.engine.local.arrivals import Arrivals, SavedTurn
 from rowtui.core.engine.local.jobs import JobsWork, QueueWork
 from rowtui.core.engine.local.logs import LogsWork
@@ -27,13 +27,9 @@ from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.services import (
-        MappingService,
-        NetworkService,
-        PastService,
-        PlansService,
-    )
     from rowtui.core.engine.local.network import NetworkWork
+    from rowtui.core.engine.local.past import PastWork
+    from rowtui.core.engine.local.plans import MappingWork, PlansWork
     from rowtui.core.project.open_project import OpenProject
 
 
@@ -86,7 +82,7 @@ class InProcessEngine:
     # Services that are loaded at their first request, so that the first snapshot loads less.
 
     @cached_property
-    def mapping(self) -> MappingService:
+    def mapping(self) -> MappingWork:
         """Placements and mapping files."""
         from rowtui.core.engine.local.plans import MappingWork
 
@@ -101,24 +97,24 @@ class InProcessEngine:
         )
 
     @cached_property
-    def plans(self) -> PlansService:
+    def plans(self) -> PlansWork:
         """Plans and their submission."""
         from rowtui.core.engine.local.plans import PlansWork
 
         return PlansWork(self._project, self._turn, self._pages, self._polls, self._planned)
 
     @cached_property
-    def past(self) -> PastService:
+    def past(self) -> PastWork:
         """What ran when."""
         from rowtui.core.engine.local.past import PastWork
 
         return PastWork(self._project, self.queue.running)
 
     @property
-    def network(self) -> NetworkService:
+    def network(self) -> NetworkWork:
         """The network: most projects have none, and it needs numpy."""
         if self._network is None and not has_network(self._project.root):
-            return cast("NetworkService", NoNetwork(self._load_network))
+            return cast("NetworkWork", NoNetwork(self._load_network))
         return self._load_network()
 
     def _load_network(self) -> NetworkWork:

@@ -100,7 +100,7 @@ class QueueWork:
         return await self._aside(self._book.take, view)
 
     async def page(self, asked: QueueRequest, start: int, length: int) -> QueuePage:
-        """Return a page of the queue."""
+        """Return a page of the jobs of all clusters, arrays and bundles folded, as last polled."""
         notice = ""
         if asked.whose == EVERYBODY:
             notice = await self._look_at_everybody(asked.clusters)
@@ -125,15 +125,15 @@ class QueueWork:
         return row._replace(open=sum(1 for at in found if at is not None and not done >> at & 1))
 
     async def all_of(self, asked: QueueRequest, which: str) -> tuple[MarkedRow, ...]:
-        """Return rows with jobs that are `active` or `failed`."""
+        """Return the rows of this project with jobs that are `active` or `failed`; bounded."""
         return await self._aside(self._book.all_of, asked, which)
 
     async def marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
-        """Return these rows in their present state."""
+        """Return rows in their present state, without rows that no longer exist."""
         return await self._aside(self._book.marked, keys)
 
     async def chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
-        """Return the jobs that a verb would apply to."""
+        """Return the jobs to which `cancel`, `hold`, `release` or `retry` would apply."""
         return await self._aside(self._book.chosen, keys, verb)
 
     async def find(self, action: str, directory: str) -> JobRecord | None:
@@ -145,14 +145,14 @@ class QueueWork:
         return await self._aside(self._book.named, label)
 
     async def act(self, keys: Sequence[RowKey], verb: str) -> Acted:
-        """Cancel, hold or release each of the jobs; a refusal does not stop the others."""
+        """Cancel, hold or release the jobs of these rows; a refusal does not stop the others."""
         tokens = await self._aside(self._book.tokens, keys, verb)
         does = {"cancel": cancel_jobs, "hold": hold_jobs, "release": release_jobs}[verb]
         answers = await does(self._project, tokens) if tokens else ()
         return acted(answers)
 
     async def terms(self, keys: Sequence[RowKey]) -> PresentTerms:
-        """Return the present terms of the jobs of these rows that wait."""
+        """Return the present terms of the jobs of these rows that wait. Raises: RowtuiError."""
         total, records = await self._aside(self._book.waiting, keys)
         return await present_terms(self._project, records, total)
 
@@ -164,7 +164,10 @@ class QueueWork:
     # On demand
 
     async def detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
-        """Return what the scheduler reported about a row's job, at most a minute ago."""
+        """Return what its scheduler reports about a job, at most a minute ago.
+
+        `estimate`: also when the job starts. The answer states what a scheduler does not offer.
+        """
         kept = self._details.get(key)
         now = self._clock()
         if kept and now - kept.at < KEPT_SECONDS and (kept.estimated or not estimate):
@@ -179,7 +182,7 @@ class QueueWork:
         return detail
 
     async def shell(self, key: RowKey) -> ShellBeside:
-        """Return what opens a shell beside a running job of this project."""
+        """Return what opens a shell beside a running job of this project. Raises: RowtuiError."""
         record = await self._aside(self._book.job, key)
         if record is None or record.state is not JobState.RUNNING:
             return ShellBeside()
@@ -200,7 +203,11 @@ class QueueWork:
         return ShellBeside(tuple(target.command(["-t"], there)), where)
 
     async def used(self, key: RowKey) -> UsageNow | None:
-        """Return what a job of this project uses now, or used if it has ended."""
+        """Return what a job of this project uses now, or used if it has ended.
+
+        A cluster is asked at most once in each polling interval: None if it was asked by now, or
+        if nothing is known.
+        """
         record = await self._aside(self._book.job, key)
         if record is None or not record.ours or key.folded:
             return None
@@ -340,24 +347,15 @@ class JobsWork:
         self.named = queue.named
 
     async def view(self, *, now: bool = False) -> JobsView:
-        """Return the project's newest jobs, counts of all jobs, and all clusters."""
+        """Return the newest jobs of the project, counts of all jobs, and the clusters.
+
+        Queues are polled where due, or all of them with `now`.
+        """
         await self._polls.ask_for_jobs(now=now, everywhere=True)
         async with self._turn:
             jobs = self._project.jobs
             view = await asyncio.to_thread(jobs.show, jobs.queues.looks.latest)
         return await self._queue.take(view)
-
-    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Cancel these jobs."""
-        return await cancel_jobs(self._project, tokens)
-
-    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Hold these jobs."""
-        return await hold_jobs(self._project, tokens)
-
-    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Release these jobs."""
-        return await release_jobs(self._project, tokens)
 
 
 def _uncollected(call: Callable[[], T]) -> T:

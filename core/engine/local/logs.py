@@ -1,6 +1,7 @@
 """The logs of jobs for a screen, rows, searches and last lines; and the files of directories.
 
-The input is a job's token, whose log may be on another machine, or the path of a file.
+`token` is that of a job, whose log may be on another machine; or it names a file: `/` and the path
+of the file in the workspace.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ class LogsWork:
         self._books: OrderedDict[tuple[str, int], LogBook] = OrderedDict()
 
     async def look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
-        """Return what is known of a job's log; with `earlier`, also rows before the first."""
+        """Return what is known of a log now; its `error` gives the reason if it is unreadable.
+
+        Reading begins at the end; with `earlier`, rows before the first known one are read too.
+        `width`: bytes after which a line continues in the next row.
+        """
         try:
             book = await self._book(token, width)
             return await (book.earlier() if earlier else book.look())
@@ -53,13 +58,16 @@ class LogsWork:
             return state._replace(error=error.message)
 
     async def page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
-        """Return rows of a log that was opened with `look`. Raises: RowtuiError."""
+        """Return rows of a log, at the width of an earlier `look`. Raises: RowtuiError."""
         return await self._known(token, width).page(start, length)
 
     async def find(
         self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
     ) -> LogHit:
-        """Return the next row with this text; see `LogsService.find`. Raises: RowtuiError."""
+        """Return the next row after (before) `start` with this text, among the known rows.
+
+        The text may be `~` and a regular expression, or "!" for likely errors. Raises: RowtuiError.
+        """
         pattern, quick = _pattern(text)
         book = self._known(token, width)
         return await book.find(pattern, start, backwards=backwards, quick=quick)
@@ -98,14 +106,17 @@ class LogsWork:
         return await self._project.jobs.log_tail(token, lines)
 
     async def files(self, folder: str) -> FolderListing:
-        """See `LogsService.files`."""
+        """Return the entries of a folder in the workspace; bounded. Raises: RowtuiError."""
         actions = self._project.workflow.actions
         top = "/" not in folder.strip("/")
         products = dict.fromkeys(it for one in actions for it in one.products if top)
         return await asyncio.to_thread(list_files, self._path(folder), products)
 
     async def file(self, path: str, *, as_text: bool = False) -> FileContent:
-        """See `LogsService.file`."""
+        """Return a file of the workspace by its kind, or as a text; bounded. Raises: RowtuiError.
+
+        The content of a text is read with `look` and `page`.
+        """
         return await asyncio.to_thread(read_file, self._path(path), as_text=as_text)
 
     def _path(self, name: str) -> Path:

@@ -67,7 +67,10 @@ class NetworkWork:
         return self._starting or (self._driver is not None and not self._driver.done())
 
     async def view(self, *, frozen: bool = True) -> NetworkView | None:
-        """See `NetworkService.view`."""
+        """Return the network and its newest run; None without a network.toml. Raises: RowtuiError.
+
+        `frozen` False: the present network.toml, independent of the run.
+        """
         if not self._networks.can_show(frozen=frozen):
             return None
         async with self._turn:
@@ -90,7 +93,11 @@ class NetworkWork:
         asked: ListRequest = AS_IS,
         find: str = "",
     ) -> SamplesPage:
-        """See `NetworkService.samples`."""
+        """Return a page of the samples of a source or node in these states (none given: all).
+
+        `frozen`: as in `view`; `asked`: as for groups; `find`: a job's number, or the
+        directory of a source's sample. Raises: RowtuiError.
+        """
         question = (node, tuple(states), frozen, asked)
         self._newest = question
         async with self._turn:
@@ -107,7 +114,10 @@ class NetworkWork:
             )
 
     async def product(self, action: str, directory: str, name: str) -> FileContent | None:
-        """See `NetworkService.product`."""
+        """Return the beginning of this product, or with "" of the first one that can be read.
+
+        None if there is none.
+        """
         return await asyncio.to_thread(self._product, action, directory, name)
 
     def _product(self, action: str, directory: str, only: str) -> FileContent | None:
@@ -121,12 +131,15 @@ class NetworkWork:
         return None
 
     async def waits(self, job: int) -> WaitPath:
-        """See `NetworkService.waits`."""
+        """Return what a job of the graph waits for, or why it was lost. Raises: RowtuiError."""
         async with self._turn:
             return await asyncio.to_thread(self._networks.waits, job)
 
     async def redo_view(self, jobs: Sequence[int]) -> RedoView:
-        """See `NetworkService.redo_view`."""
+        """Return what would run again with these complete jobs; without jobs, with all stale ones.
+
+        Raises: RowtuiError.
+        """
         async with self._turn:
             return await asyncio.to_thread(lambda: self._to_redo(jobs)[1])
 
@@ -142,7 +155,11 @@ class NetworkWork:
         return roots, RedoView(len(roots), len(every), tuple(nodes.items()), tuple(first))
 
     async def redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
-        """See `NetworkService.redo`."""
+        """Run these jobs and the jobs that used their results again; move products to the trash.
+
+        Returns the number of jobs and notices for the user. Raises: RowtuiError, also if the number
+        would not be `expected`.
+        """
         async with self._turn:
             done = await asyncio.to_thread(self._redo, jobs, expected)
         self._say("network")
@@ -161,7 +178,7 @@ class NetworkWork:
         return len(done.jobs), tuple(parts)
 
     async def dependents(self, jobs: Sequence[int]) -> int:
-        """See `NetworkService.dependents`."""
+        """Return how many further jobs that may still run depend on these of the newest run."""
         async with self._turn:
             return await asyncio.to_thread(self._dependents, jobs)
 
@@ -180,7 +197,11 @@ class NetworkWork:
         return sum(1 for job in seen - set(jobs) if states[job] not in over)
 
     async def start(self, limits: RunLimits, *, anew: bool = False) -> None:
-        """See `NetworkService.start`."""
+        """Drive the newest open run, or a new one, within limits that were confirmed.
+
+        The run continues in the background; `changes` yields "network" after each of its steps.
+        Raises: RowtuiError.
+        """
         if self._ending and self._driver is not None:
             await asyncio.wait({self._driver}, timeout=STOP_SECONDS)
         if self._driven:
@@ -221,7 +242,7 @@ class NetworkWork:
             self._say("network")
 
     async def stop(self) -> None:
-        """See `NetworkService.stop`."""
+        """Stop driving. Submitted jobs go on."""
         driver, self._driver = self._driver, None
         if driver is None or driver.done():
             return
@@ -235,7 +256,11 @@ class NetworkWork:
         self._say("network")
 
     async def plan(self) -> tuple[Plan | None, tuple[str, ...]]:
-        """See `NetworkService.plan`."""
+        """Return what the run would submit next, for confirmation, and why some jobs cannot be
+        submitted.
+
+        Raises: RowtuiError.
+        """
         if self._driven:
             raise RowtuiError("the run is driven already", "stop it to go on step by step")
         async with self._turn:
@@ -248,13 +273,13 @@ class NetworkWork:
         return plan, blocked
 
     async def retry(self, jobs: Sequence[int]) -> None:
-        """See `NetworkService.retry`."""
+        """Retry failed jobs of the graph. Raises: RowtuiError."""
         async with self._turn:
             await asyncio.to_thread(self._networks.retry, jobs)
         self._say("network")
 
     async def cancel(self, jobs: Sequence[int]) -> None:
-        """See `NetworkService.cancel`."""
+        """Give up jobs of the graph, with their dependents. Raises: RowtuiError."""
         async with self._turn:
             await asyncio.to_thread(self._networks.give_up, jobs, "cancelled by a person")
         self._say("network")

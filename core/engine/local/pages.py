@@ -25,9 +25,8 @@ from rowtui.core.engine.local.cuts import Cuts, ListedRows, RequestedList
 from rowtui.core.engine.local.group_rows import GroupRows, VerdictOf, end_detail, unknown_cluster
 from rowtui.core.groups.form import job_cost
 from rowtui.core.groups.model import ENDED, ActionStatus, Status
-from rowtui.core.project.failed_jobs import cause_of
+from rowtui.core.project.failed_jobs import jobs_of_groups
 from rowtui.core.project.views.views import AS_IS, FailedJob, ListRequest
-from rowtui.core.state.model import LastEnd, positions
 from rowtui.core.state.pointer_values import PointerTexts
 from rowtui.core.workflow.model import Action
 
@@ -271,39 +270,14 @@ class ListPages:
         return DirectoriesPage(self.generation, listed.total, start, rows, listed.of, pointers)
 
     def failed_jobs(self, index: int, groups: Sequence[int] | None) -> tuple[FailedJob, ...]:
-        """Return the jobs in which these groups of failed directories failed.
+        """Return the jobs in which these groups of failed directories failed. Raises: RowtuiError.
 
-        Each job has all directories that it did not complete, because all of them are retried.
+        None: all groups.
         """
         action = self.action(index)
         cut = self.cut(action, (Status.FAILED,))
-        chosen = (
-            cut.page()
-            if groups is None
-            else [group for at in groups if at >= 0 for group in cut.page(at, 1)]
-        )
-        ends = self._project.state.ends.get(action.name, {})
-        found: dict[str, list[LastEnd]] = {
-            ends[position].token: []
-            for group in chosen
-            for position in group.indices
-            if position in ends
-        }
-        for position in positions(self._project.status_row(action).ended):
-            if position in ends and ends[position].token in found:
-                found[ends[position].token].append(ends[position])
-        names = {it.token: it.label for it in self._project.jobs.records() if it.job_id}
-        return tuple(
-            FailedJob(
-                token,
-                names.get(token) or str(its[0].job_id or ""),
-                action.name,
-                cause_of(its),
-                len(its),
-            )
-            for token, its in found.items()
-            if its
-        )
+        chosen = cut.page() if groups is None else [cut[at] for at in groups if 0 <= at < len(cut)]
+        return jobs_of_groups(self._project, action, chosen)
 
     def _directory_row(
         self, action: Action, row: ActionStatus, position: int, fields: tuple[str, ...]
@@ -343,7 +317,12 @@ class GroupsWork:
         asked: ListRequest = AS_IS,
         find: str = "",
     ) -> GroupsPage:
-        """Return a page of groups; with a `problem` if there are no groups. Raises: RowtuiError."""
+        """Return a page of the groups formed from an action's directories with these statuses.
+
+        `asked`: a filter or another order; groups keep their numbers. `find`: the first directory
+        of a group to search for. Raises: RowtuiError for an invalid filter, or if a newer request
+        for another list of groups arrived in between.
+        """
         which = self._pages.which("groups", action_index, tuple(statuses), asked)
         async with self._records:
             kept = self._pages.kept_groups_page(which, start, length, find)
@@ -362,7 +341,10 @@ class GroupsWork:
         *,
         asked: ListRequest = AS_IS,
     ) -> DirectoriesPage:
-        """See `GroupsService.members`. Raises: RowtuiError."""
+        """Return a page of the directories of group `group` (from 0), or of all groups in order.
+
+        Raises: RowtuiError.
+        """
         which = self._pages.which("group", action_index, tuple(statuses), asked)
         async with self._records:
             page = partial(self._pages.group_directories_page, which, group, start, length)
@@ -378,7 +360,10 @@ class GroupsWork:
         asked: ListRequest = AS_IS,
         find: str = "",
     ) -> DirectoriesPage:
-        """Return a page of all directories of an action. Raises: RowtuiError."""
+        """Return a page of all directories of an action with these statuses, by name.
+
+        `asked` and `find` (a name) as for `page`. Raises: RowtuiError.
+        """
         which = self._pages.which("directories", action_index, tuple(statuses), asked)
         async with self._records:
             page = partial(self._pages.directories_page, which, start, length, find)

@@ -39,13 +39,19 @@ class PastWork:
         self._known: tuple[object, UsageColumns] | None = None
 
     async def view(self, asked: PastRequest) -> PastView:
-        """Return what ran when. Raises: RowtuiError."""
+        """Return throughput, CPUs in use, waits, failures of nodes and single jobs; bounded.
+
+        Raises: RowtuiError if the records cannot be read.
+        """
         running = [_running(job) for job in self._running() if job.as_of is not None]
         async with self._turn:
             return await asyncio.to_thread(self._view, asked, running)
 
     async def used(self) -> tuple[UsageRow, ...]:
-        """Return what the jobs of each action used. Raises: RowtuiError."""
+        """Return what the jobs of each action used of what they requested.
+
+        Raises: RowtuiError if the records cannot be read.
+        """
         async with self._turn:
             return await asyncio.to_thread(self._used)
 

@@ -81,7 +81,10 @@ class MappingWork:
         group: int,
         what_if: WhatIfRequest | None = None,
     ) -> PlacementExplanation:
-        """Explain where a group's job would go; with a `problem` if this cannot be determined."""
+        """Explain where the job of group `group` (from 0) of these statuses would go.
+
+        The answer has a `problem` if this cannot be determined.
+        """
         project = self._project
         self._pages.action(action_index)
         await self._polls.briefly("loads", partial(project.mapping.ask_loads, LOAD_SECONDS))
@@ -115,7 +118,11 @@ class MappingWork:
             return found._replace(measured=need.what_if, measured_jobs=need.jobs)
 
     async def edit_workflow(self, asked: EditRequest) -> Edit:
-        """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""
+        """Preview or write a what-if as a change of workflow.toml, or undo such a change.
+
+        The answer contains the reason if the change is impossible. Raises: RowtuiError if a
+        confirmed change is not written.
+        """
         async with self._turn:
             if asked.undo:
                 edit = await asyncio.to_thread(edit_back, self._project, asked)
@@ -131,11 +138,11 @@ class MappingWork:
         return edit
 
     async def file(self, place: str) -> MappingReview:
-        """See `MappingService.file`."""
+        """Return a mapping file for the user to review before trusting it. Raises: RowtuiError."""
         return await asyncio.to_thread(review_file, self._project, place)
 
     async def trust(self, place: str, digest: str) -> None:
-        """See `MappingService.trust`."""
+        """Allow the code of this content to run as this user. Raises: RowtuiError if it changed."""
         await asyncio.to_thread(trust, self._project, place, digest)
         self._say("mapping")
 
@@ -167,7 +174,11 @@ class PlansWork:
         *,
         directories: Sequence[str] | None = None,
     ) -> Plan:
-        """Return what would be submitted. Raises: RowtuiError with every problem at once."""
+        """Plan a submission: one action or all; these eligible groups (from 0) or all.
+
+        `directories`: groups are formed only of these. Raises: RowtuiError with every problem at
+        once.
+        """
         actions, only = self._chosen(action_index, groups)
         async with self._turn:
             among = None if directories is None else self._pages.positions(directories)
@@ -181,9 +192,10 @@ class PlansWork:
         limit: int | None,
         choice: PackChoice,
     ) -> PackedPlan:
-        """Return what would be submitted in bundles. Raises: RowtuiError, as `make`.
+        """Plan in bundles: the number of nodes of each type, with costs and savings.
 
         A newer request ends the search of an older one, which returns its best result so far.
+        Raises: RowtuiError, as `make`.
         """
         self._packings += 1
         newest = self._packings
@@ -203,25 +215,28 @@ class PlansWork:
     async def failed_jobs(
         self, action_index: int, groups: Sequence[int] | None
     ) -> tuple[FailedJob, ...]:
-        """See `PlansService.failed_jobs`. Raises: RowtuiError."""
+        """Return the jobs in which these groups (from 0; None: all) of directories failed."""
         async with self._turn:
             return await asyncio.to_thread(self._pages.failed_jobs, action_index, groups)
 
     async def again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
-        """Return a plan that retries these jobs' failed directories. Raises: as `make`."""
+        """Return a plan that retries the failed directories of these jobs. Raises: as `make`."""
         project = self._project
         choice = ChosenFailures(project.workflow.actions, tokens=frozenset(tokens))
         async with self._turn:
             return (await asyncio.to_thread(plan_again, project, choice, change)).plan
 
     async def review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
-        """See `PlansService.review`. Clusters are queried without the lock of the records."""
+        """Yield the checks of a plan: all as pending at once, then each again when it is done.
+
+        Clusters are queried without the lock of the records.
+        """
         async with contextlib.aclosing(review(self._project, plan)) as checks:
             async for check in checks:
                 yield check
 
     async def script_before(self, asked: ScriptRequest) -> ScriptBefore | None:
-        """See `PlansService.script_before`."""
+        """Return the script last submitted for this action on this cluster, or a similar one."""
         async with self._turn:
             if self._before is None:
                 load = partial(load_plan, self._project.root)
@@ -229,13 +244,19 @@ class PlansWork:
             return await asyncio.to_thread(self._before.find, asked)
 
     async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
-        """See `PlansService.without`."""
+        """Return a plan without these jobs and their dependents, with its own id.
+
+        Raises: RowtuiError if no job is left.
+        """
         left = await asyncio.to_thread(without, plan, frozenset(tokens))
         self._planned.replace(plan, left)
         return left
 
     async def export(self, plan: Plan, folder: str, *, overwrite: bool = False) -> ExportedFiles:
-        """See `PlansService.export`."""
+        """Write all scripts and plan.json to a folder (relative to the project, or with `~`).
+
+        Nothing is written if files exist there, unless `overwrite`. Raises: RowtuiError.
+        """
         return await asyncio.to_thread(self._export, plan, folder, overwrite)
 
     def _export(self, plan: Plan, folder: str, overwrite: bool) -> ExportedFiles:
@@ -246,11 +267,11 @@ class PlansWork:
         return export_plan(plan, place, kinds, overwrite=overwrite)
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
-        """See `PlansService.transfers`."""
+        """Return what a plan would copy to clusters without access to the project's folder."""
         return await self._project.copies.preview(plan)
 
     async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
-        """Submit a plan. Closing the iterator stops between two jobs."""
+        """Submit a plan that the user confirmed. Closing the iterator stops between two jobs."""
         # The user has confirmed sending, so unfinished earlier submissions may be completed.
         await self._polls.ask_for_jobs(may_send=True)
         try:

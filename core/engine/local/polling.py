@@ -168,7 +168,7 @@ class ClustersWork:
         project.person = self._questions.asker
 
     async def view(self) -> ClustersView:
-        """Return all clusters as they are known now."""
+        """Return the clusters as they are known now, without waiting for any of them."""
         await self._briefly("loads", self._ask_loads, WAIT_SECONDS)
         async with self._turn:
             return await asyncio.to_thread(look_at_clusters, self._project)
@@ -178,7 +178,7 @@ class ClustersWork:
             await self._project.mapping.ask_loads(LOAD_SECONDS)
 
     async def nodes(self, cluster: str) -> ClusterNodes:
-        """Return the nodes of a cluster, queried at most once a minute. Raises: RowtuiError."""
+        """Return a cluster's nodes, queried at most once a minute. Raises: RowtuiError."""
         known = self._nodes.get(cluster)
         if known is not None and 0 <= time.time() - known.at < NODES_SECONDS:
             return known
@@ -197,20 +197,20 @@ class ClustersWork:
         return self._nodes[name]
 
     async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
-        """Return the commands run here and on clusters since that number."""
+        """Return the commands run on clusters and here, with numbers above `after`; bounded."""
         return self._project.log.after(after)
 
     async def connect(self, cluster: str) -> None:
-        """Log in to a cluster, and poll its queue. Raises: RowtuiError."""
+        """Log in to a cluster; its prompts come from `questions`. Raises: RowtuiError."""
         await self._project.connections.connect(cluster)
         await self._project.connections.prepare()
 
     def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
-        """Yield the questions of the logins that were started with `connect`."""
+        """Yield the questions of logins to the user."""
         return self._questions.stream()
 
     def answer(self, number: int, answers: Sequence[str] | None) -> None:
-        """Answer a question of a login."""
+        """Answer a question; None: the user cancels the login."""
         self._questions.answer(number, answers)
 
     def close(self) -> None:

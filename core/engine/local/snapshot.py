@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import in_words, memory, plural
 from rowtui.core.base.values import compact
-from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
+from rowtui.core.engine.api.snapshot import ActionSummary, ProjectSnapshot
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.project.planning.plan_submission import project_problems
 from rowtui.core.workflow.model import Condition, GroupRule, Resources

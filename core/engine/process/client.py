@@ -1,34 +1,32 @@
 """The engine's process as an `Engine` for screens; the counterpart is `InProcessEngine`.
 
 A request of a service is sent to the process by its name, such as "queue.page", and the process
-calls the method of this name. Arguments and answers must be picklable and bounded. When the process
-is lost, `ProcessEngine` starts it again; see `supervision`.
+calls the method of this name; the services are the classes in `core/engine/local`. Arguments and
+answers must be picklable and bounded. When the process is lost, `ProcessEngine` starts it again;
+see `supervision`.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, cast
 
-from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST, SERVICES
+from rowtui.core.engine.api.snapshot import ENGINE_BACK, ENGINE_LOST
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.engine.process.supervision import Supervised
 from rowtui.core.project.context.questions import LoginQuestion, Withdrawn
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import ClustersService, ProjectSnapshot
-    from rowtui.core.engine.api.groups import GroupsService
-    from rowtui.core.engine.api.services import (
-        JobsService,
-        LogsService,
-        MappingService,
-        NetworkService,
-        PastService,
-        PlansService,
-        QueueService,
-    )
+    from rowtui.core.engine.api.snapshot import ProjectSnapshot
+    from rowtui.core.engine.local.jobs import JobsWork, QueueWork
+    from rowtui.core.engine.local.logs import LogsWork
+    from rowtui.core.engine.local.network import NetworkWork
+    from rowtui.core.engine.local.pages import GroupsWork
+    from rowtui.core.engine.local.past import PastWork
+    from rowtui.core.engine.local.plans import MappingWork, PlansWork
+    from rowtui.core.engine.local.polling import ClustersWork
+    from rowtui.core.project.review.views import PlanCheck
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.release_held import SendingProgress
 
@@ -50,11 +48,7 @@ class Concealed(tuple[str, ...]):
 
 
 class RemoteService:
-    """One service of the engine's process.
-
-    Each method of the service's protocol is here: a coroutine has one answer, and another method
-    streams its values.
-    """
+    """One service of the engine's process: each of its methods has one answer."""
 
     def __init__(self, engine: Supervised, service: str) -> None:
         self._engine = engine
@@ -62,17 +56,19 @@ class RemoteService:
 
     def __getattr__(self, name: str) -> Any:
         """Return a method that sends the request to the process."""
-        method = getattr(SERVICES[self._service], name)  # an AttributeError for an unknown request
-        send = self._engine.ask if iscoroutinefunction(method) else self._engine.stream
 
         def request(*arguments: Any, **named: Any) -> Any:
-            return send(f"{self._service}.{name}", arguments, named)
+            return self._engine.ask(f"{self._service}.{name}", arguments, named)
 
         return request
 
 
 class RemotePlans(RemoteService):
-    """The service `plans` of the engine's process."""
+    """The service `plans` of the engine's process, two of whose methods stream their values."""
+
+    def review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
+        """Yield the checks of a plan."""
+        return self._engine.stream("plans.review", (plan,), {})
 
     async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         """Submit a plan. Closing the iterator stops between two jobs."""
@@ -122,15 +118,15 @@ class ProcessEngine(Supervised):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.groups = cast("GroupsService", RemoteService(self, "groups"))
-        self.mapping = cast("MappingService", RemoteService(self, "mapping"))
-        self.plans = cast("PlansService", RemotePlans(self, "plans"))
-        self.jobs = cast("JobsService", RemoteService(self, "jobs"))
-        self.queue = cast("QueueService", RemoteService(self, "queue"))
-        self.logs = cast("LogsService", RemoteService(self, "logs"))
-        self.clusters = cast("ClustersService", RemoteClusters(self, "clusters"))
-        self.network = cast("NetworkService", RemoteService(self, "network"))
-        self.past = cast("PastService", RemoteService(self, "past"))
+        self.groups = cast("GroupsWork", RemoteService(self, "groups"))
+        self.mapping = cast("MappingWork", RemoteService(self, "mapping"))
+        self.plans = cast("PlansWork", RemotePlans(self, "plans"))
+        self.jobs = cast("JobsWork", RemoteService(self, "jobs"))
+        self.queue = cast("QueueWork", RemoteService(self, "queue"))
+        self.logs = cast("LogsWork", RemoteService(self, "logs"))
+        self.clusters = cast("ClustersWork", RemoteClusters(self, "clusters"))
+        self.network = cast("NetworkWork", RemoteService(self, "network"))
+        self.past = cast("PastWork", RemoteService(self, "past"))
 
     async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         """See `Engine`."""

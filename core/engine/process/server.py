@@ -15,7 +15,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.engine.api.engine import engine_methods
 from rowtui.core.engine.process import frames
 from rowtui.core.engine.process.errors import as_value
 from rowtui.core.engine.process.frames import MadePlans
@@ -51,8 +50,6 @@ class Server:
         self._sender = frames.Sender(writer)
         self._log = log
         self._plans = MadePlans()
-        self._names = set(engine_methods())
-        self._names |= set(getattr(engine, "more_methods", ()))  # of a demo
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._wanted: dict[int, asyncio.Semaphore] = {}  # requested values of streams
         self._closed = False
@@ -91,8 +88,6 @@ class Server:
 
     async def _method(self, pieces: list[bytes]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         name, arguments, named = await frames.decode_apart(pieces)
-        if name not in self._names:
-            raise AttributeError(f"an engine has no {name}")
         return attrgetter(name)(self._engine), self._plans.whole(arguments), named
 
     async def _tell(self, pieces: list[bytes]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.demo.process import DemoProcess
-from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST
+from rowtui.core.engine.api.snapshot import ENGINE_BACK, ENGINE_LOST
 from rowtui.core.engine.process.start import Demo, EngineOptions, EngineProcess
 from rowtui.core.project.views.views import FASTER, INJECT, SLOWER
 from rowtui.core.submission.plan.model import JobStep

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rowtui.core.engine.api.engine import SERVICES
+from rowtui.core.engine.engine import Engine
+
+SERVICES = [name for name, member in vars(Engine).items() if isinstance(member, property)]
 
 
 class FlatService:
@@ -15,7 +17,7 @@ class FlatService:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not hasattr(SERVICES[self._name], name):
+        if name.startswith("_"):
             raise AttributeError(f"the service {self._name} has no request {name}")
         return getattr(self._engine, f"{self._name}_{name}")
 

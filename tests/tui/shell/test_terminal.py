@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rowtui.cli.output.output import let_any_name_through
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.engine import ProjectSnapshot
+from rowtui.core.engine.api.snapshot import ProjectSnapshot
 from rowtui.tui.commands.command import VIEWS
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.shell.terminal import FEW_COLOURS, MANY_COLOURS, NO_COLOURS, Manner, manner

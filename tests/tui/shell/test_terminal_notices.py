@@ -10,7 +10,7 @@ from tests.tui.terminal import Terminal
 
 CODE = """
 import asyncio, time
-from rowtui.core.engine.api.engine import TERMINAL_NOTICE
+from rowtui.core.engine.api.snapshot import TERMINAL_NOTICE
 from rowtui.tui.shell.app import run_dashboard
 from tests.tui.sample import SampleEngine
 

@@ -9,7 +9,7 @@ from functools import partial, partialmethod
 from typing import ClassVar, NamedTuple
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import ProjectSnapshot
+from rowtui.core.engine.api.snapshot import ProjectSnapshot
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.mapping.model.request import WhatIf
 from rowtui.core.project.views.views import PlacementExplanation, WhatIfRequest

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from rowtui.core.base.text import Cost, plural
 from rowtui.core.base.values import compact
-from rowtui.core.engine.api.engine import Engine
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow, GroupsPage, GroupSummary
+from rowtui.core.engine.engine import Engine
 from rowtui.core.groups.model import Status
 from rowtui.core.project.views.views import ListRequest
 from rowtui.tui.widgets.cells import (

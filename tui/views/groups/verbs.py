@@ -11,8 +11,8 @@ from functools import partial
 from typing import NamedTuple
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import Engine
 from rowtui.core.engine.api.groups import DirectoriesPage, DirectoryRow
+from rowtui.core.engine.engine import Engine
 from rowtui.core.groups.model import Status
 from rowtui.tui.shell.recall import Place, StartState
 from rowtui.tui.shell.work import start

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import plural
 from rowtui.core.base.values import compact
-from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.engine import Engine
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.views.views import ListRequest
 from rowtui.core.runs.views import SampleView

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural, price, visible
-from rowtui.core.engine.api.engine import ActionSummary
+from rowtui.core.engine.api.snapshot import ActionSummary
 from rowtui.tui.views.pack.bundles import BundleLook, Picture, Shares, TypeRow
 from rowtui.tui.views.pack.state import Figures
 from rowtui.tui.widgets.cells import Line, line

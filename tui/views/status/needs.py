@@ -19,7 +19,7 @@ from rowtui.tui.widgets.links import linked
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
-    from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
+    from rowtui.core.engine.api.snapshot import ActionSummary, ProjectSnapshot
     from rowtui.core.project.views.views import JobsView, Played
     from rowtui.core.runs.views import NetworkView
     from rowtui.tui.views.submit.plan import Sending

@@ -11,7 +11,7 @@ from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.short_text import JOB_MARKS, amount_of_hours, moment
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
+    from rowtui.core.engine.api.snapshot import ActionSummary, ProjectSnapshot
     from rowtui.core.project.views.views import JobsView
     from rowtui.core.usage.table import UsageRow
     from rowtui.tui.widgets.cells import Cell, Line

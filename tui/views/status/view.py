@@ -39,7 +39,7 @@ from textual.containers import Container, Horizontal, Vertical
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rowtui.core.engine.api.engine import ActionSummary
+    from rowtui.core.engine.api.snapshot import ActionSummary
     from rowtui.core.usage.table import UsageRow
     from rowtui.tui.widgets.cells import Line
     from textual.widget import Widget

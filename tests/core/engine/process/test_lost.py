@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST
+from rowtui.core.engine.api.snapshot import ENGINE_BACK, ENGINE_LOST
 from rowtui.core.engine.process import supervision
 from rowtui.core.engine.process.client import AFTER_A_LOSS, ProcessEngine
 from rowtui.core.engine.process.errors import EngineLost

@@ -11,13 +11,15 @@ from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import Engine, ProjectSnapshot
+from rowtui.core.engine.api.snapshot import ProjectSnapshot
+from rowtui.core.engine.engine import Engine
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.process.client import ProcessEngine
 from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 from rowtui.core.groups.model import Status
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_views import PackChoice
+from rowtui.core.project.queue.views import QueueRequest
 from rowtui.core.state.row.staging import stage_completions
 
 from tests.core.engine.process.conftest import WORKFLOW, make_project
@@ -94,12 +96,14 @@ async def script(engine: Engine, root: Path) -> list[Any]:
     seen.append(told(await engine.refresh(full=True))[1:])
     (plan,) = [await engine.plans.make(0, [0], None)]
     seen.append([(step.done, step.error) async for step in engine.plans.submit(plan)])
-    (answer,) = await engine.jobs.cancel([plan.jobs[0].token])
-    seen.append(answer.error)
+    await engine.jobs.view()
+    rows = (await engine.queue.page(QueueRequest(), 0, 10)).rows
+    keys = [row.key for row in rows if row.record and row.record.token == plan.jobs[0].token]
+    seen.append(await engine.queue.act(keys, "cancel"))
     view = await eventually_async(engine.jobs.view, lambda view: not view.jobs[0].state.active)
     job = view.jobs[0]
     seen.append((job.state, job.reason, job.state is JobState.CANCELLED))
-    seen.append([await engine.jobs.hold(["nobody-0"]), await engine.jobs.release(["nobody-0"])])
+    seen.append([await engine.queue.act(keys, verb) for verb in ("hold", "release")])
     (root / "workflow.toml").write_text("[[action]]\nname = \n")
     seen.append(told(await engine.refresh())[4])
     await words.aclose()  # type: ignore[attr-defined]

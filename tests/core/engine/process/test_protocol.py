@@ -3,66 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import pickle
 import pkgutil
 import socket
 import weakref
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import rowtui.core
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import SERVICES
-from rowtui.core.engine.local.jobs import JobsWork, QueueWork
-from rowtui.core.engine.local.logs import LogsWork
-from rowtui.core.engine.local.network import NetworkWork
-from rowtui.core.engine.local.pages import GroupsWork
-from rowtui.core.engine.local.past import PastWork
-from rowtui.core.engine.local.plans import MappingWork, PlansWork
-from rowtui.core.engine.local.polling import ClustersWork
 from rowtui.core.engine.process import frames
-from rowtui.core.engine.process.client import Concealed, RemoteService
+from rowtui.core.engine.process.client import Concealed
 from rowtui.core.engine.process.errors import UnknownPlan, as_value, from_value
 from rowtui.core.engine.process.frames import KEPT, MadePlans, PlanReference, SeenPlans
 
 from tests.core.engine.process.small_engine import ERRORS, plan_of
 
 LOG = Path("/var/log/engine.log")
-
-
-LOCAL: dict[str, type] = {
-    "groups": GroupsWork,
-    "mapping": MappingWork,
-    "plans": PlansWork,
-    "jobs": JobsWork,
-    "queue": QueueWork,
-    "logs": LogsWork,
-    "clusters": ClustersWork,
-    "network": NetworkWork,
-    "past": PastWork,
-}
-
-
-@pytest.mark.parametrize("service", SERVICES)
-def test_every_request_takes_in_this_process_what_its_service_says(service: str) -> None:
-    for name, method in vars(SERVICES[service]).items():
-        if name.startswith("_") or (service, name) in (("jobs", "find"), ("jobs", "named")):
-            continue  # the latter are the queue's
-        own = list(inspect.signature(getattr(LOCAL[service], name)).parameters.values())[1:]
-        asked = list(inspect.signature(method).parameters.values())[1:]
-        assert [(it.name, it.kind, it.default) for it in own] == [
-            (it.name, it.kind, it.default) for it in asked
-        ], name
-
-
-async def test_a_request_that_no_service_has_is_refused_before_it_is_sent() -> None:
-    with pytest.raises(AttributeError, match="guess"):
-        RemoteService(cast(Any, None), "queue").guess()
 
 
 VALUES = st.recursive(

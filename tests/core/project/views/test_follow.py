@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from rowtui.core.engine.api.engine import ProjectSnapshot
+from rowtui.core.engine.api.snapshot import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.submission.plan.model import Plan

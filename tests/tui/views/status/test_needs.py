@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
-from rowtui.core.engine.api.engine import ProjectSnapshot
+from rowtui.core.engine.api.snapshot import ProjectSnapshot
 from rowtui.core.project.views.views import JobsView
 from rowtui.tui.views.status.needs import (
     NeedItem,

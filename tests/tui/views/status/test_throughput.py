@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rowtui.core.base.text import in_words
-from rowtui.core.engine.api.engine import ActionSummary
+from rowtui.core.engine.api.snapshot import ActionSummary
 from rowtui.core.project.queue.throughput import HOURS, ActionThroughput
 from rowtui.core.project.views.views import JobsView
 from rowtui.tui.views.status.status import pace_of
