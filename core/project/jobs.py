@@ -197,7 +197,7 @@ class Jobs:
                 yield step
         finally:
             for name in access:
-                self.queues.submitted(name)
+                self.queues.looks.submitted(name)
             self._use_latest()
             if project.network is not None:
                 project.network.submitted(plan)
@@ -293,7 +293,7 @@ class Jobs:
             at=time.time(),
             jobs=jobs,
             error="; ".join(f"{name}: {why}" for name, why in sorted(errors.items())),
-            clusters=self.queues.views(),
+            clusters=self.queues.looks.views(),
         )
 
     async def log_tail(self, token: str, lines: int) -> LogTail:

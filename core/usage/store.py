@@ -2,11 +2,10 @@
 
 The input is `JobUsage`; the result is columns, or `JobUsage` again. Texts that many jobs share
 (names, nodes, causes, requests) stand once in `names-<id>.jsonl`, and records in `jobs-<id>.bin`
-refer to their numbers. A line of texts is `<CRC-32> <number> <JSON value>`; older versions wrote
-only the value, whose number is then its place. Both files only grow. A writer holds a lock, closes
-what a killed writer left half written at their ends, and writes the texts before the records that
-need them; both are on the disk when `append` returns. The last record of a job counts, so a job may
-be recorded again when more is known of it.
+refer to their numbers. A line of texts is `<CRC-32> <number> <JSON value>`. Both files only grow. A
+writer holds a lock, closes what a killed writer left half written at their ends, and writes the
+texts before the records that need them; both are on the disk when `append` returns. The last record
+of a job counts, so a job may be recorded again when more is known of it.
 
 A record ends with a check byte, so that damaged records are left out and counted. A damaged text is
 unknown wherever it is used, and its number is not given again. `<id>` is random:
@@ -21,7 +20,6 @@ import fcntl
 import json
 import math
 import os
-import re
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -33,7 +31,7 @@ from rowtui.core.base.files import write_all
 from rowtui.core.base.lazy import np
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.measured import MeasuredBy, Used
-from rowtui.core.submission.plan.outcome import JobOutcome, JobResult, read_end, read_old_end
+from rowtui.core.submission.plan.outcome import JobOutcome, JobResult, read_end
 from rowtui.core.usage.model import JobUsage, UsageKind
 
 if TYPE_CHECKING:
@@ -249,20 +247,6 @@ class UsageColumns:
         self.damaged = int(count - sound.sum())
         self.rows: NDArray[Any] = rows if not self.damaged else rows[sound]
         self._keep_last()
-        if b" in directory " in lines:
-            self._fold_causes()
-
-    def _fold_causes(self) -> None:
-        """Refer to one line for each end. Older versions wrote one for each directory."""
-        first: dict[bytes, int] = {}
-
-        def alike(line: int) -> float:
-            text = self._texts[line] = _DIRECTORY.sub(b"", self._texts.get(line, b""), 1)
-            return first.setdefault(text, line)
-
-        self.rows = self.rows.copy()
-        self.rows["end"] = self.by_line("end", alike)
-        self._columns.clear()
 
     def _keep_last(self) -> None:
         """Leave out all but the last record of each job."""
@@ -403,9 +387,6 @@ class UsageColumns:
         )
 
 
-_DIRECTORY = re.compile(rb' in directory (?:[^"\\]|\\.)*')
-
-
 def _line_of(text: str, number: int) -> bytes:
     """Return a line of the texts, and an empty one: no damaged byte joins it with the next."""
     data = b"%d %s" % (number, text.encode())
@@ -415,16 +396,14 @@ def _line_of(text: str, number: int) -> bytes:
 def _read_lines(data: bytes, start: int = 0) -> tuple[dict[int, bytes], int]:
     """Return the sound texts by number, and a number above those of all lines, sound or not.
 
-    `start`: the number of the first line, if it is of an older version.
+    `start`: the number that the first line is expected to have.
     """
     texts: dict[int, bytes] = {}
     end = start
     for line in filter(None, data.split(b"\n")):
         check, _, numbered = line.partition(b" ")
         number, _, text = numbered.partition(b" ")
-        if line.startswith((b'"', b"[")):
-            texts.setdefault(end, line)
-        elif check == b"%08x" % crc32(numbered):
+        if check == b"%08x" % crc32(numbered):
             texts[int(number)] = text
             end = max(end, int(number))
         end += 1
@@ -432,13 +411,11 @@ def _read_lines(data: bytes, start: int = 0) -> tuple[dict[int, bytes], int]:
 
 
 def _read_end(value: Any) -> JobResult:
+    found = None
     match value:
-        case [str(cause), int() | None as exit_code]:  # of older versions
-            return read_old_end(exit_code, cause)
         case [str(cause), int() | None as exit_code, str(outcome), str(signal)]:
-            fields = {"outcome": outcome, "signal": signal}
-            return read_end(fields, exit_code, cause) or read_old_end(exit_code, cause)
-    return JobResult(JobOutcome.NO_REPORT, UNKNOWN, UNKNOWN)
+            found = read_end({"outcome": outcome, "signal": signal}, exit_code, cause)
+    return found or JobResult(JobOutcome.NO_REPORT, UNKNOWN, UNKNOWN)
 
 
 def _read_kind(value: Any) -> UsageKind:

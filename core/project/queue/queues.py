@@ -284,7 +284,7 @@ class Queues:
                 self.unanswered[name] = polled.error
             settled = await self._settle(name, polled, may_send)
             if any(it.detail == RELEASED for it in settled):
-                self.submitted(name)  # the last poll still shows just released jobs as held
+                self.looks.submitted(name)  # the last poll still shows just released jobs as held
         except (RowtuiError, OSError) as error:
             self.unanswered[name] = str(error) or "no answer"
             return Answers({})
@@ -294,14 +294,6 @@ class Queues:
         if snapshot is None or snapshot.error or not strangers:
             return Answers({}, settled)
         return Answers({}, settled, ((snapshot, strangers),))
-
-    def submitted(self, cluster: str) -> None:
-        """Poll this cluster soon, because jobs were sent to it."""
-        self.looks.submitted(cluster)
-
-    def views(self) -> tuple[ClusterView, ...]:
-        """Return the clusters as of their last polls, ordered by name."""
-        return self.looks.views()
 
     async def _others(self, name: str, scheduler: Scheduler, polled: Polled) -> tuple[Job, ...]:
         """Return recorded jobs that are not in this user's queue: other users' jobs, or ended jobs.
@@ -383,13 +375,6 @@ class Queues:
         open_plans = self.journal.open_plan_ids()
         entries = (it for plan in open_plans for it in self.journal.entries(plan))
         return any(entry.cluster == name for entry in entries)
-
-    def job(self, cluster: str, key: JobKey) -> Job | None:
-        """Return a job as of the last poll."""
-        polled = self.looks.latest.get(cluster)
-        if polled is None or polled.snapshot is None:
-            return None
-        return next((job for job in polled.snapshot.jobs if job.key == key), None)
 
     def _sent_to(self, cluster: str) -> set[Submitted]:
         """Return the jobs recorded on a cluster.

@@ -299,5 +299,5 @@ async def _tell(
         ]
         wanted = [key for token, key in keys.items() if theirs[token]]
         answers += await what(scheduler, list(dict.fromkeys(wanted)))
-        project.jobs.queues.submitted(name)
+        project.jobs.queues.looks.submitted(name)
     return tuple(answers)

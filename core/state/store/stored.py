@@ -233,7 +233,7 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
         value_file=meta["value_file"],
         products={action: tuple(paths) for action, paths in meta["products"].items()},
         aside=sets.get_all(meta["aside"]),
-        doubtful=sets.get_all(meta.get("doubtful", {})),
+        doubtful=sets.get_all(meta["doubtful"]),
         consumed={file: (since[0], since[1]) for file, since in meta["consumed"].items()},
         retired={file: (since[0], since[1]) for file, since in meta["retired"].items()},
         row=RowFiles(
@@ -250,27 +250,21 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
             ),
             submitted_due=row["submitted_due"],
             directories=row["directories"],
-            names_gone=row.get("names_gone", False),
-            jobs_unread=row.get("jobs_unread", False),
-            aside={file: Identity(*it) for file, it in row.get("aside", {}).items()},
+            names_gone=row["names_gone"],
+            jobs_unread=row["jobs_unread"],
+            aside={file: Identity(*it) for file, it in row["aside"].items()},
         ),
         workflow=bytes(container.section("workflow")) if "workflow" in container else b"",
         workflow_identity=_identity(meta["workflow_identity"]),
         reread=meta["reread"],
-        uncertain=meta.get("uncertain", False),
+        uncertain=meta["uncertain"],
     )
 
 
 def _last_end(it: Sequence[Any]) -> LastEnd:
-    """Return the end from a row of the section `failed`; older versions lack the outcome."""
-    cluster, job_id, token, reason = it[:4]
-    if len(it) > 4:
-        outcome = LastOutcome(it[4])
-    elif reason.startswith("not reached: "):
-        outcome = LastOutcome.NOT_REACHED
-    else:
-        outcome = LastOutcome.CANCELLED if reason == "cancelled" else LastOutcome.FAILED
-    return LastEnd(cluster, job_id, token, reason, outcome)
+    """Return the end from a row of the section `failed`."""
+    cluster, job_id, token, reason, outcome = it
+    return LastEnd(cluster, job_id, token, reason, LastOutcome(outcome))
 
 
 def _identity(stored: list[int] | None) -> Identity | None:

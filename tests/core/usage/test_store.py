@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -248,27 +247,6 @@ def test_a_job_whose_token_is_damaged_is_neither_recorded_again_nor_counted_twic
     columns = UsageStore(tmp_path).columns()
     assert [bool(it) for it in columns.nameless()] == [True, False]
     assert [bool(it) for it in columns.incomplete()] == [False, True]
-
-
-def test_texts_of_older_versions_are_read_and_added_to(tmp_path: Path) -> None:
-    jobs = [job(f"abc-{at}", f'exit code 3 in directory d{at}" \\') for at in range(4)]
-    store = UsageStore(tmp_path)
-    store.append([job("abc-9", kind=KIND._replace(action="run in directory x")), *jobs])
-    names, _ = files(tmp_path)
-    # These had a value on each line, and the directory in the cause.
-    old = [line.split(b" ", 2)[2] for line in names.read_bytes().splitlines() if line]
-    ends = iter(range(4))
-    for at, line in enumerate(old):
-        if line.startswith(b'["exit'):
-            text = f'exit code 3 in directory d{next(ends)}" \\'
-            old[at] = json.dumps([text, 3]).encode()
-    missing = [json.dumps([it.end.sentence, 3]).encode() for it in jobs if it.end.sentence]
-    names.write_bytes(b"\n".join([*old, *missing]) + b"\n")
-    UsageStore(tmp_path).append([job("abc-8", "time limit", kind=KIND._replace(action="new"))])
-
-    columns = UsageStore(tmp_path).columns()
-    assert {it.kind.action for it in columns.jobs()} == {"simulate", "run in directory x", "new"}
-    assert {it.end.kind for it in columns.jobs()} == {"", "exit code 3", "time limit"}
 
 
 def test_records_are_never_read_with_the_texts_of_others(tmp_path: Path) -> None:

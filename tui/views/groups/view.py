@@ -394,5 +394,5 @@ class GroupsView(GroupVerbs):
         """Remove the marks after the marked rows were submitted."""
         for table in (self.table, self.every):
             table.marks.set_all(False)
-            table.marks_changed()
+            table.repaint_different()
         self._titles()

@@ -315,7 +315,7 @@ class SamplePane:
     def forget_marks(self) -> None:
         """Remove the marks after the marked jobs were retried, or cancelled."""
         self.table.marks.set_all(False)
-        self.table.marks_changed()
+        self.table.repaint_different()
         self._look.marked = {}
         self.show_titles()
         self._view.show_bottom()

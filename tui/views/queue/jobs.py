@@ -1,4 +1,4 @@
-"""Jobs of this project in a few lines, the texts about one of them, and what it uses.
+"""Jobs of this project in a few lines, what one of them uses, and a chart of when they run.
 
 The use is asked once the cursor rests on the job, and then seldom.
 """
@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.record import JobRecord
+from rowtui.core.usage.past import PastRequest, PastView
+from rowtui.core.usage.past_intervals import DAY
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.past.job_charts import of_timeline, timeline
 from rowtui.tui.widgets.cells import FirstThatFits, Span, fit, line, width_of
+from rowtui.tui.widgets.chart import Chart, ChartArea, mark_for
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.columns import GAP, TableColumn, place
 from rowtui.tui.widgets.short_text import JOB_MARKS, duration, limit
 
@@ -41,7 +46,7 @@ def _first_columns(jobs: Sequence[JobRecord], width: int) -> list[TableColumn]:
     names = max((len(job.action) for job in jobs), default=6)
     words = max((len(JOB_MARKS[job.state].word) for job in jobs), default=7)
     widest = words + 2 if width >= WITH_WORDS else 1
-    ids = [job_id(job) for job in jobs]
+    ids = [job.label for job in jobs]
     return [
         TableColumn("state", "State", widest),
         TableColumn("id", "Job", max(3, *map(len, ids), 0), align="right"),
@@ -93,16 +98,11 @@ def _cells(job: JobRecord) -> dict[str, Cell]:
     mark = JOB_MARKS[job.state]
     return {
         "state": FirstThatFits((mark.spans, line((mark.glyph, mark.style)))),
-        "id": line(job_id(job)),
+        "id": line(job.label),
         "action": line(job.action),
         "elapsed": FirstThatFits(_times(job.state, job.elapsed, job.limit)),
         "reason": line((job.why, "failed" if job.state.bad else "dim")),
     }
-
-
-def job_id(record: JobRecord) -> str:
-    """Return `4711`, `4711_3` for a task of an array, `–` for a job without an id."""
-    return record.label
 
 
 def _times(state: JobState, elapsed: int | None, most: int | None) -> tuple[Line, ...]:
@@ -164,3 +164,31 @@ class JobsUsed:
                 del kept[next(iter(kept))]
         self.known[key] = used
         self._show()
+
+
+class JobsTimeline(Chart):
+    """When the jobs of the last day ran, and running ones up to their limits.
+
+    The chart asks again after each poll of the queues.
+    """
+
+    _seen: object = None
+
+    def look(self, view: ScreenView) -> None:
+        """Ask for the jobs, if the queues were polled since the last time."""
+        if self.display and view.session.jobs is not self._seen:
+            self._seen = view.session.jobs
+            start(view, partial(self._read, view), "timeline", exclusive=True)
+
+    async def _read(self, view: ScreenView) -> None:
+        try:
+            past = await view.session.engine.past.view(PastRequest(period=DAY))
+        except Exception:  # damaged records, or an engine that was lost: view Past reports them
+            return
+        if self.is_attached:
+            self._show(past, view)
+
+    def _show(self, past: PastView, view: ScreenView) -> None:
+        mark = mark_for(view.dashboard.how)
+        self.show_made(lambda width, height: timeline(past, ChartArea(width, height, mark)))
+        set_titles(self, "When they run", of_timeline(past))

@@ -266,7 +266,7 @@ class QueueMarking:
         if before is not None and before.keys() != self._session.queue_marks.keys():
             text = f"marked {plural(now, 'row')}" if now else "took all marks back"
             self._session.can_undo("queue", text, partial(self._restore, before))
-        self._table().marks_changed()
+        self._table().repaint_different()
         self._show()
 
     def _work(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

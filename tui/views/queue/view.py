@@ -27,7 +27,7 @@ from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.recall import Place, StartState
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, cluster_mark
-from rowtui.tui.views.queue.jobs import JobsUsed
+from rowtui.tui.views.queue.jobs import JobsTimeline, JobsUsed
 from rowtui.tui.views.queue.reasons import WAITS, WhyScreen, row_lines
 from rowtui.tui.views.queue.render_rows import (
     kinds_of,
@@ -43,7 +43,6 @@ from rowtui.tui.views.queue.table import (
     QueueVerbs,
     queue_values,
 )
-from rowtui.tui.views.queue.timeline import JobsTimeline
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.chrome import OneLine, Panel, choices, set_titles
 from rowtui.tui.widgets.short_text import WELL, age

@@ -220,7 +220,7 @@ class PlanTable(ListTable):
             super().action_range()
             return
         self._anchor = self.cursor_key
-        self._repaint_different()
+        self.repaint_different()
         self.notify("Move, then v again switches all up to there.", timeout=3, markup=False)
 
     def action_export(self) -> None:

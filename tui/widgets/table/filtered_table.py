@@ -58,15 +58,10 @@ class FilteredTable(VirtualTable):
 
     # Display
 
-    def show(
-        self,
-        source: RowSource,
-        columns: Sequence[TableColumn],
-        *,
-        stale: bool = False,
-        sort: tuple[str, bool] | None = None,
-    ) -> None:
-        """Show these rows, with the user's filter and order."""
+    def _prepare(
+        self, source: RowSource, columns: Sequence[TableColumn]
+    ) -> tuple[str, bool] | None:
+        """Give the rows the user's filter and order."""
         if isinstance(source, Arranged):
             if source.problem:
                 if self.asked != source.asked:
@@ -80,18 +75,16 @@ class FilteredTable(VirtualTable):
             elif source.problem and source.problem != self._told:
                 self.notify(source.problem, severity="warning", markup=False)
             self._told = source.problem
-        if self.asked.sort:
-            sort = (self.asked.sort, not self.asked.descending)
         self._find_places()
-        super().show(source, columns, stale=stale, sort=sort)
+        return (self.asked.sort, not self.asked.descending) if self.asked.sort else None
 
     def rows_changed(self) -> None:
         """Follow the cursor's row; go to the top if a new filter left the row out."""
         settled = not isinstance(self.source, Arranged) or self.source.settled
         if self._to_the_top and settled:
             self._to_the_top = False
-            if self._cursor_key is None or self.source.index_of(self._cursor_key) is None:
-                self._cursor_key = None
+            if self.cursor_key is None or self.source.index_of(self.cursor_key) is None:
+                self.cursor_key = None
                 self.set_reactive(VirtualTable.cursor, 0)
                 self.scroll_to(y=0, animate=False)
         super().rows_changed()
@@ -212,7 +205,7 @@ class FilteredTable(VirtualTable):
         """Show all rows again; return False without a filter. A begun range is ended first."""
         if self._anchor is not None:
             self._anchor = None
-            self._repaint_different()
+            self.repaint_different()
             return True
         self.close_filter()
         if not self.filtered:

@@ -58,15 +58,10 @@ class ListTable(FilteredTable):
 
     # What the last dashboard showed, or what the command line names
 
-    def show(
-        self,
-        source: RowSource,
-        columns: Sequence[TableColumn],
-        *,
-        stale: bool = False,
-        sort: tuple[str, bool] | None = None,
-    ) -> None:
-        """Show these rows; the first ones with the recalled filter and order."""
+    def _prepare(
+        self, source: RowSource, columns: Sequence[TableColumn]
+    ) -> tuple[str, bool] | None:
+        """Give the first rows the recalled filter and order."""
         if not self._recalled and isinstance(source, Arranged):
             self._recalled = True
             recall: StartState | None = getattr(self.app, "recall", None)
@@ -76,7 +71,7 @@ class ListTable(FilteredTable):
                 self._to_find = kept.cursor
                 if self._to_find and isinstance(source, EngineRows):
                     source.reload_near(self._to_find)
-        super().show(source, columns, stale=stale, sort=sort)
+        return super()._prepare(source, columns)
 
     def rows_changed(self) -> None:
         """Follow the cursor's row, and find the recalled row once the rows are there."""
@@ -178,7 +173,7 @@ class ListTable(FilteredTable):
         self.can_undo(text, undo)
 
     def _marks_set(self) -> None:
-        self.marks_changed()
+        self.repaint_different()
         self.post_message(self.Rearranged(self))
 
     def _why_no_marks(self) -> str:
@@ -197,7 +192,7 @@ class ListTable(FilteredTable):
             first, self._anchor = self.source.index_of(self._anchor), None
             if first is None:
                 self.notify("Where the range began is gone.", severity="warning", markup=False)
-                self._repaint_different()
+                self.repaint_different()
                 return
             first, last = sorted((first, self.cursor))
             self.mark_rows_from(first, last + 1)

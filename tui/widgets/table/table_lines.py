@@ -49,11 +49,6 @@ class DrawnRows:
         """Drop the expected look of a row, which may have changed again."""
         self._next.pop(index, None)
 
-    def same(self, index: int, look: RowLook) -> bool:
-        """Whether the row was drawn with this look."""
-        kept = self._kept.get(index)
-        return kept is not None and kept[0] == look
-
     def expected(self, index: int) -> RowLook | None:
         """Return and remove the expected look of a changed row, or None if it is unknown."""
         return self._next.pop(index, None)

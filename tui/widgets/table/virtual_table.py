@@ -83,7 +83,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         self._placed_at = -1
         self._drawn = DrawnRows()
         self._lines: TableLines | None = None  # Draws in the colours of one theme.
-        self._cursor_key: Hashable | None = None
+        self.cursor_key: Hashable | None = None  # The key of the row under the cursor.
         self._placed_by_hand = False  # The cursor, by a key, a click or a choice of the view.
         self._wanted_top = 0  # The first visible row, as the user left it.
         # The last scroll position that only a resize asked for.
@@ -105,12 +105,12 @@ class VirtualTable(MovingKeys, can_focus=True):
         columns: Sequence[TableColumn],
         *,
         stale: bool = False,
-        sort: tuple[str, bool] | None = None,
     ) -> None:
         """Show these rows. The cursor stays on its row, which keeps its place on the screen.
 
         Until the user moves the cursor or rearranges the rows, it stays at the top.
         """
+        sort = self._prepare(source, columns)
         columns = tuple(columns)
         look = (columns, stale, sort)
         if look != (self.columns, self.stale, self.sort):
@@ -121,6 +121,12 @@ class VirtualTable(MovingKeys, can_focus=True):
         self.source = source
         self._drawn.expect({})
         self.rows_changed()
+
+    def _prepare(
+        self, source: RowSource, columns: Sequence[TableColumn]
+    ) -> tuple[str, bool] | None:
+        """Arrange the rows; return the column of their order, and whether it is ascending."""
+        return None
 
     def sum_up(self, total: Mapping[str, Cell] | None) -> None:
         """Show these cells as a last row that is always visible, and that no cursor reaches."""
@@ -145,8 +151,8 @@ class VirtualTable(MovingKeys, can_focus=True):
         """Follow the cursor's row and repaint changed lines: the source may have other rows."""
         count = self.source.row_count
         was = self.cursor
-        follows = self._placed_by_hand and self._cursor_key is not None
-        now = self.source.index_of(self._cursor_key) if follows else None
+        follows = self._placed_by_hand and self.cursor_key is not None
+        now = self.source.index_of(self.cursor_key) if follows else None
         if now is None:
             now = max(0, min(was, count - 1))
         known = self.source.key(now) if count else None
@@ -158,11 +164,11 @@ class VirtualTable(MovingKeys, can_focus=True):
             self.set_reactive(VirtualTable.cursor, now)
             # By force: a list that was short a moment ago has no scroll bar yet.
             self.scroll_to(y=max(0, self.scroll_offset.y + now - was), animate=False, force=True)
-        if known != self._cursor_key and (known is not None or not count):
-            self._cursor_key = known
+        if known != self.cursor_key and (known is not None or not count):
+            self.cursor_key = known
             self.post_message(self.CursorMoved(self, now, known))
         self._want_visible()
-        self._repaint_different()
+        self.repaint_different()
 
     def flash(self, cells: Iterable[tuple[Hashable, str]]) -> None:
         """Highlight these cells (row key, column id) for a moment."""
@@ -172,12 +178,7 @@ class VirtualTable(MovingKeys, can_focus=True):
 
     def _set_flashing(self, cells: frozenset[tuple[Hashable, str]]) -> None:
         self._flashing = cells
-        self._repaint_different()
-
-    @property
-    def cursor_key(self) -> Hashable | None:
-        """The key of the row under the cursor."""
-        return self._cursor_key
+        self.repaint_different()
 
     def move_to_key(self, key: Hashable) -> None:
         """Put the cursor on the row with that key, if there is one."""
@@ -199,7 +200,7 @@ class VirtualTable(MovingKeys, can_focus=True):
         """Reset cursor and marks, because rows about something else follow."""
         self.about = about
         self.marks.set_all(False)
-        self._cursor_key = None
+        self.cursor_key = None
         self._placed_by_hand = False
         self.set_reactive(VirtualTable.cursor, 0)
         self.scroll_to(y=0, animate=False)
@@ -208,15 +209,11 @@ class VirtualTable(MovingKeys, can_focus=True):
 
     def toggle_mark(self) -> None:
         """Mark the row under the cursor and step down, as in a file manager."""
-        if self._cursor_key is None:
+        if self.cursor_key is None:
             return
-        self.marks.toggle(self._cursor_key, self.cursor)
+        self.marks.toggle(self.cursor_key, self.cursor)
         self._repaint_row(self.cursor)
         self.action_line_down()
-
-    def marks_changed(self) -> None:
-        """Repaint the rows after marks were set from outside."""
-        self._repaint_different()
 
     # Moving
 
@@ -252,8 +249,8 @@ class VirtualTable(MovingKeys, can_focus=True):
         self.set_reactive(VirtualTable.cursor, index)
         self._scroll_to_cursor()
         self._want_visible()
-        self._cursor_key = self.source.key(index)
-        self.post_message(self.CursorMoved(self, index, self._cursor_key))
+        self.cursor_key = self.source.key(index)
+        self.post_message(self.CursorMoved(self, index, self.cursor_key))
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -404,13 +401,14 @@ class VirtualTable(MovingKeys, can_focus=True):
         if 0 <= row < self._visible_rows:
             self.refresh(Region(0, row + self.head_lines, self._width, 1))
 
-    def _repaint_different(self) -> None:
+    def repaint_different(self) -> None:
+        """Repaint the rows that look different now, for example after marks were set."""
         top, visible = self._top, self._visible_rows
-        self._where, same = (self.cursor, self.has_focus), self._drawn.same
+        self._where, kept = (self.cursor, self.has_focus), self._drawn.kept
         looks: dict[int, RowLook] = {}
         for index in range(top, min(top + visible, self.source.row_count)):
             look = self._look(index)
-            if not same(index, look):
+            if kept(index, look) is None:
                 looks[index] = look
         if len(looks) > visible // 2:  # Many small regions take longer than one large region.
             self.refresh(Region(0, self.head_lines, self._width, visible))

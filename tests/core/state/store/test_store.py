@@ -12,7 +12,6 @@ from rowtui.core.base import files
 from rowtui.core.base.errors import NotSavedError
 from rowtui.core.state.container import MAGIC, NewerCacheError
 from rowtui.core.state.model import LastEnd, LastOutcome, Submitted, bit_set
-from rowtui.core.state.store import pack_stored
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Identity, RowFiles, Stored
 from rowtui.core.state.store.sweep import KEPT_GENERATIONS, KEPT_SECONDS
@@ -88,34 +87,6 @@ def test_everything_comes_back_from_another_process_view(tmp_path: Path) -> None
     assert found.row.submitted_due
     assert {a: dict(jobs) for a, jobs in found.row.submitted.items()} == {"one": {3: ("c", 7)}}
     assert found.row._replace(submitted={}) == written.row._replace(submitted={})
-
-
-def test_ends_of_an_older_version_get_the_outcome_that_their_reason_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reasons = {1: "exit code 2", 2: "not reached: exit code 2", 3: "cancelled", 4: "time limit"}
-
-    def edit(before: Stored) -> Stored:
-        stored = full_of_records(before)
-        ends = {"two": {at: LastEnd("c", 8, "u", reason) for at, reason in reasons.items()}}
-        return stored._replace(state=stored.state._replace(ends=ends))
-
-    # an older version wrote rows of four
-    rows = pack_stored._as_rows
-
-    def older(records: Any, row: Callable[[Any], Any]) -> Any:
-        return rows(records, lambda it: row(it)[:4])
-
-    monkeypatch.setattr(pack_stored, "_as_rows", older)
-    Store(tmp_path).commit(edit)
-    found = Store(tmp_path).load().stored
-    assert found is not None
-    assert {at: (it.reason, it.outcome.value) for at, it in found.state.ends["two"].items()} == {
-        1: ("exit code 2", "failed"),
-        2: ("not reached: exit code 2", "not reached"),
-        3: ("cancelled", "cancelled"),
-        4: ("time limit", "failed"),
-    }
 
 
 def test_a_base_equal_to_ours_is_not_stored_twice_and_comes_back(tmp_path: Path) -> None:
