@@ -9,7 +9,7 @@ Process".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.model import Code
@@ -25,26 +25,14 @@ from rowtui.core.mapping.engine.evaluate import (
 )
 from rowtui.core.mapping.engine.jobs import JobWithAmounts
 from rowtui.core.mapping.engine.namespace import update
-from rowtui.core.mapping.engine.rules import RuleState, RuleWatcher, run_rules
+from rowtui.core.mapping.engine.notes import MappingNotes
+from rowtui.core.mapping.engine.rules import RuleState, run_rules
 from rowtui.core.mapping.model.decision import MappingOutcome, Placement
 from rowtui.core.mapping.model.entities import Destination, Entity, combine
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest
 from rowtui.core.mapping.model.sentences import amount_in_words
 from rowtui.core.mapping.model.tags import IncompatibleTagsError
-
-
-class ChoiceWatcher(RuleWatcher, Protocol):
-    """Receives the destinations that are ranked and tried."""
-
-    def ranked(self, destinations: Sequence[str], by: str) -> None:
-        """Receive the order in which destinations are tried."""
-
-    def tried(self, destination: str, why_not: str) -> None:
-        """Receive a tried destination: why it refused the job, or "" if it takes the job."""
-
-    def laid(self, entity: Entity) -> None:
-        """Receive the destination laid over the job, after its rules, before filling in values."""
 
 
 class _Final:
@@ -165,7 +153,7 @@ class Chooser:
         namespace: Namespace,
         request: MappingRequest,
         facts: ClusterFacts,
-        watcher: ChoiceWatcher | None,
+        notes: MappingNotes | None,
     ) -> Placement:
         """Return the placement on the first destination in order that takes the job.
 
@@ -177,10 +165,10 @@ class Chooser:
             each.offer for each in settled.plan.suited if fits(each.offer, amounts, request, facts)
         )
         # In the order of scores, the first destination nearly always takes the job, and the others
-        # need not be checked. A watcher needs them all, and so does an amount that is no number
+        # need not be checked. Notes need them all, and so does an amount that is no number
         # (dialect tpv3).
-        if settled.plan.rank is not None or watcher is not None or not _are_numbers(amounts):
-            fitting = self._ranked(settled, namespace, list(fitting), notices, watcher)
+        if settled.plan.rank is not None or notes is not None or not _are_numbers(amounts):
+            fitting = self._ranked(settled, namespace, list(fitting), notices, notes)
         job = settled.plan.for_destinations
         waits = ""
         # why the first destination that was tried refused
@@ -196,7 +184,7 @@ class Chooser:
                     laid = _Laid(offer.entity, job, self.evaluator)
                     if shared:
                         settled.plan.destinations[offer.entity.id] = laid
-                placement = self._try(offer, laid, settled, namespace, watcher)
+                placement = self._try(offer, laid, settled, namespace, notes)
             except TryNextError as error:
                 why, wait = (
                     error.message or "one of its rules asked for the next destination",
@@ -212,11 +200,11 @@ class Chooser:
             else:
                 why, wait, origin = _too_large(placement, request, facts), False, None
             if placement is not None and not why:
-                if watcher is not None:
-                    watcher.tried(offer.entity.id, "")
+                if notes is not None:
+                    notes.turns[offer.entity.id] = ""
                 return placement._replace(notices=tuple(notices)) if notices else placement
-            if watcher is not None:
-                watcher.tried(offer.entity.id, why)
+            if notes is not None:
+                notes.turns[offer.entity.id] = why
             reason = f"{visible(offer.entity.id)}: {why}"
             first = first if first[0] else (reason, origin)
             if wait:
@@ -237,7 +225,7 @@ class Chooser:
         namespace: Namespace,
         fitting: Sequence[DestinationOffer],
         notices: list[str],
-        watcher: ChoiceWatcher | None,
+        notes: MappingNotes | None,
     ) -> Sequence[DestinationOffer]:
         ranked: Sequence[DestinationOffer] = fitting
         by = "score"
@@ -252,8 +240,8 @@ class Chooser:
                 if self.evaluator.dialect.fail_ends_all or stop.outcome is not MappingOutcome.ERROR:
                     raise
                 notices.append(f"the rank function of {origin} failed ({stop.message}); by score")
-        if watcher is not None:
-            watcher.ranked([offer.entity.id for offer in ranked], by)
+        if notes is not None:
+            notes.ranked([offer.entity.id for offer in ranked], by)
         return ranked
 
     def _by_code(
@@ -281,7 +269,7 @@ class Chooser:
         laid: _Laid,
         settled: JobWithAmounts,
         namespace: Namespace,
-        watcher: ChoiceWatcher | None,
+        notes: MappingNotes | None,
     ) -> Placement:
         """Try one destination. Raises: TryNextError, StopMapping."""
         evaluator = self.evaluator
@@ -290,13 +278,13 @@ class Chooser:
         update(namespace, laid.state.entity.context)
         state = laid.state
         if state.rules:
-            state = run_rules(state, namespace, evaluator, watcher, announce=False)
+            state = run_rules(state, namespace, evaluator, notes, announce=False)
         final = laid.final(state, evaluator)
         entity = final.entity
         if state is not laid.state:
             update(namespace, entity.context)
-        if watcher is not None:
-            watcher.laid(entity)
+        if notes is not None:
+            notes.final = entity
         found = run_amounts(final.program, namespace, evaluator, settled.amounts, clamp=True)
         env = self._filled(final, "env", namespace)
         params = self._filled(final, "params", namespace)

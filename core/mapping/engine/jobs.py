@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rowtui.core.mapping.code.expressions import compile_rank
 from rowtui.core.mapping.code.model import Code
@@ -28,7 +28,8 @@ from rowtui.core.mapping.engine.evaluate import (
     run_amounts,
 )
 from rowtui.core.mapping.engine.namespace import update
-from rowtui.core.mapping.engine.rules import RuleState, RuleWatcher, run_rules
+from rowtui.core.mapping.engine.notes import MappingNotes
+from rowtui.core.mapping.engine.rules import RuleState, run_rules
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import Entity, combine
@@ -38,13 +39,6 @@ from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.mapping.model.tags import IncompatibleTagsError
 
 _WHAT_IF = Origin("what-if", "")
-
-
-class JobWatcher(RuleWatcher, Protocol):
-    """Receives the steps by which a job gets its amounts."""
-
-    def lane(self, entity: Entity, found: dict[str, Any]) -> None:
-        """Receive the amounts and bounds of one entity."""
 
 
 class JobPlan:
@@ -118,18 +112,18 @@ class Lanes:
         self._plans: dict[tuple[int, ...], JobPlan] = {}
 
     def settle(
-        self, namespace: Namespace, what_if: WhatIf | None, watcher: JobWatcher | None
+        self, namespace: Namespace, what_if: WhatIf | None, notes: MappingNotes | None
     ) -> JobWithAmounts:
         """Run the rules and compute the amounts. Raises: StopMapping, TryNextError."""
         states = [
-            run_rules(state, namespace, self.evaluator, watcher, announce=True)
+            run_rules(state, namespace, self.evaluator, notes, announce=True)
             for state in self.states
         ]
         plan = self._plan(states, what_if)
         entity = plan.entity
         namespace["entity"] = namespace["self"] = entity
         update(namespace, entity.context)
-        amounts = self._amounts(plan, namespace, watcher)
+        amounts = self._amounts(plan, namespace, notes)
         if self.evaluator.dialect.early:
             namespace["entity"] = namespace["self"] = _with(entity, amounts)
         return JobWithAmounts(plan, amounts)
@@ -154,19 +148,19 @@ class Lanes:
             whole.rules = {}
         return JobPlan(entities, whole, self.offers, dialect)
 
-    def _amounts(self, plan: JobPlan, namespace: Namespace, watcher: JobWatcher | None) -> Amounts:
+    def _amounts(self, plan: JobPlan, namespace: Namespace, notes: MappingNotes | None) -> Amounts:
         evaluator, none = self.evaluator, Amounts()
         if not evaluator.dialect.early:
             found = run_amounts(plan.programs[0], namespace, evaluator, none, clamp=True)
-            if watcher is not None:
-                watcher.lane(plan.entity, found)
+            if notes is not None:
+                notes.lanes.append((plan.entity, found))
             return Amounts(found.get("gpus"), found.get("cores"), found.get("mem"))
         whole: dict[str, Any] = {}
         for entity, program in zip(plan.lanes, plan.programs, strict=True):
             own = namespace if len(plan.lanes) == 1 else dict(namespace)
             found = run_amounts(program, own, evaluator, none, clamp=False)
-            if watcher is not None:
-                watcher.lane(entity, found)
+            if notes is not None:
+                notes.lanes.append((entity, found))
             for name, value in found.items():
                 choose = higher if name.startswith("min_") else lower
                 whole[name] = namespace[name] = choose(whole.get(name), value)

@@ -1,7 +1,7 @@
 """The mapper: one job request in, one placement out.
 
-`Mapper.place` returns the placement; `explain.py` calls the same mapper with a watcher to collect
-the reasons. Equal requests are placed once, unless their code may answer differently each time
+`Mapper.place` returns the placement; `explain.py` calls the same mapper with notes to collect the
+reasons. Equal requests are placed once, unless their code may answer differently each time
 (`_MAY_DIFFER`). Source: TPV's documentation, "Job Dispatch Process".
 """
 
@@ -10,19 +10,20 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from rowtui.core.clusters.model import Cluster, PartitionLoad
 from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
-from rowtui.core.mapping.engine.choose import ChoiceWatcher, Chooser
+from rowtui.core.mapping.engine.choose import Chooser
 from rowtui.core.mapping.engine.destinations import DestinationOffer, offers_of
 from rowtui.core.mapping.engine.evaluate import Evaluator, Namespace, StopMapping, TryNextError
 from rowtui.core.mapping.engine.helper_functions import Helpers
-from rowtui.core.mapping.engine.jobs import JobWatcher, JobWithAmounts, Lanes
+from rowtui.core.mapping.engine.jobs import JobWithAmounts, Lanes
 from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.engine.namespace import INPUTS, Names
+from rowtui.core.mapping.engine.notes import MappingNotes
 from rowtui.core.mapping.engine.pools import pools_of, refuse_over_budget
 from rowtui.core.mapping.galaxy.modules import expression_builtins, log, tpv_names
 from rowtui.core.mapping.galaxy.objects import ShownMapper
@@ -38,19 +39,6 @@ _MAY_DIFFER = ("import", "open(", "eval(", "exec(", "weighted_")
 """Words of code that may give equal requests different answers: by chance, time or files."""
 _UNHASHABLE = ("params", "previous_params", "preferences", "values")  # fields of a request
 _OF_LOADS = ("load", "expected_wait", "free_cores", "soonest")
-
-
-class MappingWatcher(JobWatcher, ChoiceWatcher, Protocol):
-    """Receives every step of a mapping."""
-
-    def matched(self, matched: Sequence[Matched]) -> None:
-        """Receive the entities that take part."""
-
-    def begin(self) -> None:
-        """Receive the start of the mapping of a job, which may be repeated."""
-
-    def settled(self, settled: JobWithAmounts) -> None:
-        """Receive the job with its amounts."""
 
 
 class _Plan:
@@ -171,14 +159,12 @@ class Mapper:
             self._placed[key] = placement
         return self._within_budget(placement, plan, request, facts)
 
-    def watch(
-        self, request: MappingRequest, facts: ClusterFacts, watcher: MappingWatcher
-    ) -> Placement:
-        """Return the result of `place`, mapped anew; a watcher receives every step."""
+    def watch(self, request: MappingRequest, facts: ClusterFacts, notes: MappingNotes) -> Placement:
+        """Return the result of `place`, mapped anew; every step is noted."""
         request = _wondered(request)
         plan = self._plan(request)
-        watcher.matched(plan.matched)
-        placement = self._place(plan, request, facts, watcher)
+        notes.entities = tuple(plan.matched)
+        placement = self._place(plan, request, facts, notes)
         return self._within_budget(placement, plan, request, facts)
 
     def pools_of(self, request: MappingRequest) -> tuple[Amounts, tuple[str, ...]]:
@@ -216,19 +202,19 @@ class Mapper:
         plan: _Plan,
         request: MappingRequest,
         facts: ClusterFacts,
-        watcher: MappingWatcher | None,
+        notes: MappingNotes | None,
     ) -> Placement:
         if plan.stop is not None:
             return _stopped(plan.stop)
         self._show_loads(facts)
 
         def chosen() -> Placement:
-            if watcher is not None:
-                watcher.begin()
-            namespace, settled = self._settled(plan, request, facts, watcher)
-            if watcher is not None:
-                watcher.settled(settled)
-            return self.chooser.choose(settled, namespace, request, facts, watcher)
+            if notes is not None:
+                notes.begin()
+            namespace, settled = self._settled(plan, request, facts, notes)
+            if notes is not None:
+                notes.job = settled.plan.entity, settled.amounts
+            return self.chooser.choose(settled, namespace, request, facts, notes)
 
         try:
             return self._run(plan, chosen)
@@ -261,12 +247,12 @@ class Mapper:
         plan: _Plan,
         request: MappingRequest,
         facts: ClusterFacts,
-        watcher: MappingWatcher | None,
+        notes: MappingNotes | None,
     ) -> tuple[Namespace, JobWithAmounts]:
         """Return a job's namespace and its amounts. Raises the same errors as `Lanes.settle`."""
         assert plan.lanes is not None
         namespace = self._names.build(request, facts, plan.lanes.context)
-        return namespace, plan.lanes.settle(namespace, request.what_if, watcher)
+        return namespace, plan.lanes.settle(namespace, request.what_if, notes)
 
     def _amounts_of(
         self, plan: _Plan, request: MappingRequest, facts: ClusterFacts

@@ -7,23 +7,17 @@ request. Source: TPV's documentation, "Rules".
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from rowtui.core.mapping.code.expressions import compile_block, compile_execute
 from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.engine.evaluate import Evaluator, Namespace, StopMapping
+from rowtui.core.mapping.engine.notes import MappingNotes
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import Entity, Rule, inherit
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.tags import SchedulingTags
-
-
-class RuleWatcher(Protocol):
-    """Receives the effects of rules."""
-
-    def rule(self, rule: Rule, matched: bool, before: Entity, after: Entity) -> None:
-        """Receive an evaluated rule; `after` is `before` if the rule did not apply."""
 
 
 class RuleState:
@@ -88,7 +82,7 @@ def run_rules(
     state: RuleState,
     namespace: Namespace,
     evaluator: Evaluator,
-    watcher: RuleWatcher | None,
+    notes: MappingNotes | None,
     *,
     announce: bool,
 ) -> RuleState:
@@ -105,15 +99,14 @@ def run_rules(
             namespace["entity"] = state.entity
             if announce and not state.applied:
                 namespace["self"] = state.entity
-        before = state.entity
         if not _holds(compiled, namespace, evaluator):
             state = state.skip()
-            if watcher is not None:
-                watcher.rule(rule, False, before, before)
+            if notes is not None:
+                notes.rule(rule, False)
             continue
         if rule.fail:
-            if watcher is not None:
-                watcher.rule(rule, True, before, before)
+            if notes is not None:
+                notes.rule(rule, True)
             _fail(rule, namespace, evaluator)
         if compiled.execute is None:
             state = state.apply(evaluator.dialect)
@@ -121,8 +114,8 @@ def run_rules(
             entity = _executed(compiled, state, namespace, evaluator)
             state = RuleState(entity, rules, state.at + 1, applied=True, shared=False)
         namespace["entity"] = state.entity
-        if watcher is not None:
-            watcher.rule(rule, True, before, state.entity)
+        if notes is not None:
+            notes.rule(rule, True)
     return state
 
 

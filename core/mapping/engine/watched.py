@@ -1,4 +1,4 @@
-"""Run a mapping with a watcher, and collect the reasons of its result.
+"""Run a mapping with notes, and collect the reasons of its result.
 
 The input is a mapper and a request; the output is a `Decision`: which entities matched, the values
 that each contributed, every rule, every destination with every check, and the order of trying.
@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rowtui.core.base.text import visible
 from rowtui.core.mapping.engine.destinations import checks
-from rowtui.core.mapping.engine.jobs import JobWithAmounts
 from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.engine.notes import MappingNotes
 from rowtui.core.mapping.model.decision import (
     Candidate,
     ConstraintCheck,
@@ -20,14 +19,12 @@ from rowtui.core.mapping.model.decision import (
     Decision,
     DestinationLoad,
     JobTag,
-    Matched,
     Placement,
     Refusal,
     Replaced,
-    RuleOutcome,
     TagPoints,
 )
-from rowtui.core.mapping.model.entities import Entity, Rule
+from rowtui.core.mapping.model.entities import Entity
 from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, env_key
 from rowtui.core.mapping.model.request import ClusterFacts, MappingRequest
 from rowtui.core.mapping.model.tags import score
@@ -37,70 +34,28 @@ _Lanes = Sequence[tuple[Entity, Mapping[str, Any]]]
 LEFT_OUT = "left out by the rank function"
 
 
-class _Notes:
-    """Records the calls of the mapper. See `mapper.MappingWatcher`."""
-
-    def __init__(self) -> None:
-        self.entities: tuple[Matched, ...] = ()
-        self.begin()
-
-    def begin(self) -> None:
-        self.rules: list[RuleOutcome] = []
-        self.lanes: list[tuple[Entity, dict[str, Any]]] = []
-        self.job: JobWithAmounts | None = None
-        self.order: list[str] = []
-        self.by = "score"
-        self.turns: dict[str, str] = {}
-        self.final: Entity | None = None
-
-    def matched(self, matched: Sequence[Matched]) -> None:
-        self.entities = tuple(matched)
-
-    def rule(self, rule: Rule, matched: bool, before: Entity, after: Entity) -> None:
-        condition = str(rule.if_condition).strip()
-        effect = _effect(rule) if matched else ""
-        self.rules.append(RuleOutcome(rule.origin, condition, matched, effect))
-
-    def lane(self, entity: Entity, found: dict[str, Any]) -> None:
-        self.lanes.append((entity, dict(found)))
-
-    def settled(self, settled: JobWithAmounts) -> None:
-        self.job = settled
-
-    def ranked(self, destinations: Sequence[str], by: str) -> None:
-        self.order = list(dict.fromkeys(destinations))
-        self.by = by
-
-    def tried(self, destination: str, why_not: str) -> None:
-        self.turns[destination] = why_not
-
-    def laid(self, entity: Entity) -> None:
-        self.final = entity
-
-
 def watched(mapper: Mapper, request: MappingRequest, facts: ClusterFacts) -> Decision:
     """Return the decision for a request, without the changes that would lift a refusal.
 
     Never raises for the contents of files.
     """
-    notes = _Notes()
+    notes = MappingNotes()
     placement = mapper.watch(request, facts, notes)
-    job = notes.job
-    if job is None:
+    if notes.job is None:
         return Decision(request, placement, notes.entities, tuple(notes.rules))
-    entity = job.plan.entity
+    entity, amounts = notes.job
     candidates, refusals = _destinations(mapper, notes, request, facts)
     return Decision(
         request=request,
         chosen=placement,
         matched=notes.entities,
         rules=tuple(notes.rules),
-        job=job.amounts,
+        job=amounts,
         tags=tuple(
             JobTag(strength, tag, entity.whence(f"tags.{tag}"))
             for tag, strength in entity.tpv_tags.strengths().items()
         ),
-        contributions=tuple(_contributions(job, notes.lanes, notes.final, placement)),
+        contributions=tuple(_contributions(notes, placement)),
         candidates=candidates,
         refusals=refusals,
         ranked_by=notes.by,
@@ -108,23 +63,11 @@ def watched(mapper: Mapper, request: MappingRequest, facts: ClusterFacts) -> Dec
     )
 
 
-def _effect(rule: Rule) -> str:
-    """Return the effect of a rule in few words."""
-    parts = ["runs code"] if rule.execute else []
-    parts += ["fails the job"] if rule.fail else []
-    for field in rule.said:
-        name, _, key = field.partition(".")
-        if name not in {"if_condition", "execute", "fail"}:
-            value = rule.said[field][0].value
-            parts.append(f"{value}s {key}" if name == "tags" else f"{field} = {value}")
-    return visible(", ".join(parts))
-
-
 def _destinations(
-    mapper: Mapper, notes: _Notes, request: MappingRequest, facts: ClusterFacts
+    mapper: Mapper, notes: MappingNotes, request: MappingRequest, facts: ClusterFacts
 ) -> tuple[tuple[Candidate, ...], tuple[Refusal, ...]]:
     assert notes.job is not None
-    entity, amounts = notes.job.plan.entity, notes.job.amounts
+    entity, amounts = notes.job
     candidates, refusals = [], []
     for name, offer in mapper.all_offers.items():
         if offer.entity.abstract:
@@ -161,21 +104,22 @@ def _destinations(
     return tuple(candidates), tuple(refusals)
 
 
-def _contributions(
-    job: JobWithAmounts, lanes: _Lanes, final: Entity | None, placement: Placement
-) -> Iterator[Contribution]:
-    """Yield every value of a job. `final`: the destination laid over the job, if one was tried."""
+def _contributions(notes: MappingNotes, placement: Placement) -> Iterator[Contribution]:
+    """Yield every value of a job."""
+    assert notes.job is not None
+    entity, amounts = notes.job
+    lanes, final = notes.lanes, notes.final
     for name in AMOUNTS:
-        yield from _of_amount(lanes, name, getattr(job.amounts, name))
+        yield from _of_amount(lanes, name, getattr(amounts, name))
     for name in BOUNDS:
         for entity, found in lanes:
             if name in found:
                 yield _said(entity, name, found[name])
-    entity = final or job.plan.entity
+    entity = final or entity
     if final is not None and placement.chosen:
         for name in AMOUNTS:
             value = getattr(placement.amounts, name)
-            if value != getattr(job.amounts, name):
+            if value != getattr(amounts, name):
                 yield _said(entity, name, value)._replace(field=f"{name} there")
     params = placement.params if placement.chosen else entity.params
     for key, value in params.items():

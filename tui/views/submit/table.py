@@ -18,9 +18,8 @@ from rowtui.core.project.views.views import AS_IS, ListRequest
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.views.submit.plan import Sending
 from rowtui.tui.views.submit.plan_rows import PlanRow, SingleRows, row_cells, row_values
-from rowtui.tui.widgets.table.engine_rows import LOADED, LoadedRow, read_filter, sort_key
+from rowtui.tui.widgets.table.engine_rows import MemoryRows, read_filter, sort_key
 from rowtui.tui.widgets.table.list_table import ListTable
-from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.table_lines import RowLook
 
 AT_ONCE = 200
@@ -38,7 +37,7 @@ Spawn = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 Switch = Callable[[Sequence[PlannedJob], bool | None], None]
 
 
-class PlanRows(ListRows[PlanRow]):
+class PlanRows(MemoryRows[PlanRow]):
     """The rows of the plan of `sending`, filtered and sorted. `arrived` is called after a change.
 
     A short plan is arranged at once, a long plan by work that is started with `spawn`.
@@ -51,11 +50,12 @@ class PlanRows(ListRows[PlanRow]):
         spawn: Spawn,
         arrived: Callable[[], None],
     ) -> None:
-        super().__init__(rows, lambda row: row.key, lambda _, row: row_cells(row, sending))
-        self.everything = rows
-        self.asked = AS_IS
-        self.problem = ""
-        self.settled = True
+        super().__init__(
+            rows,
+            lambda row: row.key,
+            lambda _, row: row_cells(row, sending),
+            lambda row: row_values(row, sending),
+        )
         self._sending = sending
         self._spawn = spawn
         self._arrived = arrived
@@ -63,11 +63,6 @@ class PlanRows(ListRows[PlanRow]):
         self._run = 0  # A run with an older number ends at its next step.
         self._running = False
         self._of = self._stamp  # The progress of the submission when the rows were last processed.
-
-    @property
-    def of(self) -> int:
-        """The number of rows without the filter."""
-        return len(self.everything)
 
     def index_of(self, key: Hashable) -> int | None:
         """Return the position of a row, without a search of a plan that has no filter or order."""
@@ -104,15 +99,6 @@ class PlanRows(ListRows[PlanRow]):
         self.asked, self._wanted = asked, wanted
         self.settled = False
         self._begin()
-
-    def weight(self, index: int) -> tuple[float, ...]:
-        """Return (), because nothing is summed."""
-        return ()
-
-    async def load(self, start: int, stop: int) -> list[LoadedRow]:
-        """Return rows, for a file."""
-        rows = self.items[start : min(stop, start + LOADED)]
-        return [LoadedRow(row.key, (), row_values(row, self._sending)) for row in rows]
 
     # The implementation
 
@@ -167,7 +153,7 @@ class PlanRows(ListRows[PlanRow]):
         found: list[Pair] = []
         for start in range(0, len(self.everything), AT_ONCE):
             for row in self.everything[start : start + AT_ONCE]:
-                values = row_values(row, self._sending)
+                values = self._values(row)
                 if row_matches(wanted, values):
                     found.append((row, values.get(sort, "")))
             yield False

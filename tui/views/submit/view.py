@@ -29,8 +29,7 @@ from rowtui.tui.views.submit.plan_rows import (
     shown_words,
 )
 from rowtui.tui.views.submit.question import next_lines, send_question, word_of
-from rowtui.tui.views.submit.script import coloured
-from rowtui.tui.views.submit.switching import SwitchedJobs
+from rowtui.tui.views.submit.script import SubmitSteps, coloured
 from rowtui.tui.views.submit.table import PlanRows, PlanTable
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
 from rowtui.tui.widgets.chrome import Panel, set_titles
@@ -43,7 +42,7 @@ MOST_EMPTY = 4
 """Empty lines of the list while the checks beside it need more lines than the list."""
 
 
-class SubmitView(SwitchedJobs):
+class SubmitView(SubmitSteps):
     """Jobs, costs and checks, what comes next, and the script of the job under the cursor."""
 
     MODE = "submit"
