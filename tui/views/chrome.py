@@ -166,12 +166,13 @@ def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pr
 
 
 class Hint(NamedTuple):
-    """One key in the bottom line. With `enabled` False, the key is dim."""
+    """One key in the bottom line. With `enabled` False, the key is dim; `about`: what it does."""
 
     key: str
     label: str
     command: str
     enabled: bool = True
+    about: str = ""
 
 
 def hints(
@@ -199,7 +200,7 @@ def hints(
             spans.append((" " * (width - at - _room_of(right)), ""))
             at = width - _room_of(right)
         text = _hint(hint)
-        areas.append(Pressable(at, at + width_of(text), hint.command))
+        areas.append(Pressable(at, at + width_of(text), hint.command, hint.about))
         spans += [(span.text, span.style) for span in text]
         at += width_of(text)
     return cut(line(*spans), width), tuple(areas)

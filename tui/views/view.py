@@ -296,7 +296,8 @@ class ScreenView(Screen[None]):
 
     def _hint(self, command: Command) -> Hint:
         key = command.keys_of(self.session.keys).partition(" ")[0] or ":"
-        return Hint(key, command.label, command.id, not command.enabled(self.session))
+        enabled = not command.enabled(self.session)
+        return Hint(key, command.label, command.id, enabled, command.description)
 
     def _show_step(self) -> None:
         """Show the first steps to the user of a demo."""

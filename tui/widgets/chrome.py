@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.textual_patches.framed_lines import FramedLines
 from rowtui.tui.widgets.cells import (
     Painted,
@@ -34,11 +33,15 @@ FRAME = 2
 
 
 class Pressable(NamedTuple):
-    """A part of a line that can be clicked: columns `start` to `end` (exclusive)."""
+    """A part of a line that can be clicked: columns `start` to `end` (exclusive).
+
+    `about`: the text that is shown when the mouse rests there.
+    """
 
     start: int
     end: int
     command: str
+    about: str = ""
 
 
 def choices(
@@ -97,8 +100,7 @@ class OneLine(Painted):
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Describe the command under the mouse, if the mouse rests there."""
         area = self._area_at(event.x)
-        command = BY_ID.get(area.command) if area is not None else None
-        self.tooltip = command.description if command is not None else None
+        self.tooltip = area.about or None if area is not None else None
 
     async def on_click(self, event: events.Click) -> None:
         """Carry out the command that was pressed."""
