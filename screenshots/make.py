@@ -184,6 +184,17 @@ async def copied_first(hand: Hand[SampleEngine]) -> None:
     await keys("2", "a", "s")(hand)
 
 
+def changing(*typed: str) -> Steps:
+    """Open the form for jobs that wait; the scheduler is asked for their terms first."""
+
+    async def steps(hand: Hand[SampleEngine]) -> None:
+        await keys("6", "a", "e")(hand)
+        await hand.sees("Change 24 jobs that wait")
+        await keys(*typed)(hand)
+
+    return steps
+
+
 async def again_wrong(hand: Hand[SampleEngine]) -> None:
     await keys("1", "d", "a", "R", "6", "4", "down", "4")(hand)
     await hand.press("enter")
@@ -262,11 +273,15 @@ SCENES: dict[str, Scene] = {
     "queue-why": Scene(keys("6", "j", "j", "w", "r"), "may start", SIZES, engine=with_clusters),
     "queue-hold": Scene(keys("6", "j", "j", "H"), "Hold 1 job?", engine=with_clusters),
     "queue-change": Scene(
-        keys("6", "a", "e", *"8h", "tab", *"highmem", "enter"), "Afterwards", BOTH,
+        changing(*"8h", "tab", *"highmem", "enter"),
+        "Afterwards",
+        BOTH,
         engine=lambda: with_array(with_clusters()),
     ),
     "queue-change-form": Scene(
-        keys("6", "a", "e", *"8 hours", "tab"), "is no time", BOTH,
+        changing(*"8 hours", "tab"),
+        "is no time",
+        BOTH,
         engine=lambda: with_array(with_clusters()),
     ),
     "again": Scene(keys("6", "j", "j", "j", "j", "R"), "Retry 1", SIZES, engine=with_failures),
@@ -292,12 +307,12 @@ SCENES: dict[str, Scene] = {
         (Shot(MIDDLE, colours=True), Shot(BIG), Shot(LOW), Shot(MIDDLE, "rowtui-light", "light")),
         engine=with_network,
     ),
-    "network-running": Scene(
-        keys("8"), "runs by itself", BOTH, engine=placing.network_running
-    ),
+    "network-running": Scene(keys("8"), "runs by itself", BOTH, engine=placing.network_running),
     "network-list": Scene(keys("8", "i"), "i graph", BOTH, engine=with_network),
     "network-waits": Scene(keys("8", "l", "enter", "w"), "waits for itself", engine=with_network),
-    "network-redo": Scene(keys("8", "colon", *"redo", "enter"), "go to the trash", engine=with_network),
+    "network-redo": Scene(
+        keys("8", "colon", *"redo", "enter"), "go to the trash", engine=with_network
+    ),
     "network-samples": Scene(
         keys("8", "enter", "space", "space"), "2 of 60", BOTH, engine=with_network
     ),

@@ -54,7 +54,9 @@ def listed(now: float) -> Iterator[KnownProject]:
     """The projects, the last opened first."""
     yield KnownProject("/home/jane/lj-fluid", now, FLUID, now - 2)
     yield KnownProject("/home/jane/percolation", now - 2 * HOUR, DONE, now - 2)
-    yield KnownProject("/scratch/jane/boiling", now - 16 * HOUR, BOILING, now - 3 * HOUR, now - HOUR)
+    yield KnownProject(
+        "/scratch/jane/boiling", now - 16 * HOUR, BOILING, now - 3 * HOUR, now - HOUR
+    )
     yield KnownProject("/home/jane/hydrogen", now - 2 * DAY, HYDROGEN, now - 2)
     yield KnownProject("/home/jane/alloys", now - 9 * DAY, NEW, now - 2)
     yield KnownProject("/home/jane/old-study", now - 40 * DAY, ProjectSummary(gone=True), now - 2)
