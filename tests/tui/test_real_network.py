@@ -152,6 +152,9 @@ async def test_from_no_network_over_a_broken_one_and_an_empty_workspace_to_its_r
         await start(hand)
         await hand.sees("✓ finished", "✓ 3 completed", "1 of 1")
         assert (root / "results" / "sum").is_file()
+        # The cursor of a user who only watched is on the result, which is shown.
+        assert hand.app.session.network.chosen == ("sink", "out")
+        await hand.sees("out (sink)")
         await hand.press("s")
         await hand.sees("the run is over: S starts a new one")
 

@@ -41,7 +41,7 @@ def node_lines(view: NetworkView, node: NodeView, width: int) -> list[Line]:
         lines.append(_field("in", f"directories: {own}"))
     if node.critical is not None:
         text = f"on the longest way to the end, {limit(round(node.critical))} of it"
-        lines.append(line(("◆ ", "warning"), (text, "warning")))
+        lines += wrapped(line(("◆ ", "warning"), (text, "warning")), width, 2)
     for link in view.links:
         if link.target == node.name and node.kind == "node":
             mark = link_mark(link)
