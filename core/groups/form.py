@@ -145,19 +145,6 @@ def _starts(count: int, keys: Sequence[int] | None, maximum_size: int | None) ->
     ]
 
 
-def groups_page(
-    action: Action,
-    directories: Directories,
-    members: Members,
-    start: int,
-    length: int,
-    *,
-    order: ActionOrder | None = None,
-) -> tuple[Group, ...]:
-    """Return groups `start`.. (from 0), at most `length` of them. Raises: as `cut_groups`."""
-    return cut_groups(action, directories, members, order).page(start, length)
-
-
 def group_sizes(
     action: Action,
     directories: Directories,

@@ -52,11 +52,6 @@ class _Begun(NamedTuple):
     jobs: list[int]
 
 
-def estimate(running: OpenRun, now: float) -> Estimate:
-    """Return an estimate of the rest of a run. For repeated estimates, keep an `Estimator`."""
-    return Estimator(running).at(now)
-
-
 class Estimator:
     """Repeated estimates of one run, with cached measurements.
 

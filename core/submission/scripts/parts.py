@@ -178,15 +178,6 @@ def log_path(action: Action, cluster: str) -> str:
     return path
 
 
-def script_header(
-    request: JobRequest, names: Sequence[str], cluster: Cluster, partition: Partition | None
-) -> list[str]:
-    """Return the lines of the header for a job of these directories. Raises: RowtuiError."""
-    kind = kind_of(cluster)
-    named = [kind.name_line(job_name(request.action, names))] if kind.names_job else []
-    return [*named, *shared_header(request, cluster, partition)]
-
-
 def shared_header(request: JobRequest, cluster: Cluster, partition: Partition | None) -> list[str]:
     """Return all lines but the job's name: they are the same for equal requests.
 

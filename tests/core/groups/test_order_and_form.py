@@ -12,7 +12,7 @@ from rowtui.core.base.lazy import np
 from rowtui.core.base.values import compare, resolve
 from rowtui.core.groups import order as ordering
 from rowtui.core.groups import wide
-from rowtui.core.groups.form import cut_groups, group_sizes, groups_page, sort_key
+from rowtui.core.groups.form import cut_groups, group_sizes, sort_key
 from rowtui.core.groups.order import (
     action_order,
     in_order,
@@ -233,7 +233,7 @@ def test_a_page_is_a_slice_of_all_groups() -> None:
     for start in range(-1, 6):
         for length in range(5):
             assert (
-                groups_page(subject, directories, 1023, start, length)
+                cut_groups(subject, directories, 1023, None).page(start, length)
                 == (every[max(0, start) : max(0, start) + length])
             )
 

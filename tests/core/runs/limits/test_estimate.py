@@ -14,7 +14,7 @@ from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.runs.execution.autopilot import Autopilot
 from rowtui.core.runs.execution.driver import MessageKind
 from rowtui.core.runs.execution.permission import PlanAnswer
-from rowtui.core.runs.limits.estimate import Estimate, Estimator, PathStep, estimate
+from rowtui.core.runs.limits.estimate import Estimate, Estimator, PathStep
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.limits.run_times import RunTimeSource, measured_times, run_times
 from rowtui.core.runs.running import OpenRun
@@ -84,6 +84,10 @@ def opened(root: Path, *, cores: int = 2) -> OpenRun:
     study = read_study(project)
     run = RunStore(root).create(study.network, study.rows.values(), limits=RunLimits())
     return OpenRun(project, run)
+
+
+def estimate(running: OpenRun, now: float) -> Estimate:
+    return Estimator(running).at(now)
 
 
 def jobs(running: OpenRun, node: str) -> list[int]:

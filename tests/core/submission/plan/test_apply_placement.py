@@ -18,7 +18,7 @@ from rowtui.core.mapping.model.request import Amounts
 from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
 from rowtui.core.submission.scripts.parts import (
     options_for,
-    script_header,
+    shared_header,
 )
 from rowtui.core.workflow.model import Action, Processes, Resources, SubmitOptions
 
@@ -48,7 +48,7 @@ def place(
 
 
 def header(found: PlacedRequest) -> list[str]:
-    return script_header(found.request, ["a"], SLURM, found.partition)
+    return shared_header(found.request, SLURM, found.partition)
 
 
 def custom(**params: Any) -> tuple[str, ...]:

@@ -6,10 +6,11 @@ import subprocess
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
+from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.submission.scripts.parts import (
     job_name,
     log_path,
-    script_header,
+    shared_header,
 )
 from rowtui.core.workflow.model import Action, Processes, Resources, SubmitOptions, Walltime
 
@@ -27,7 +28,9 @@ NAMES = ["a", "b", "c d"]
 def header(
     action: Action, partition: Partition, cluster: Cluster = SLURM, names: list[str] = NAMES
 ) -> list[str]:
-    return script_header(make_request(action, len(names)), names, cluster, partition)
+    kind = kind_of(cluster)
+    named = [kind.name_line(job_name(action, names))] if kind.names_job else []
+    return [*named, *shared_header(make_request(action, len(names)), cluster, partition)]
 
 
 def lines(text: str) -> list[str]:
