@@ -160,7 +160,7 @@ def _packed_destination(
 ) -> PackedDestinationJson:
     return PackedDestinationJson(
         packed_of(there.packed, plan),
-        there.gap,
+        there.packed.gap,
         there.proven,
         round(there.took, 3),
         there.used_of(),

@@ -66,13 +66,6 @@ class DestinationResults(NamedTuple):
     done: list[Done]
     bound: float
 
-    def gap(self, one: Done) -> float | None:
-        """Return how far a result is above the bound at most; None if unknown."""
-        cost = one.there.packed.cost
-        if not cost:
-            return 0.0
-        return max(0.0, cost / self.bound - 1) if self.bound > 0 else None
-
 
 def compare(
     args: argparse.Namespace,
@@ -190,7 +183,7 @@ def _document(
                 one.there.packed.packer,
                 one.there.packed.bundles,
                 packed_of(one.there.packed, plan).cost,
-                place.gap(one),
+                one.there.packed._replace(bound=place.bound).gap,
                 one.longest,
                 round(one.there.took, 3),
             )

@@ -161,16 +161,6 @@ class PackResult:
     proven: bool = False
 
     @property
-    def gap(self) -> float | None:
-        """How far above the bound the cost is (0.014: within 1.4 %).
-
-        The result is 0 if all is free, and None if the cost is positive and the bound is 0.
-        """
-        if self.bound > 0:
-            return max(0.0, self.cost / self.bound - 1)
-        return None if self.cost > 0 else 0.0
-
-    @property
     def nodes(self) -> int:
         """The number of bundles."""
         return sum(bundle.times for bundle in self.bundles)

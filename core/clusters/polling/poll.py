@@ -74,13 +74,6 @@ class Polled:
             return False
         return now < self.next_at + (self.next_at - self.as_of)
 
-    @property
-    def answer(self) -> QueueSnapshot | None:
-        """The result of the last poll alone: the snapshot, or its error and no jobs."""
-        if self.error:
-            return QueueSnapshot(self.cluster, self.asked_at or 0.0, error=self.error)
-        return self.snapshot
-
 
 class Poll:
     """The queue of one cluster. Several may exist for the same one, in several processes.
@@ -143,12 +136,6 @@ class Poll:
         finally:
             if lock is not None:
                 lock.release()
-        return self._polled()
-
-    async def last(self) -> Polled:
-        """Return the known state, without querying the scheduler."""
-        if self._is_kept:
-            await self._learn()
         return self._polled()
 
     async def measured_now(

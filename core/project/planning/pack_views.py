@@ -108,16 +108,6 @@ class PackedDestination(NamedTuple):
     took: float = 0.0  # seconds
     settings: PackChoice = PackChoice()
 
-    @property
-    def gap(self) -> float | None:
-        """Return the largest possible distance from the optimum (0.014: 1.4 %).
-
-        Returns None if everything is free.
-        """
-        if self.packed.bound > 0:
-            return max(0.0, self.packed.cost / self.packed.bound - 1)
-        return None if self.packed.cost > 0 else 0.0
-
     def used_of(self, node_type: int | None = None) -> NodeUse:
         """Return how full the bundles on one node type are over their time; None: on all types."""
         paid = [0.0, 0.0, 0.0]

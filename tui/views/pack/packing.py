@@ -124,7 +124,7 @@ def head_lines(look: BundleLook) -> list[Line]:
     packed, there = look.of.packed, look.of
     lines = []
     if packed.jobs:
-        quality = packed.quality(proven=there.proven or (there.gap or 1.0) < LEAST_GAP)
+        quality = packed.quality(proven=there.proven or (there.packed.gap or 1.0) < LEAST_GAP)
         lines = [
             line(("✓ ", "completed"), (packed.saving, "title")),
             line(f"  {quality[0].upper()}{quality[1:]}.{_how_full(look.total)}"),
