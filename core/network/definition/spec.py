@@ -79,11 +79,6 @@ class Link:
     require: Require = ALL
     place: NetworkPosition = field(default=NetworkPosition(), compare=False, repr=False)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether samples pass unchanged."""
-        return not (self.collapse or self.expand)
-
 
 @dataclass(frozen=True, slots=True)
 class Input:
