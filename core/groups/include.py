@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple
 from rowtui.core.base.errors import IncomparableError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.base.values import JsonKind, compact, compare, is_double, kind_of, resolve
-from rowtui.core.state.columns import is_wide, single_bytes
-from rowtui.core.state.model import Directories, DirectorySet, PointerColumn, bit_set, positions
+from rowtui.core.state.columns import RankColumn, is_wide, single_bytes
+from rowtui.core.state.model import Directories, DirectorySet, bit_set, positions
 from rowtui.core.workflow.model import Action, Condition
 
 # With more directories, numpy is worth its import time (measured, see docs/background/speed.md).
@@ -108,7 +108,7 @@ def _as_set(by_position: bytes, digits: bytes) -> DirectorySet:
     return int(by_position.translate(digits)[::-1] or b"0", 2)
 
 
-def verdicts_by_code(column: PointerColumn, operator: str, operand: Any) -> bytes:
+def verdicts_by_code(column: RankColumn, operator: str, operand: Any) -> bytes:
     """Return for each code of the column, including the missing one, the verdict of the condition.
 
     A verdict is false, true, unordered or missing.

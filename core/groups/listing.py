@@ -18,9 +18,9 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import CONTAINS, EQUALS, PATTERN, FilterError, RowFilter, Term, holds
 from rowtui.core.base.lazy import np, orjson
 from rowtui.core.base.values import MISSING, JsonKind, kind_of, resolve
-from rowtui.core.state.columns import rank_values
+from rowtui.core.state.columns import RankColumn, rank_values
 from rowtui.core.state.directories import StoredDirectories
-from rowtui.core.state.model import Directories, DirectorySet, PointerColumn
+from rowtui.core.state.model import Directories, DirectorySet
 from rowtui.core.state.names import NameTable
 
 NAME: Final = "name"  # the column that is searched in the blob
@@ -116,7 +116,7 @@ def _sort_key(value: Any) -> tuple[int, Any]:
     return kind, value if kind is JsonKind.NUMBER else str(value)
 
 
-def pointer_column(rows: Rows, pointer: str) -> PointerColumn:
+def pointer_column(rows: Rows, pointer: str) -> RankColumn:
     """Return a pointer's column: stored, or read from all values.
 
     Raises: FilterError, Superseded.
@@ -190,7 +190,7 @@ def _coded(column: Coded, term: Term) -> Any:
     return verdicts[column.codes]
 
 
-def _verdicts(column: PointerColumn, term: Term, rows: Rows) -> Any:
+def _verdicts(column: RankColumn, term: Term, rows: Rows) -> Any:
     """Return whether the term holds for each code of a ranked column, the missing one last."""
     distinct = column.distinct
     found = np.zeros(len(distinct) + 1, dtype=np.bool_)

@@ -22,8 +22,8 @@ from rowtui.core.base.text import visible
 from rowtui.core.base.values import as_double, compare, is_double, resolve
 from rowtui.core.groups.include import and_more, shown
 from rowtui.core.groups.model import RankedColumn
-from rowtui.core.state.columns import single_bytes, total_key, wide_numbers
-from rowtui.core.state.model import Directories, DirectorySet, PointerColumn, bit_set, positions
+from rowtui.core.state.columns import RankColumn, single_bytes, total_key, wide_numbers
+from rowtui.core.state.model import Directories, DirectorySet, bit_set, positions
 from rowtui.core.workflow.model import Action
 
 # With more directories, numpy is worth its import time (measured, see docs/background/speed.md).
@@ -95,7 +95,7 @@ def _sort_everything(ranked: Sequence[RankedColumn], count: int) -> tuple[array[
     return array("I", chain.from_iterable(together)), array("I", chain.from_iterable(ids))
 
 
-def _lacks_anywhere(column: PointerColumn) -> bool:
+def _lacks_anywhere(column: RankColumn) -> bool:
     """Whether any directory lacks the pointer, including the directories set aside as bad."""
     codes = column.codes
     narrow = single_bytes(codes, column.missing + 1)
@@ -191,14 +191,14 @@ def _sorted(
     return OrderedPositions(array("I", [listed[i] for i in turn]), [keys[i] for i in turn])
 
 
-def _ranked(columns: Iterable[PointerColumn]) -> list[RankedColumn]:
+def _ranked(columns: Iterable[RankColumn]) -> list[RankedColumn]:
     return [
         RankedColumn(column.codes, shared_ranks(column), len(column.distinct) + 1)
         for column in columns
     ]
 
 
-def shared_ranks(column: PointerColumn) -> list[int] | None:
+def shared_ranks(column: RankColumn) -> list[int] | None:
     """Return a rank for each code, shared by values that are equal in Row.
 
     The result is None if each code is its own rank. Only a wide integer and a double can be equal
@@ -248,7 +248,7 @@ def _numbered(keys: Iterable[int]) -> Iterable[int]:
 def _refuse_unordered(
     directories: Directories,
     sort_by: tuple[str, ...],
-    columns: Sequence[PointerColumn],
+    columns: Sequence[RankColumn],
     result: OrderedPositions,
     action: str,
 ) -> None:
@@ -275,7 +275,7 @@ def _refuse_unordered(
 
 
 def _missing_error(
-    directories: Directories, lacking: Sequence[PointerColumn], listed: Sequence[int], where: str
+    directories: Directories, lacking: Sequence[RankColumn], listed: Sequence[int], where: str
 ) -> IncomparableError:
     """Return the error for the first directory by name that lacks a pointer."""
     found = sorted({p for column in lacking for p in listed if column.codes[p] == column.missing})
@@ -292,7 +292,7 @@ def _missing_error(
     )
 
 
-def _anything_missing(column: PointerColumn, listed: Any) -> bool:
+def _anything_missing(column: RankColumn, listed: Any) -> bool:
     if len(listed) >= NUMPY_FROM:
         from rowtui.core.groups import wide
 
@@ -303,7 +303,7 @@ def _anything_missing(column: PointerColumn, listed: Any) -> bool:
 
 
 def _first_unordered_pair(
-    columns: Sequence[PointerColumn], result: OrderedPositions
+    columns: Sequence[RankColumn], result: OrderedPositions
 ) -> tuple[int, int, int] | None:
     """Return the first neighbours without an order, and the index of the pointer concerned."""
     seen = set()

@@ -73,6 +73,11 @@ def _patterns(table: TomlTable, key: str) -> tuple[str, ...]:
     return patterns
 
 
+def log_pattern(path: str) -> str:
+    """Return the pattern that matches the logs of all jobs with the same log name as this one."""
+    return os.path.normpath(path.replace("%A_%a", "*").replace("%j", "*"))
+
+
 def to_send(
     rules: MirrorRules,
     root: Path,

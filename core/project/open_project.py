@@ -16,7 +16,7 @@ from rowtui.core.groups.model import StatusTable
 from rowtui.core.groups.status import status_table
 from rowtui.core.project.project import Project
 from rowtui.core.project.summary import write_summary
-from rowtui.core.workflow.find import has_mapping_files
+from rowtui.core.workflow.find import has_mapping_files, has_network
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import BudgetLimit
@@ -126,7 +126,6 @@ class OpenProject(Project):
         `dashboard`: the end of all jobs is an event, too.
         """
         from rowtui.core.project.messages import ProjectMessages, user_messages
-        from rowtui.core.workflow.find import has_network
 
         messages = user_messages(self, terminal, dashboard=dashboard)
         watches = dashboard and not has_network(self.root)

@@ -36,11 +36,14 @@ Key = tuple[Any, ...]
 
 
 class RankColumn:
-    """A `Column` (see `rowtui.core.state.model`). `codes` are 8, 16 or 32 bits wide.
+    """One JSON pointer over all directories, rank-encoded.
 
-    `mixed` is also set if an array, or a number that may stand for both an integer and a double,
-    requires an exact comparison. `uniform`: all values are scalars of one type, so that no value is
-    replaced by an equal one that is written differently (1 and 1.0).
+    `codes[i]`, of 8, 16 or 32 bits, is the rank of directory i's value among `distinct`, which is
+    sorted in an order that extends Row's comparison (kind, then value; equal values share a rank).
+    `mixed`: some two distinct values have no order in Row's sense, so that code that orders by this
+    column must compare exactly; also set if an array, or a number that may stand for both an
+    integer and a double, requires an exact comparison. `uniform`: all values are scalars of one
+    type, so that no value is replaced by an equal one that is written differently (1 and 1.0).
     """
 
     __slots__ = ("codes", "distinct", "mixed", "pointer", "uniform")

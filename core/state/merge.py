@@ -23,10 +23,10 @@ from rowtui.core.state.container import pack
 from rowtui.core.state.directories import NO_VALUE, Segment, Stamp, StoredDirectories
 from rowtui.core.state.model import DirectorySet, bit_set, positions
 from rowtui.core.state.names import NameTable, Remap, merge_names, remap
+from rowtui.core.state.pointer_values import NOTHING, Pointed, pointed_to
 
 if TYPE_CHECKING:
     from rowtui.core.state.columns import RankColumn
-    from rowtui.core.state.pointer_values import Pointed
 
 # Values are rewritten into one file if there are this many segments, if more than this share of
 # bytes is dead, or if all values together are small.
@@ -299,8 +299,6 @@ def _pointed(found: ReadColumns, count: int, pointers: Sequence[str]) -> Mapping
     rest = [pointer for pointer in pointers if pointer not in known]
     if not rest:
         return known
-    from rowtui.core.state.pointer_values import Pointed, pointed_to
-
     loads, raws = orjson.loads, found.raw
     columns = [Pointed(count) for _ in rest]
     for start in range(0, count, _PARSED_AT_ONCE):
@@ -319,8 +317,6 @@ def _column(
     before: RankColumn, mapping: Remap, placed: _Placed, pointed: Pointed, count: int
 ) -> bytes:
     """Return the column of a pointer: old ranks are translated, only new values are ranked."""
-    from rowtui.core.state.pointer_values import NOTHING
-
     kept = sum(stop - start for start, stop, _ in mapping.runs)
     if kept == mapping.old_size and kept + len(placed.to) == count:  # directories were only added
         used: Sequence[int] = range(before.missing)

@@ -11,28 +11,10 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from rowtui.core.state.columns import RankColumn
+
 DirectorySet = int
 T = TypeVar("T")
-
-
-class PointerColumn(Protocol):
-    """One JSON pointer over all directories, rank-encoded.
-
-    `codes[i]` is the rank of directory i's value among `distinct`, which is sorted in an order that
-    extends Row's comparison (kind, then value; equal values share a rank). `missing` is the code of
-    directories whose value does not contain the pointer. `mixed`: some two distinct values have no
-    order in Row's sense, so that code that orders by this column must compare exactly.
-    """
-
-    pointer: str
-    codes: Sequence[int]
-    distinct: Sequence[Any]
-    mixed: bool
-
-    @property
-    def missing(self) -> int:
-        """Return `len(distinct)`."""
-        ...
 
 
 class Directories(Protocol):
@@ -63,7 +45,7 @@ class Directories(Protocol):
         """Return the directory's JSON value; None without a value file."""
         ...
 
-    def column(self, pointer: str) -> PointerColumn:
+    def column(self, pointer: str) -> RankColumn:
         """Return the column of a JSON pointer; it is computed if it is not stored."""
         ...
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobKey, JobState
 from rowtui.core.clusters.schedulers.job_terms import JobTerms
+from rowtui.core.clusters.schedulers.kind import CommandOutput
 from rowtui.core.engine.local.jobs import acted
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.rows import MarkedRow, RowKey
 from rowtui.core.project.queue.views import (
     Acted,
     ChosenJobs,
-    DetailPart,
     JobDetail,
     PresentTerms,
     QueuePage,
@@ -131,7 +131,7 @@ class SampleQueue:
         assert entry is not None
         if entry.cluster == "local":
             told = "it starts jobs as soon as they fit, and gives no estimate"
-            part = DetailPart("the queue of this machine", (("state", entry.state.value),))
+            part = CommandOutput("the queue of this machine", (("state", entry.state.value),))
             return JobDetail(key, self.now, (part,), problem=told)
         fields = (
             ("JobId", str(entry.job_id)), ("JobName", entry.title), ("UserId", "someone(1000)"),
@@ -144,7 +144,7 @@ class SampleQueue:
         )  # fmt: skip
         detail = JobDetail(
             key, self.now,
-            (DetailPart(f"scontrol show job {entry.job_id}", fields),),
+            (CommandOutput(f"scontrol show job {entry.job_id}", fields),),
             PRIORITY,
         )  # fmt: skip
         if not estimate:

@@ -100,6 +100,9 @@ GROUP_STATUSES = (
 TITLES = {**{name: title for name, (_, title) in VIEWS.items()}, "clusters": "Clusters"}
 """All views, also those without a number: name -> title."""
 
+PREVIOUS_VIEW = {"explain": "groups", "pack": "groups", "submit": "groups", "log": "queue"}
+"""The view to which a step back leads; from every view that is not listed, it is the status."""
+
 
 def may_change(session: Session) -> str:
     """Return why nothing can be changed now, or ""."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import platformdirs
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.views.views import FASTER, SLOWER
-from rowtui.tui.commands.command import TITLES
+from rowtui.tui.commands.command import PREVIOUS_VIEW, TITLES
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
@@ -50,9 +50,6 @@ LOAD_SECONDS = 0.3
 """Seconds between two views that are loaded in advance, so that the user's keys are
 handled first.
 """
-
-PREVIOUS_VIEW = {"explain": "groups", "pack": "groups", "submit": "groups", "log": "queue"}
-"""The view to which a step back leads; from every view that is not listed, it is the status."""
 
 
 class RowtuiApp(RecallingApp):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.themes import ThemeChoice
     from rowtui.tui.widgets.cells import Line
     from rowtui.tui.widgets.table.list_table import ListTable
-
+    from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 TABS = (
     *(Tab(str(number), title, mode, f"go.{mode}") for mode, (number, title) in VIEWS.items()),
@@ -59,6 +59,7 @@ class ScreenView(Screen[None]):
     """One of the views. `MODE` is its name; subclasses define `body` and `show_body`."""
 
     MODE: ClassVar[str]
+    PRESSED: ClassVar[str] = ""  # the command of a second click on a row
     ALLOW_IN_MAXIMIZED_VIEW = "#header, #tabs, #message, #keys"
     ESCAPE_TO_MINIMIZE = False  # the command that goes one step back does it
     _complete = False
@@ -214,6 +215,11 @@ class ScreenView(Screen[None]):
         """Show the view again: its lines depend on the width, its visible parts on the height."""
         self.set_class(event.size.height < LOWEST, "-low")
         self.call_after_refresh(self.show)
+
+    async def on_virtual_table_row_pressed(self, _: VirtualTable.RowPressed) -> None:
+        """Carry out the command of a second click."""
+        if self.PRESSED:
+            await self.dashboard.action_command(self.PRESSED)
 
     def enlarge(self) -> None:
         """Give the whole screen to the pane that has the keys, or take it back."""

@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
-from rowtui.core.clusters.schedulers.kind import Everybody, is_this_machine, scheduler_kind
+from rowtui.core.clusters.schedulers.kind import (
+    CommandOutput,
+    Everybody,
+    is_this_machine,
+    scheduler_kind,
+)
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
 from rowtui.core.project.queue.verbs import (
@@ -34,7 +39,6 @@ from rowtui.core.project.queue.views import (
     MOST_SHOWN,
     Acted,
     ChosenJobs,
-    DetailPart,
     JobDetail,
     PresentTerms,
     QueuePage,
@@ -250,11 +254,7 @@ class QueueWork:
             found = await kind.detail(reach.transport(cluster), record.key, estimate=estimate)
         except (RowtuiError, OSError) as error:
             return JobDetail(key, self._clock(), problem=str(error) or "no answer")
-        parts = tuple(DetailPart(one.command, one.fields, one.problem) for one in found.asked)
-        return JobDetail(
-            key, self._clock(), parts, found.priority, found.start, found.on, found.ahead,
-            found.waiting, found.estimated, found.problem,
-        )  # fmt: skip
+        return JobDetail(key, self._clock(), *found)
 
     def _local_detail(self, key: RowKey, record: JobRecord) -> JobDetail:
         """Return details from this machine's queue, which starts jobs in order of their numbers."""
@@ -270,7 +270,7 @@ class QueueWork:
             )
             if value != ""
         ]  # fmt: skip
-        part = DetailPart("the queue of this machine", tuple(fields))
+        part = CommandOutput("the queue of this machine", tuple(fields))
         ahead = sum(1 for number in waits if number < record.job_id)
         at = polled.as_of if polled is not None and polled.as_of is not None else self._clock()
         return JobDetail(

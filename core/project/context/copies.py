@@ -26,7 +26,7 @@ from rowtui.core.clusters.commands import Transport
 from rowtui.core.mirror.compare import Transfer
 from rowtui.core.mirror.manifest import manifest_path
 from rowtui.core.mirror.model import FOLDER, MirrorSelection
-from rowtui.core.mirror.selection import MirrorRules, read_rules, to_fetch, to_send
+from rowtui.core.mirror.selection import MirrorRules, log_pattern, read_rules, to_fetch, to_send
 from rowtui.core.mirror.transfer.arriving import TransferProgress
 from rowtui.core.project.views.views import TransferView
 from rowtui.core.state.row.postcard import decode_completed
@@ -117,7 +117,7 @@ class Copies:
         directories = sorted({name for job in here for name in job.directories})
         needed = sorted({path for job in here for path in job.requires})
         rules = await asyncio.to_thread(self._rules)
-        logs = {_log_pattern(job.log_path) for job in plan.jobs if job.log_path}
+        logs = {log_pattern(job.log_path) for job in plan.jobs if job.log_path}
         workspace = self.project.workflow.workspace_path
         selection = to_send(
             rules, self.project.root, workspace, directories, needed, log_patterns=sorted(logs)
@@ -263,12 +263,6 @@ def _refuse_conflicts(transfer: Transfer, cluster: str) -> None:
             f"changed here and on {visible(cluster)} since both were equal: {shown}",
             f"'rowtui mirror {visible(cluster)}' shows them and decides which side counts",
         )
-
-
-def _log_pattern(path: str) -> str:
-    """Return the pattern that matches the logs of all jobs with the same log name as this one."""
-    named = path.replace("%A_%a", "*").replace("%j", "*")
-    return os.path.normpath(named)
 
 
 def _so_far(progress: TransferProgress) -> str:

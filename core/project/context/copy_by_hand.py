@@ -22,6 +22,7 @@ from rowtui.core.mirror.selection import (
     MirrorRules,
     all_there,
     in_directories,
+    log_pattern,
     read_rules,
     to_send,
 )
@@ -216,11 +217,6 @@ def copy_by_hand(project: OpenProject, name: str) -> CopyByHand:
             f"{shown} sees this folder itself (`paths` in clusters.toml): it has no copy"
         )
     return CopyByHand(project, cluster)
-
-
-def log_pattern(path: str) -> str:
-    """Return the pattern that matches the logs of all jobs with the same log name as this one."""
-    return os.path.normpath(path.replace("%A_%a", "*").replace("%j", "*"))
 
 
 def _inside(path: str) -> str:

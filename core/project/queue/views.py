@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
+from rowtui.core.clusters.schedulers.kind import CommandOutput
 from rowtui.core.project.queue.rows import QueueRow, RowKey
 from rowtui.core.project.views.views import FailedJob
 
@@ -148,17 +149,6 @@ class ShellBeside(NamedTuple):
     where: str = ""
 
 
-class DetailPart(NamedTuple):
-    """One query about a job to its scheduler, such as `scontrol show job 12`.
-
-    `fields`: name and value as the scheduler writes them. `problem`: why there is no answer.
-    """
-
-    asked: str
-    fields: tuple[tuple[str, str], ...] = ()
-    problem: str = ""
-
-
 class JobDetail(NamedTuple):
     """All details that its scheduler reports of a job. `at`: epoch seconds of the answers.
 
@@ -169,7 +159,7 @@ class JobDetail(NamedTuple):
 
     key: RowKey
     at: float
-    parts: tuple[DetailPart, ...] = ()
+    parts: tuple[CommandOutput, ...] = ()
     priority: tuple[tuple[str, int], ...] = ()
     start: int | None = None
     on: str = ""

@@ -35,6 +35,7 @@ class ClustersScreen(ScreenView):
     """The list, and below it the cluster under the cursor."""
 
     MODE = "clusters"
+    PRESSED = "clusters.jobs"
     BINDINGS = bindings_for("clusters")
     AUTO_FOCUS: ClassVar[str | None] = "#clusters-list"
 
@@ -154,10 +155,6 @@ class ClustersScreen(ScreenView):
         self.show_header()
         self._show_cluster()
         self.show_bottom()
-
-    async def on_virtual_table_row_pressed(self) -> None:
-        """Show the jobs of the cluster with a second click."""
-        await self.dashboard.action_command("clusters.jobs")
 
     def copyable(self) -> str:
         """The name of the cluster under the cursor."""

@@ -60,6 +60,7 @@ class ExplainView(ScreenView):
     """A view of one group's decision; one request runs at a time, and the newest answer counts."""
 
     MODE = "explain"
+    PRESSED = "explain.sources"
     BINDINGS = bindings_for("explain")
     AUTO_FOCUS: ClassVar[str | None] = "#destinations"
 
@@ -221,10 +222,6 @@ class ExplainView(ScreenView):
         set_titles(self.form, "What if", below)
 
     # Events
-
-    async def on_virtual_table_row_pressed(self) -> None:
-        """Open the sources with a second click."""
-        await self.dashboard.action_command("explain.sources")
 
     def show_header(self) -> None:
         """Update the ages, which change with time."""

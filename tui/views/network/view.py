@@ -50,6 +50,7 @@ class NetworkScreen(NetworkVerbs):
     """
 
     MODE = "network"
+    PRESSED = "network.open"
     BINDINGS = bindings_for("network")
     AUTO_FOCUS: ClassVar[str | None] = "#graph"
 
@@ -276,10 +277,6 @@ class NetworkScreen(NetworkVerbs):
 
     async def on_network_graph_opened(self) -> None:
         """Open the node with a second click."""
-        await self.dashboard.action_command("network.open")
-
-    async def on_virtual_table_row_pressed(self) -> None:
-        """Open the row with a second click."""
         await self.dashboard.action_command("network.open")
 
     # Commands

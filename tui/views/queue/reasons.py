@@ -152,7 +152,7 @@ def why_page(row: QueueRow, detail: JobDetail | None, now: float, width: int) ->
         lines += [*found, ()]
     asked_at = f"   {clock_time(detail.at)}, {ago(detail.at, now)}"
     for part in detail.parts:
-        lines.append(line((part.asked, "heading"), (asked_at, "dim")))
+        lines.append(line((part.command, "heading"), (asked_at, "dim")))
         if part.problem:
             lines += wrapped(line(("▲ ", "warning"), (part.problem, "warning")), width, 2)
         wide = min(24, max((len(name) for name, _ in part.fields), default=0)) + 2

@@ -62,6 +62,7 @@ class QueueView(QueueVerbs):
     """The list of jobs. The newest job is on top until another order is chosen."""
 
     MODE = "queue"
+    PRESSED = "queue.open"
     BINDINGS = bindings_for("queue")
     AUTO_FOCUS: ClassVar[str | None] = "#queue"
 
@@ -293,10 +294,6 @@ class QueueView(QueueVerbs):
             self._sorted = sort
             self.dashboard.notify(f"Sorted by {sort}", timeout=2)
         self._titles()
-
-    async def on_virtual_table_row_pressed(self) -> None:
-        """Open the job with a second click."""
-        await self.dashboard.action_command("queue.open")
 
     def copyable(self) -> str:
         """The id of the job under the cursor."""

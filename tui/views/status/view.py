@@ -73,6 +73,7 @@ class StatusView(NeedSteps):
     """The first view: it shows what needs the user."""
 
     MODE = "status"
+    PRESSED = "status.open"
     BINDINGS = bindings_for("status")
     AUTO_FOCUS: ClassVar[str | None] = "#actions"
 
@@ -300,10 +301,6 @@ class StatusView(NeedSteps):
     def on_list_table_rearranged(self) -> None:
         """Show the sums of the actions that another filter leaves."""
         self.show()
-
-    async def on_virtual_table_row_pressed(self) -> None:
-        """Open the row with a second click."""
-        await self.dashboard.action_command("status.open")
 
     def command_pane(self) -> None:
         """Move to the other list."""

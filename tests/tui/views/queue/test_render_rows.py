@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.kind import CommandOutput
 from rowtui.core.project.queue.rows import QueueRow, RowKey
-from rowtui.core.project.queue.views import DetailPart, JobDetail
+from rowtui.core.project.queue.views import JobDetail
 from rowtui.tui.views.queue.reasons import row_lines, why_page
 from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns, start_text
 from rowtui.tui.widgets.cells import fit, plain, width_of
@@ -84,7 +85,10 @@ def test_an_array_counts_its_jobs_by_state() -> None:
 
 def test_the_page_has_our_sentence_the_numbers_and_every_field() -> None:
     fields = (("JobId", "4711"), ("Comment", "a\x1b[31m"))
-    parts = (DetailPart("scontrol show job 4711", fields), DetailPart("sprio -j 4711", (), "no"))
+    parts = (
+        CommandOutput("scontrol show job 4711", fields),
+        CommandOutput("sprio -j 4711", (), "no"),
+    )
     detail = JobDetail(
         KEY, NOW - 20, parts, (("priority", 300), ("age", 200), ("nice", -10)),
         int(NOW) + 90_000, "n1", 3, 10, estimated=True,
