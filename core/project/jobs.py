@@ -19,9 +19,7 @@ from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.polling.poll import Polled
-from rowtui.core.clusters.schedulers.base import (
-    QueueSnapshot,
-)
+from rowtui.core.clusters.schedulers.base import QueueSnapshot
 from rowtui.core.project.queue.queues import Answers, Queues
 from rowtui.core.project.views.logs import LocalLog, Log, RemoteLog, read_log_end
 from rowtui.core.project.views.views import JobsView, LogTail

@@ -124,7 +124,6 @@ class Session:
     age_step: float = 1.0  # The resolution, in seconds, of the displayed age of the data.
     action_index: int | None = None
     filter: Filter = FILTERS[0]
-    marked_groups: int = 0
     need: NeedItem | None = None  # The need under the cursor, if the list of needs has the focus.
     chosen_group: tuple[int, Filter, int] | None = None  # Action index, filter, group from 0.
     explanation: PlacementExplanation | None = None  # The latest answer.

@@ -24,9 +24,8 @@ from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes, kind_of
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
-    from rowtui.core.clusters.model import NodeType, Partition, PartitionLoad
+    from rowtui.core.clusters.model import PartitionLoad
     from rowtui.core.clusters.polling.poll import Polled
-    from rowtui.core.clusters.schedulers.kind import FoundKind
     from rowtui.core.project.context.connections import Connections
     from rowtui.core.project.open_project import OpenProject
 

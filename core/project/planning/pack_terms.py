@@ -37,7 +37,7 @@ from rowtui.core.submission.plan.model import CPU_HOURS, Packed, PlannedDestinat
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.plan.model import Plan, PlannedDestination
+    from rowtui.core.submission.plan.model import Plan
 
 
 # Prices of a plan's jobs in money, if the node types of their destinations have prices.

@@ -38,10 +38,8 @@ from rowtui.core.submission.plan.arrays import SubmissionCall, units_of
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.schedulers.base import Scheduler
     from rowtui.core.clusters.schedulers.kind import Allocations
     from rowtui.core.project.open_project import OpenProject
-    from rowtui.core.submission.plan.model import Plan
 
 
 # The schedulers' own verdict on a plan, without submitting anything.
