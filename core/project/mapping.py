@@ -54,11 +54,11 @@ _INPUTS = frozenset({"input_size", "job", "helpers"})  # names whose values depe
 
 
 class ProjectMapping:
-    """Computes where a project's jobs go. `person`: who submits; by default this process's user."""
+    """Computes where a project's jobs go. `person`: who submits, this process's user."""
 
-    def __init__(self, project: Project, person: Person | None = None) -> None:
+    def __init__(self, project: Project) -> None:
         self.project = project
-        self.person = person or this_person()
+        self.person = this_person()
         self.facts = NOTHING_KNOWN
         self.loads_at = 0.0
         self._asked_at = float("-inf")

@@ -61,7 +61,6 @@ def build_directories(
     *,
     value_file: str | None,
     pointers: Sequence[str] = (),
-    generation: int = 1,
 ) -> StoredDirectories:
     """Return the directories of a first reading. `pointers`: those whose columns are stored."""
     return merge_directories(
@@ -71,7 +70,6 @@ def build_directories(
         found,
         value_file=value_file,
         pointers=pointers,
-        generation=generation,
     ).directories
 
 

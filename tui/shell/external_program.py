@@ -101,7 +101,6 @@ async def open_in_editor(
     app: TerminalApp,
     source: str | Path,
     read_only: bool,
-    name: str = "text",
     *,
     line: int = 0,
     column: int = 0,
@@ -116,7 +115,7 @@ async def open_in_editor(
         argv = editor()
         if isinstance(source, Path) and not read_only:
             return await _hand_over(app, at_place(argv, _regular(source), line, column))
-        data, name = _content(source, name)
+        data, name = _content(source)
         with _copy(data, name, mode=0o400 if read_only else 0o600) as path:
             return await _hand_over(app, at_place(argv, path, line, column))
     except (RowtuiError, OSError) as error:
@@ -238,9 +237,9 @@ def _regular(path: Path) -> str:
     return os.path.abspath(path)
 
 
-def _content(source: str | Path, name: str) -> tuple[bytes, str]:
+def _content(source: str | Path) -> tuple[bytes, str]:
     if isinstance(source, str):
-        return source.encode("utf-8", "surrogateescape"), name
+        return source.encode("utf-8", "surrogateescape"), "text"
     with open(_regular(source), "rb") as file:
         data = file.read(MOST_COPIED + 1)
     if len(data) > MOST_COPIED:

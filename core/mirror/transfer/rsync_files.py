@@ -191,14 +191,12 @@ class RsyncFiles:
         there: str,
         where: str,
         *,
-        program: str = "rsync",
         remote_version: Version = _OLDEST,
     ) -> None:
         self._root = root
         self._transport = transport
         self._there = there
         self._where = where
-        self._program = program
         self._slow_packing = remote_version < _FAST_PACKING
 
     def send(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
@@ -273,7 +271,7 @@ class RsyncFiles:
             pipe = asyncio.subprocess.PIPE
             began = time.monotonic()
             process = await asyncio.create_subprocess_exec(
-                self._program, *options, f"--rsh={shell}", *ends,
+                "rsync", *options, f"--rsh={shell}", *ends,
                 stdin=pipe, stdout=pipe, stderr=pipe, cwd=self._root / base,
                 env=client_environment({"LC_ALL": "C", "RSYNC_RSH": None}),
                 start_new_session=True,
@@ -296,7 +294,7 @@ class RsyncFiles:
                         async with asyncio.timeout(_GRACE):
                             await process.wait()
                 await end_process(process)
-                self._note((self._program, *options, *ends), process.returncode, found, began)
+                self._note(("rsync", *options, *ends), process.returncode, found, began)
             text = found.decode(errors="surrogateescape")
             fetches = ends[-1] == "./"
             notices += self._conclude(status, text, bridge, what, fetches=fetches)

@@ -270,12 +270,12 @@ def _quiet(before: Sequence[_Entry], after: Sequence[_Entry]) -> str:
     return "other " + (" and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words))
 
 
-def folded(parts: Sequence[DifferenceLine], context: int = CONTEXT) -> list[DifferenceLine]:
+def folded(parts: Sequence[DifferenceLine]) -> list[DifferenceLine]:
     """Return the changes with some context, and counts for the other lines."""
     keep = bytearray(len(parts))
     for at, part in enumerate(parts):
         if part.kind != "same":
-            first, last = max(0, at - context), min(len(parts), at + context + 1)
+            first, last = max(0, at - CONTEXT), min(len(parts), at + CONTEXT + 1)
             keep[first:last] = b"\1" * (last - first)
     found: list[DifferenceLine] = []
     at = 0

@@ -187,7 +187,6 @@ class MemoryRows(ListRows[Item]):
         key_of: Callable[[Item], Hashable],
         cells_of: Callable[[int, Item], Mapping[str, Cell]],
         values_of: Callable[[Item], Mapping[str, Any]] | None = None,
-        weight_of: Callable[[Item], tuple[float, ...]] = lambda _: (),
     ) -> None:
         super().__init__(items, key_of, cells_of)
         self.everything = items
@@ -195,7 +194,6 @@ class MemoryRows(ListRows[Item]):
         self.asked = AS_IS
         self.problem = ""
         self._values_of = values_of
-        self._weight_of = weight_of
 
     @property
     def of(self) -> int:
@@ -225,13 +223,13 @@ class MemoryRows(ListRows[Item]):
         self._indices = None
 
     def weight(self, index: int) -> tuple[float, ...]:
-        """Return the weight of a row."""
-        return self._weight_of(self.items[index])
+        """Return (), because nothing is summed."""
+        return ()
 
     async def load(self, start: int, stop: int) -> list[LoadedRow]:
         """Return rows."""
         return [
-            LoadedRow(self._key_of(item), self._weight_of(item), self._values(item))
+            LoadedRow(self._key_of(item), (), self._values(item))
             for item in self.items[start : min(stop, start + LOADED)]
         ]
 
