@@ -157,19 +157,25 @@ class _Frame:
         length: int,
         below: Sequence[Line] = (),
     ) -> list[Line]:
-        """Return the chart. `length`: columns of the axis below."""
+        """Return the chart. `length`: columns of the axis below.
+
+        Marks and axis are at the upper edge of their cells, where a column of that height ends.
+        """
+        bare, mark, zero = "│┤└" if self.area.ascii else " ▔▔"
         lines = [first]
         for at, row in enumerate(rows):
             above, rest = divmod(self.scale.length - at, self.scale.cells)
             label = "" if rest else self.units.text(self.scale.step * above)
-            axis = Span(f"{label:>{self.left - 1}}{'│' if rest else '┤'}", "dim")
+            axis = Span(f"{label:>{self.left - 1}}{bare if rest else mark}", "dim")
             lines.append((axis, *row))
-        zero = f"{'0':>{self.left - 1}}└"
+        origin = f"{'0':>{self.left - 1}}{zero}"
         ticks = (
             period.ticks(length)
             if isinstance(period, AxisTime)
             else ((round(share * length), word) for share, word in period)
         )
         ends, labels = axis_lines(ticks, length)
+        if not self.area.ascii:
+            ends = zero * length
         blank = " " * self.left
-        return [*lines, line((zero + ends, "dim")), line((blank + labels, "dim")), *below]
+        return [*lines, line((origin + ends, "dim")), line((blank + labels, "dim")), *below]

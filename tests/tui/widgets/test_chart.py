@@ -135,12 +135,12 @@ def in_columns(lines: Sequence[Line], left: int) -> list[list[Span]]:
 def read_axis(lines: Sequence[Line]) -> tuple[int, float, list[float]]:
     """Return the columns of the axis at the left, the cells for 1, and the figures at its ticks."""
     texts = [plain(spans) for spans in lines]
-    zero = next(at for at, text in enumerate(texts) if re.match(r" *0└", text))
-    left = re.match(r" *0└", texts[zero])
+    zero = next(at for at, text in enumerate(texts) if re.match(r" *0[└▔]", text))
+    left = re.match(r" *0[└▔]", texts[zero])
     ticks = {
         zero - at: float(found[1].replace(",", ""))
         for at, text in enumerate(texts[1:zero], 1)
-        if (found := re.match(r" *([\d.,]+)┤", text))
+        if (found := re.match(r" *([\d.,]+)[┤▔]", text))
     }
     assert left is not None
     assert len(ticks) >= 2, "at least three ticks, one of them zero on the axis"
@@ -162,7 +162,7 @@ def test_columns_are_as_high_as_their_axis_states(
     lines = columns_chart(parts, TIMES, "jobs", area, COUNTS)
     fits(lines, area)
     left, per_unit, _ = read_axis(lines)
-    zero = next(at for at, it in enumerate(lines) if re.match(r" *0└", plain(it)))
+    zero = next(at for at, it in enumerate(lines) if re.match(r" *0[└▔]", plain(it)))
     columns = in_columns(lines[1:zero], left)
     count = min(len(jobs), area.width - left)
     length = area.width - left
@@ -179,7 +179,7 @@ def test_the_area_below_a_curve_is_that_of_its_numbers(values: list[int], area: 
     lines = area_chart(values, TIMES, "CPUs", area, DONE)
     fits(lines, area)
     left, per_unit, _ = read_axis(lines)
-    zero = next(at for at, it in enumerate(lines) if re.match(r" *0└", plain(it)))
+    zero = next(at for at, it in enumerate(lines) if re.match(r" *0[└▔]", plain(it)))
     columns = in_columns(lines[1:zero], left)
     each = len(values) / (area.width - left)
     for at, cells in enumerate(columns):
