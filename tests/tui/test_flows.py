@@ -238,7 +238,7 @@ async def test_failed_directories_are_one_key_away_and_are_not_submitted_as_if_n
 async def test_eligible_directories_of_groups_in_all_can_be_marked_and_submitted() -> None:
     async with opened() as hand:
         await hand.press("2")
-        await hand.sees("[eligible 78]  failed 3 ")
+        await hand.sees("[eligible 78]  (failed 3) ")
         await hand.press("F")
         await hand.sees("[all 240]", "240 directories")
         await hand.press("s")

@@ -90,9 +90,10 @@ def _lefts(project: str, crumbs: Sequence[str], snapshot: ProjectSnapshot) -> li
     start = (f" {project}", "title")
     trail = [part for crumb in crumbs for part in ((" ▸ ", "dim"), (crumb, "title"))]
     last = [(f" {crumbs[-1]}", "title")] if crumbs else [start]
+    # Behind a group, a plan or a job, the number would seem to be its own.
+    counted = [many, f"{si(snapshot.directories)} dirs"] if len(crumbs) < 2 else []
     return [
-        line(start, *trail, f"  {many}"),
-        line(start, *trail, f"  {si(snapshot.directories)} dirs"),
+        *(line(start, *trail, f"  {text}") for text in counted),
         line(start, *trail),
         line(*([] if len(crumbs) > 1 else [start]), *trail[-4:]),
         line(*last),

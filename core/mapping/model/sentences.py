@@ -72,7 +72,9 @@ def why_chosen(candidate: Candidate, decision: Decision) -> str:
     elif len(equal) > 1:
         text = f"it is the first of {len(equal)} with the highest score ({signed(candidate.score)})"
     else:
-        text = f"it accepts the job and has the highest score ({signed(candidate.score)})"
+        others = " of the others" if len(accepting) < len(ranked) else ""
+        score = signed(candidate.score)
+        text = f"it accepts the job and has the highest score{others} ({score})"
     before = [visible(each.destination_id) for each in ranked if each.passed_over]
     passed = f"; {before[0] if len(before) == 1 else f'{len(before)} others'} passed it on"
     return visible(text) + (passed if before else "")

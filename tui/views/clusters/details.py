@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rowtui.core.base.errors import Problem
@@ -11,7 +12,7 @@ from rowtui.core.clusters.polling.policy import LOAD_SHARE, PollPace
 from rowtui.core.project.context.clusters import ClusterDetail, ClusterNodes
 from rowtui.core.project.views.views import ClusterView
 from rowtui.tui.views.clusters.texts import cluster_mark
-from rowtui.tui.widgets.cells import Cell, Line, Number, cut, fit, line, width_of, wrapped
+from rowtui.tui.widgets.cells import Cell, Line, Number, cut, fit, line, plain, width_of, wrapped
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.short_text import AWAY, Mark, age, ago, limit
 
@@ -180,6 +181,9 @@ def _node_types(cluster: ClusterDetail, width: int) -> list[Line]:
     return _table("Node types", note, KIND_HEADS, rows, width)
 
 
+_NUMBER = re.compile(r"–|[\d.,]+( (of|/) [\d.,]+)?( \w+)?")
+"""A cell of a column of numbers, with its unit."""
+
 KIND_HEADS = ("Type", "Partition", "CPUs", "Memory", "GPUs", "Price / h", "Nodes", "Longest job")
 
 
@@ -254,18 +258,25 @@ def limits(partition: Partition) -> list[str]:
 def _table(
     title: str, note: str, heads: Sequence[str], rows: Sequence[Sequence[Line]], width: int
 ) -> list[Line]:
-    """Return a heading, and the rows in columns as wide as their texts; the last column is cut."""
+    """Return a heading, and the rows in columns as wide as their texts; the last column is cut.
+
+    Columns of numbers are at the right; a column in which nothing is known is left out.
+    """
     head = cut(line((title, "heading"), (f"  {note}" if note else "", "dim")), width)
     if not rows:
         return [head] if note else [cut(line((title, "heading"), ("  none", "dim")), width)]
+    texts = [[plain(row[at]) for row in rows] for at in range(len(heads))]
+    shown = [at for at, column in enumerate(texts) if set(column) != {"–"}]
     every = [tuple(line((text, "dim")) for text in heads), *rows]
-    widths = [max(width_of(row[at]) for row in every) for at in range(len(heads))]
     found = [head]
     for row in every:
-        cells: list[Line] = [line("  ")]
-        for cell, size in zip(row, widths, strict=True):
-            cells += [fit(cell, size), line("  ")]
-        found.append(cut(_joined([*cells[:-2], row[-1]]), width))
+        cells: list[Line] = []
+        for at in shown:
+            size = max(width_of(one[at]) for one in every)
+            right = all(_NUMBER.fullmatch(text) for text in texts[at])
+            cells += [line("  "), line(" " * (size - width_of(row[at]))) * right, row[at]]
+            cells += [line(" " * (size - width_of(row[at])))] * (not right and at != shown[-1])
+        found.append(cut(_joined(cells), width))
     return found
 
 

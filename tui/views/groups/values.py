@@ -33,7 +33,10 @@ def states_of(session: Session) -> Iterator[tuple[str, str, str]]:
         number = session.directories_in(chosen)
         if number or chosen == session.filter:
             style = "dim" if chosen.word == "all" else STATUS_MARKS[chosen.statuses[0]].style
-            yield chosen.word, f"{chosen.word} {number:,}", style
+            text = f"{chosen.word} {number:,}"
+            # Those that failed, were not reached or cancelled are among the eligible ones.
+            among = chosen.statuses[0].eligible and chosen.word not in ("eligible", "all")
+            yield chosen.word, f"({text})" if among and chosen != session.filter else text, style
 
 
 def directory_lines(row: DirectoryRow, size: Size) -> list[Line]:

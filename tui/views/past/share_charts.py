@@ -90,7 +90,7 @@ def used_words(past: PastView) -> str:
     if not low:
         return ""
     what = min(low, key=lambda one: one.median).resource
-    return f"Most ask for too much {_USED[what].name}: 3, then e, changes that."
+    return f"Most jobs ask for too much {_USED[what].name}: e in 3 Explain changes it."
 
 
 def waits(past: PastView, area: ChartArea) -> list[Line]:

@@ -72,6 +72,12 @@ def action_cells(action: ActionSummary) -> dict[str, Cell]:
     return {"action": name, **_cells([action])}
 
 
+def counts_explained(width: int) -> str:
+    """Return what the columns of counts add up to. `width`: of the screen, for their titles."""
+    titles = "Completed Submitted Eligible Waiting" if width >= 180 else "Done Subm Elig Wait"
+    return f"{' + '.join(titles.split())} = Total; ✗ = failed among the eligible"
+
+
 def total_cells(actions: Sequence[ActionSummary]) -> dict[str, Cell]:
     """Return the row below the actions: the sums of the columns."""
     name = FirstThatFits((line(all_actions(actions)), line("all")))

@@ -20,6 +20,7 @@ from rowtui.tui.views.status.status import (
     action_cells,
     action_columns,
     action_detail,
+    counts_explained,
     job_counts,
     pace_of,
     total_cells,
@@ -63,7 +64,6 @@ LOWEST_CHART = 8
 MOST_ROWS = 50
 """Events and jobs in their panes: as many as fit on the highest screen."""
 
-COUNTS_EXPLAINED = "Done + Subm + Elig + Wait = Total; ✗ = failed among the eligible"
 
 AGAIN_SECONDS = 20.0
 """Seconds between two requests for what the jobs of each action used."""
@@ -129,7 +129,7 @@ class StatusView(NeedSteps):
             by_index = {action.index: _key(action) for action in actions}
             table.flash((by_index[index], count) for index, count in session.changed)
             session.changed = frozenset()
-        found = [COUNTS_EXPLAINED if self.side_by_side else ""] if actions else []
+        found = [counts_explained(self.size.width) if actions and self.side_by_side else ""]
         if (network := session.network.view) is not None and network.waiting:
             words = ("job of the network waits", "jobs of the network wait")
             found = [f"{plural(network.waiting, *words)} for inputs"]

@@ -91,8 +91,8 @@ def test_all_destinations_are_compared(decision: Decision) -> None:
 
 def test_the_job_in_short(decision: Decision) -> None:
     outcome = (
-        "✓ goes to wholenode on anvil, because it accepts the job and has the highest score (0); "
-        "highmem passed it on."
+        "✓ goes to wholenode on anvil: it accepts the job and has the highest score of the others "
+        "(0); highmem passed it on"
     )
     amounts = "16 CPUs   96 GB   no GPUs   4 h   64 CPU-hours at most   10 directories"
     assert texts(job_lines(explanation(decision), 120)) == f"{outcome}\n{amounts}, first d0"
