@@ -88,7 +88,7 @@ def usage(args: argparse.Namespace, out: Output) -> int:
     }
     steps = run_async(project.usage.steps(jobs)) if jobs else {}
     running = run_async(running_jobs(project, waiting)) if waiting else []
-    older = 0 if asked else project.usage.unmeasured_count(everything)
+    older = 0 if asked else len(project.usage.unmeasured(everything))
     shown = ShownUsage(found, running, steps, older)
     lacking = False
     shown_jobs = [(job.token, job.job_id) for job in jobs]

@@ -275,7 +275,9 @@ class Jobs:
         written = (self.journal.stamp(), tuple(self.journal.plan_ids()))
         looked = {name: (polled.snapshot, polled.as_of) for name, polled in queues.items()}
         if self._shown is None or self._shown[0] != (written, looked):
-            records = (it for it in self.records() if not _was_skipped(it))
+            # Without the jobs that were left out of their submission: no scheduler ever had them.
+            every = self.records()
+            records = (it for it in every if it.job_id or it.step is not JobStep.ABANDONED)
             self._shown = ((written, looked), tuple(with_queues(records, queues, time.time())))
         jobs = self._shown[1]
         unreachable = {
@@ -328,8 +330,3 @@ class Jobs:
     def log_path(self, record: JobRecord) -> Path:
         """Return the path of a job's log on this machine, whether or not the log exists yet."""
         return self.project.root / record.log_path
-
-
-def _was_skipped(record: JobRecord) -> bool:
-    """Whether the job was left out of its submission, so that no scheduler ever had it."""
-    return record.step is JobStep.ABANDONED and not record.job_id

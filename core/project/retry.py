@@ -98,7 +98,10 @@ def plan_again(
         places = [each.place for each in tried]
         requests = [place.request for place in places]
         decode_names(project.state.directories, sum(len(it.group.indices) for it in requests))
-        refused = resubmitter.all_refused()
+        refused = (
+            *refused_requests(project, resubmitter.refused, RefusedAt.GROUP),
+            *resubmitter.not_placed,
+        )
         formed = Formed([requests], places, found.skipped, again=True, refused=refused)
         return Again(make_plan(draft_formed(project, usable, formed)), _causes(tried))
 
@@ -157,10 +160,6 @@ class _Resubmitter:
             if wish is not None:
                 wishes.append(wish)
         return self.by_mapping(wishes) if self.mapped else self.by_partition(wishes)
-
-    def all_refused(self) -> tuple[RefusedWork, ...]:
-        """Return the groups that have no place, and why."""
-        return (*refused_requests(self.project, self.refused, RefusedAt.GROUP), *self.not_placed)
 
     def attempt(
         self, failed: FailedGroup, how: Callable[[FailedGroup], _NextAttempt | None]

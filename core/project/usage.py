@@ -170,7 +170,7 @@ class ProjectUsage:
         values, so that sums over jobs are those of the journal.
         """
         columns = await self.complete()
-        lacking = await asyncio.to_thread(self._unmeasured, columns)
+        lacking = await asyncio.to_thread(self.unmeasured, columns)
         if not lacking:
             return columns
         await asyncio.to_thread(self._save, lacking)
@@ -206,11 +206,8 @@ class ProjectUsage:
                 found[name] = cluster_named(self.project, name)
         return {name: it for name, it in found.items() if it is not None}
 
-    def unmeasured_count(self, columns: UsageColumns) -> int:
-        """Return how many ended jobs of the journal have no record of what they used."""
-        return len(self._unmeasured(columns))
-
-    def _unmeasured(self, columns: UsageColumns) -> list[JobUsage]:
+    def unmeasured(self, columns: UsageColumns) -> list[JobUsage]:
+        """Return the ended jobs of the journal that have no record of what they used."""
         ended = [it for it in self._table.records() if it.step is JobStep.ENDED]
         known = columns.tokens() if ended else set()
         if columns.nameless().any():

@@ -24,7 +24,7 @@ from rowtui.core.state.records import (
     without_mended,
 )
 from rowtui.core.state.row.row_files import import_row_files
-from rowtui.core.state.row.staging import Staged, read_staged, set_aside_staged
+from rowtui.core.state.row.staging import read_staged, set_aside_staged
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Identity, Stored
 from rowtui.core.workflow.model import Workflow
@@ -162,7 +162,7 @@ class RecordsUpdate:
             read = read_staged(self.store.root, unread)
             if read.vanished and self._is_superseded(before):
                 return None
-            stored = self._with_staged(stored, read.staged, waiting)
+            stored = with_staged(stored, read.staged, waiting, int(time.time()))
             self._unreadable = read.unreadable
             self.notices += [
                 f"the staged file {visible(file)} cannot be read ({why}); it is renamed, unused"
@@ -185,11 +185,6 @@ class RecordsUpdate:
     def _is_superseded(self, before: Stored) -> bool:
         stored = self.store.load().stored
         return stored is not None and stored.state.generation != before.state.generation
-
-    def _with_staged(
-        self, stored: Stored, staged: Sequence[Staged], waiting: Sequence[str]
-    ) -> Stored:
-        return with_staged(stored, staged, waiting, int(time.time()))
 
     def _with_scan(
         self,

@@ -36,7 +36,8 @@ def columns_chart(
     """
     sums = [sum(each) for each in zip(*(part.values for part in parts), strict=True)]
     figures = _figures(parts, sums, area) if isinstance(period, AxisTime) else []
-    frame = _Frame.of(max(sums, default=0.0), area, units, len(figures), _left_of(figures))
+    left = max((len(name) + 1 for name, _ in figures), default=0)
+    frame = _Frame.of(max(sums, default=0.0), area, units, len(figures), left)
     if frame is None or not sums:
         return [legend(unit, reversed(parts), area)][: area.height]
     count = min(len(sums), frame.room)
@@ -124,10 +125,6 @@ def _figures(parts: Sequence[ChartPart], sums: Sequence[float], area: ChartArea)
     for part in parts[:-1]:
         rows.append((part.name, [number_text(each) for each in part.values]))
     return rows
-
-
-def _left_of(figures: Figures) -> int:
-    return max((len(name) + 1 for name, _ in figures), default=0)
 
 
 class _Frame:

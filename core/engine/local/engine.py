@@ -1,7 +1,7 @@
 """The engine in this process: a project's work in threads, one piece at a time.
 
-It is used by the command line, by tests and by the first version of the dashboard. An engine in a
-process of its own implements the same protocol (`core/engine/engine.py`).
+It is used by the command line and by tests. An engine in a process of its own implements the same
+protocol (`core/engine/engine.py`).
 """
 
 from __future__ import annotations
@@ -153,7 +153,6 @@ class InProcessEngine:
         return snapshot
 
     def _open_messages(self) -> None:
-
         self._project.open_messages(terminal=self._show_in_terminal, dashboard=True)
 
     def _show_in_terminal(self, sequence: str) -> None:

@@ -101,7 +101,9 @@ class Life:
             self._sender.at_once(0, frames.TELL, b"".join(frames.encode(request)))
 
     async def _send(self, number: int, kind: int, request: Request) -> None:
-        pieces = frames.encode(request) if _is_small(request) else None
+        # All requests but whole plans are pickled quickly.
+        is_small = not any(hasattr(one, "jobs") for one in request[1])
+        pieces = frames.encode(request) if is_small else None
         try:
             await self._sender.send(number, kind, pieces or await frames.encode_apart(request))
         except OSError:
@@ -140,11 +142,6 @@ class Life:
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
         await asyncio.wait({self._listening})
-
-
-def _is_small(request: Request) -> bool:
-    """Whether the request is pickled quickly: all requests but whole plans are."""
-    return not any(hasattr(one, "jobs") for one in request[1])
 
 
 PAUSES = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)

@@ -33,12 +33,8 @@ def pools_of(configuration: Configuration, entity: Entity) -> list[Pool]:
     ]
 
 
-def budget_of(pool: Pool, entity: Entity) -> Amounts:
-    """Return the budget in a pool: that of tool, role or user, else the pool's. None: no limit."""
-    return Amounts(*(_budget(pool, entity, f"max_concurrent_{what}") for what in AMOUNTS))
-
-
 def _budget(pool: Pool, entity: Entity, field: str) -> Any:
+    """Return the budget in a pool: that of tool, role or user, else the pool's. None: no limit."""
     found = getattr(entity, field)
     return getattr(pool, field) if found is None else found
 
@@ -52,9 +48,10 @@ def refuse_over_budget(
     """Raises: StopMapping if the job does not fit its pools, ever or now."""
     if request.user is None:
         return
+    entity = settled.plan.entity
     asked = Amounts(*map(_asked, AMOUNTS, settled.amounts))
-    for pool in pools_of(configuration, settled.plan.entity):
-        budget = budget_of(pool, settled.plan.entity)
+    for pool in pools_of(configuration, entity):
+        budget = Amounts(*(_budget(pool, entity, f"max_concurrent_{what}") for what in AMOUNTS))
         over = _over(asked, budget)
         name = visible(pool.id)
         if over:

@@ -17,7 +17,7 @@ from rowtui.core.mapping.code.patterns import PatternError, compile_pattern, loo
 from rowtui.core.mapping.engine.lookup import EntityIds
 from rowtui.core.mapping.lint.findings import LintFinding, shortened, title
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.entities import Entity, Rule
+from rowtui.core.mapping.model.entities import Entity
 
 _FORM = re.compile(
     r"\^?(?P<before>\.\*)?(?P<name>(?:[\w/@:,~% -]|\.(?![*+?{])|\\[^\w])*)"
@@ -224,8 +224,5 @@ def replaces_all(upper: Entity, under: Entity) -> bool:
     fields = under.said.keys() - {"inherits", "abstract"}
     if not fields <= upper.said.keys() or not under.rules.keys() <= upper.rules.keys():
         return False
-    return all(_replaces_rule(upper.rules[key], rule) for key, rule in under.rules.items())
-
-
-def _replaces_rule(upper: Rule, under: Rule) -> bool:
-    return under.said.keys() <= upper.said.keys()
+    rules = under.rules.items()
+    return all(rule.said.keys() <= upper.rules[key].said.keys() for key, rule in rules)

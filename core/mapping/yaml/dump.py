@@ -52,16 +52,13 @@ def _lines(configuration: Configuration) -> Iterator[str]:
 
 def _entity(kind: str, name: str, entity: Entity) -> Iterator[str]:
     if entity.place.file:
-        yield f"{INDENT}# {visible(str(entity.place))}{_heritage(entity)}"
+        heritage = f", inherits {visible(entity.inherits)}" if entity.inherits else ""
+        yield f"{INDENT}# {visible(str(entity.place))}{heritage}"
     body = _properties(kind, entity)
     if entity.rules:
         rules = entity.rules.values()
         body["rules"] = [{"id": rule.id, **_properties("rules", rule)} for rule in rules]
     yield from map_lines({name: body}, INDENT)
-
-
-def _heritage(entity: Entity) -> str:
-    return f", inherits {visible(entity.inherits)}" if entity.inherits else ""
 
 
 def _properties(holder: str, entity: Entity) -> dict[str, Any]:

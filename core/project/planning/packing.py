@@ -112,7 +112,9 @@ class PlanPacking:
             left -= 1
         layouts = [made.layout for found in self._found for made in found.made]
         packed = tuple(found.summary() for found in self._found if found.jobs)
-        return PackedJobs(with_bundles(jobs, layouts), packed, self._warnings())
+        # a sentence for each reason for which jobs are not packed
+        warnings = tuple(it for found in self._found for it in found.warnings(self._before))
+        return PackedJobs(with_bundles(jobs, layouts), packed, warnings)
 
     def _defaults(self, destination: PlannedDestination) -> PackingDefaults | None:
         cluster = cluster_named(self._project, destination.cluster)
@@ -365,10 +367,6 @@ class PlanPacking:
         )
 
     # Results
-
-    def _warnings(self) -> tuple[str, ...]:
-        """Return a sentence for each reason for which jobs are not packed."""
-        return tuple(it for found in self._found for it in found.warnings(self._before))
 
     def destinations(self, jobs: Sequence[PlannedJob]) -> tuple[PackedDestination, ...]:
         """Return the result for each destination, with the positions of jobs in the packed list."""

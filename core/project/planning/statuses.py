@@ -116,14 +116,11 @@ class StatusRows:
             except RowtuiError as error:
                 return ActionStatus(action, problem=error.message)
             self._included[action.index] = members
-        order = order_of(action) if _needs_order_for_cost(action) else None
+        needs_order = action.group.split_by_sort_key and not is_linear(action.resources)
+        order = order_of(action) if needs_order else None
         orders = {} if order is None else {action.group.sort_by: order}
         return status_of(action, state, members, None, orders)
 
 
 def _is_of(row: ActionStatus, action: Action) -> bool:
     return row.action is action or row.action == action
-
-
-def _needs_order_for_cost(action: Action) -> bool:
-    return action.group.split_by_sort_key and not is_linear(action.resources)

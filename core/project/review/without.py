@@ -136,19 +136,15 @@ def without(plan: Plan, tokens: Collection[str]) -> Plan:
         text += f", and {followed:,} that depend on them"
     changed = {job.destination for job in plan.jobs if job.token in gone and job.bundle is not None}
     actions = {job.action for job in jobs}
-    silent = {job.action for job in plan.jobs} - actions
+    about = tuple(f"{name}: " for name in {job.action for job in plan.jobs} - actions)
     left = replace(
         plan,
         id="",
         jobs=jobs,
         cost=cost,
-        warnings=tuple(it for it in plan.warnings if not _is_about(it, silent)),
+        warnings=tuple(it for it in plan.warnings if not it.startswith(about)),
         skipped=(*plan.skipped, text),
         # the packing's savings were computed for all jobs of the destination
         packed=tuple(one for one in plan.packed if one.destination not in changed),
     )
     return replace(left, id=plan_id(left))
-
-
-def _is_about(warning: str, actions: Collection[str]) -> bool:
-    return any(warning.startswith(f"{action}: ") for action in actions)

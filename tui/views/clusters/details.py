@@ -160,17 +160,14 @@ def _partitions(cluster: ClusterDetail, width: int) -> list[Line]:
     rows = [
         (
             line((one.name, "title")),
-            line((_nodes_free(loads.get(one.name)), "")),
-            line((_cores_free(loads.get(one.name)), "")),
-            line((_jobs(loads.get(one.name)), "")),
-            line((_wait(loads.get(one.name)), "")),
+            *_load(loads.get(one.name)),
             line((", ".join(limits(one)), "dim")),
         )
         for one in cluster.partitions
     ]
     heads = ("Partition", "Idle nodes", "Idle CPUs", "Run / wait", "Wait", "Limits")
     if not any(loads.get(one.name) for one in cluster.partitions):
-        rows = [(row[0], row[-1]) for row in rows]  # type: ignore[misc]
+        rows = [(row[0], row[-1]) for row in rows]
         heads = (heads[0], heads[-1])  # type: ignore[assignment]
     return _table("Partitions", cluster.partitions_note, heads, rows, width)
 
@@ -308,19 +305,13 @@ def _took(cluster: ClusterDetail) -> str:
     return f"{cluster.latency:.1f} s" if cluster.latency >= 0.05 else "<0.1 s"
 
 
-def _nodes_free(load: PartitionLoad | None) -> str:
-    return "–" if load is None else f"{load.free_nodes:,} of {load.nodes:,}"
-
-
-def _cores_free(load: PartitionLoad | None) -> str:
-    return "–" if load is None else f"{load.free_cores:,} of {load.cores:,}"
-
-
-def _jobs(load: PartitionLoad | None) -> str:
-    return "–" if load is None else f"{load.running:,} / {load.pending:,}"
-
-
-def _wait(load: PartitionLoad | None) -> str:
-    if load is None or load.expected_wait is None:
-        return "–"
-    return age(load.expected_wait)
+def _load(load: PartitionLoad | None) -> list[Line]:
+    """Return the cells between the name of a partition and its limits."""
+    if load is None:
+        return [line("–")] * 4
+    return [
+        line(f"{load.free_nodes:,} of {load.nodes:,}"),
+        line(f"{load.free_cores:,} of {load.cores:,}"),
+        line(f"{load.running:,} / {load.pending:,}"),
+        line("–" if load.expected_wait is None else age(load.expected_wait)),
+    ]

@@ -31,11 +31,6 @@ MOST_JOBS = 1_000_000
 LEAST_FACTOR, MOST_FACTOR = 0.01, 100.0
 
 
-def packer_name(name: str) -> str:
-    """Return the name of a packer for the user."""
-    return name or CONFIGURED
-
-
 def next_packer(name: str, packers: Sequence[tuple[str, str]]) -> str:
     """Return the next packer: first as configured, then the others, in a cycle.
 
@@ -67,7 +62,7 @@ def what_changed(old: PackChoice, new: PackChoice, known: Sequence[str]) -> str:
     """Return the change of a choice in a few words. `known` has all node types there are."""
     words = []
     if old.packer != new.packer:
-        words.append(f"packer {packer_name(new.packer)}")
+        words.append(f"packer {new.packer or CONFIGURED}")
     if old.largest_bundle != new.largest_bundle:
         many = new.largest_bundle
         words.append("any number of jobs" if many is None else f"at most {many:,} on a node")
