@@ -37,16 +37,13 @@ class FieldChoice(NamedTuple):
         for at, column in enumerate(columns):
             last = rank.get(column.id, last)
             keys.append((last, 0 if column.id in rank else at + 1))
-        return tuple(column for _, column in sorted(zip(keys, columns, strict=True), key=_first))
+        pairs = sorted(zip(keys, columns, strict=True), key=lambda pair: pair[0])
+        return tuple(column for _, column in pairs)
 
     def shown(self, columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
         """Return the columns that are shown, in the chosen order; always at least one."""
         arranged = self.arranged(columns)
         return tuple(one for one in arranged if one.id not in self.hidden) or arranged[:1]
-
-
-def _first(pair: tuple[tuple[int, int], TableColumn]) -> tuple[int, int]:
-    return pair[0]
 
 
 class KeptFields:

@@ -64,7 +64,7 @@ class NewestAnswer(Generic[Question, Answer]):
             self._running = False
 
 
-Work = Callable[[], Coroutine[Any, Any, None]]
+Work = Callable[[], Coroutine[Any, Any, object]]
 
 
 def start(node: DOMNode, work: Work, group: str, *, exclusive: bool = False) -> None:

@@ -348,10 +348,8 @@ class FilesScreen(Dialog[None]):
     def action_pager(self) -> None:
         """Show the file in the user's pager."""
         if self._row is not None and not self._row.folder:
-            start(self, self._page, "pager", exclusive=True)
-
-    async def _page(self) -> None:
-        await open_in_pager(self._dashboard, Path(self._path), "file")
+            page = partial(open_in_pager, self._dashboard, Path(self._path), "file")
+            start(self, page, "pager", exclusive=True)
 
 
 def file_columns(rows: Sequence[FileRow]) -> tuple[TableColumn, ...]:

@@ -65,9 +65,8 @@ def list_groups(
     if asked.sort:
         chosen = sorted_rows(rows, chosen, asked.sort, asked.descending)
     sizes = np.diff(np.asarray(cut.begins, dtype=np.int64))[chosen]
-    return ListedRows(
-        chosen, len(cut), _pointers(wanted.fields, asked.sort), _counted(sizes.tolist())
-    )
+    counted = tuple(sorted(Counter(sizes.tolist()).items()))
+    return ListedRows(chosen, len(cut), _pointers(wanted.fields, asked.sort), counted)
 
 
 def _group_rows(
@@ -154,10 +153,6 @@ def _directory_columns(
         "job": _sparse(jobs, count, positions),
         "detail": _sparse(whys, count, positions),
     }
-
-
-def _counted(sizes: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    return tuple(sorted(Counter(sizes).items()))
 
 
 def _hours(cost: Any) -> float:

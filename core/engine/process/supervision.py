@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, NoReturn
+from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.process import frames
@@ -123,17 +123,14 @@ class Life:
 
     async def _value(self, kind: int, pieces: Sequence[bytes]) -> Any:
         if kind == frames.LOST:
-            self._raise_lost()
+            assert self.lost is not None
+            raise EngineLost(self.lost.message, self.lost.hint)
         if kind == frames.END:
             raise EngineLost("the engine gave this up", "try again")
         value = await frames.decode_apart(pieces)
         if kind == frames.ERROR:
             raise await asyncio.to_thread(from_value, value)  # may import its class
         return value
-
-    def _raise_lost(self) -> NoReturn:
-        assert self.lost is not None
-        raise EngineLost(self.lost.message, self.lost.hint)
 
     async def end(self) -> None:
         """Close the connection, so that the process ends; kill it if it does not."""

@@ -166,8 +166,9 @@ def look_at_clusters(project: OpenProject) -> ClustersView:
     """Return all relevant clusters. The call may wait for the disk and, at first, for `sinfo`."""
     chosen, because = _chosen(project)
     places = cluster_places(project.environment)
+    ours = None if chosen is None else chosen.name
     details = [
-        _detail(project, cluster, because if name == _name(chosen) else "", places)
+        _detail(project, cluster, because if name == ours else "", places)
         for name, cluster in _of_interest(project, chosen, places).items()
     ]
     details.sort(key=lambda one: (not one.chosen, bool(one.away), one.name))
@@ -182,10 +183,6 @@ def _chosen(project: OpenProject) -> tuple[Cluster | None, str]:
     except RowtuiError:
         return None, ""
     return found.cluster, found.because
-
-
-def _name(cluster: Cluster | None) -> str | None:
-    return None if cluster is None else cluster.name
 
 
 def _of_interest(

@@ -27,7 +27,6 @@ from rowtui.core.mirror.selection import (
     to_send,
 )
 from rowtui.core.submission.plan.model import JobStep
-from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.scripts.parts import log_path
 
 if TYPE_CHECKING:
@@ -149,7 +148,8 @@ class CopyByHand:
                 f"the jobs of this project on {name} cannot be listed: {view.error}",
                 "the copy is kept until the jobs can be listed",
             )
-        active = [it for it in self.project.jobs.records() if self._may_need_it(it)]
+        here = [it for it in self.project.jobs.records() if it.cluster == self.cluster.name]
+        active = [it for it in here if it.step not in _OVER]
         if active:
             jobs = plural(len(active), "job of this project is", "jobs of this project are")
             raise RowtuiError(f"{jobs} on {name}", "wait for them, or cancel them first")
@@ -182,9 +182,6 @@ class CopyByHand:
             f"{name} has no copy of this project",
             f"the first submission makes it, or 'rowtui mirror {name} --send'",
         )
-
-    def _may_need_it(self, record: JobRecord) -> bool:
-        return record.cluster == self.cluster.name and record.step not in _OVER
 
     async def _rules(self) -> tuple[MirrorRules, Path, str]:
         rules = await asyncio.to_thread(read_rules, self.project.root)

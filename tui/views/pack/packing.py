@@ -49,12 +49,8 @@ def change_line(change: str, before: Picture, now: Picture) -> Line:
     parts.append(words)
     if old.jobs == new.jobs and price(old.cost) != price(new.cost):
         cheaper = new.cost < old.cost
-        parts.append(("  ✓ cheaper" if cheaper else "  ▲ dearer", _style(cheaper)))
+        parts.append(("  ✓ cheaper", "completed") if cheaper else ("  ▲ dearer", "warning"))
     return line(*parts)
-
-
-def _style(good: bool) -> str:
-    return "completed" if good else "warning"
 
 
 def why_empty(session: Session) -> str:

@@ -63,7 +63,7 @@ class PastScreen(ScreenView):
         self._error: tuple[str, str] | None = None
         self._asked: tuple[PastRequest, JobsView | None] | None = None
         self._answers = NewestAnswer[PastRequest, PastView](
-            self._fetch,
+            self.session.engine.past.view,
             spawn=lambda work: start(self, work, "past"),
             arrived=self._arrived,
             failed=self._failed,
@@ -78,9 +78,6 @@ class PastScreen(ScreenView):
                 yield Chart(name=f"past-{chart.name}")
 
     # The engine's answer
-
-    async def _fetch(self, asked: PastRequest) -> PastView:
-        return await self.session.engine.past.view(asked)
 
     def _request(self) -> PastRequest:
         width = self.size.width // (1 if self._alone is not None else self._columns)

@@ -287,9 +287,6 @@ class QueueVerbs(ScreenView):
     def _start_verb(self, verb: JobVerb) -> None:
         self._start(verb, self._ask_about)
 
-    def _start_on(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
-        start(self, partial(self._ask_about, verb, keys), "verb", exclusive=True)
-
     command_cancel = partialmethod(_start_verb, CANCEL)
     command_release = partialmethod(_start_verb, RELEASE)
     command_retry = partialmethod(_start_verb, RETRY)
@@ -353,7 +350,10 @@ class QueueVerbs(ScreenView):
 
         def act() -> None:
             self.forget_marks()
-            undo = partial(self._start_on, opposite, keys) if opposite is not None else None
+            undo = None
+            if opposite is not None:
+                ask = partial(self._ask_about, opposite, keys)
+                undo = partial(start, self, ask, "verb", exclusive=True)
             self.dashboard.verbs.act(verb, keys, chosen.jobs, undo=undo)
 
         question = verb_question(verb, chosen)

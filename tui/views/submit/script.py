@@ -247,10 +247,9 @@ class SubmitSteps(ScreenView):
     def command_open(self) -> None:
         """Show the script in the user's pager."""
         if self.row is not None:
-            start(self.app, partial(self._open, f"{self.row.jobs[0].name}.sh"), "outside")
-
-    async def _open(self, name: str) -> None:
-        await open_in_pager(self.dashboard, self.script_text(), name)
+            name = f"{self.row.jobs[0].name}.sh"
+            page = partial(open_in_pager, self.dashboard, self.script_text(), name)
+            start(self.app, page, "outside")
 
     # Files
 

@@ -171,7 +171,7 @@ class PlanRows(MemoryRows[PlanRow]):
 def _by_value(pairs: list[Pair], descending: bool) -> list[Pair]:
     """Return the pairs sorted by their values; those without a value are always last."""
     having = [(sort_key(pair[1]), pair) for pair in pairs if pair[1] != ""]
-    having.sort(key=_first, reverse=descending)
+    having.sort(key=lambda one: one[0], reverse=descending)
     return [pair for _, pair in having] + [pair for pair in pairs if pair[1] == ""]
 
 
@@ -184,10 +184,6 @@ def _by_family(pairs: list[Pair], descending: bool) -> list[Pair]:
         family = heading + _by_value(family[len(heading) :], descending)
         families.append((family, family[0][1]))
     return [pair for family, _ in _by_value(families, descending) for pair in family]
-
-
-def _first(one: tuple[Any, object]) -> Any:
-    return one[0]
 
 
 class PlanTable(ListTable):
