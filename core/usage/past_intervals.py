@@ -105,7 +105,7 @@ def interval_edges(
     start = _floor(first, chosen)
     edges = [start.timestamp()]
     while edges[-1] <= last:
-        start = _next(start, chosen)
+        start += timedelta(seconds=chosen)  # of a naive time: by the clock on the wall
         edges.append(start.timestamp())
     return edges, chosen, cut
 
@@ -124,10 +124,6 @@ def _floor(at: float, seconds: int) -> datetime:
     offset = local.utcoffset() or timedelta()
     shifted = at + offset.total_seconds()
     return datetime.fromtimestamp(shifted // seconds * seconds - offset.total_seconds(), UTC)
-
-
-def _next(start: datetime, seconds: int) -> datetime:
-    return start + timedelta(seconds=seconds)  # of a naive time: by the clock on the wall
 
 
 def intervals_of(

@@ -84,10 +84,11 @@ class Mapper:
         everything = self.lookup.destinations(tuple(added))
         known = None if clusters is None else dict(clusters)
         offers = offers_of(everything, known)
+        why = self.lookup.why_unusable
         self.sealed = {
             offer.entity.id: stop
             for offer in offers
-            if (stop := self._why_not(offer.entity)) is not None
+            if (stop := why("destinations", offer.entity.id, offer.entity)) is not None
         }
         self.all_offers: dict[str, DestinationOffer] = {offer.entity.id: offer for offer in offers}
         self.offers = {
@@ -103,9 +104,6 @@ class Mapper:
         self._plans: dict[tuple[Any, ...], _Plan] = {}
         self._placed: dict[tuple[Any, ...], Placement] = {}
         self._shown_loads: Mapping[tuple[str, str], PartitionLoad] = NOTHING_KNOWN.loads
-
-    def _why_not(self, destination: Destination) -> StopMapping | None:
-        return self.lookup.why_unusable("destinations", destination.id, destination)
 
     def _code_of(self, entities: Iterable[Entity]) -> set[Code]:
         as_tpv = self.dialect.text_as_tpv

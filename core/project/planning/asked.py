@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rowtui.core.groups.form import GroupCut
     from rowtui.core.groups.order import Members
     from rowtui.core.mapping.engine.mapper import Mapper
-    from rowtui.core.mapping.model.decision import Placement
     from rowtui.core.project.mapping import ProjectMapping
     from rowtui.core.project.project import Project
     from rowtui.core.state.model import Directories
@@ -113,7 +112,9 @@ class AmountsOfJobs:
         if placement.outcome is MappingOutcome.WAITS:
             return _asked(request, job_memory_mb(request, None))
         if not placement.chosen:
-            return AskedAmounts(refused=_reason(placement))
+            hint = what_to_do(placement)
+            refused = outcome_sentence(placement) + (f"; {hint}" if hint else "")
+            return AskedAmounts(refused=refused)
         try:
             place = placed(request, placement, self._mapping.cluster_of(placement))
         except RowtuiError as error:
@@ -231,8 +232,3 @@ def _asked(
     if cluster is not None:
         seconds, cost = applied_limit(kind_of(cluster), seconds, cost)
     return AskedAmounts(request.cpus, memory_mb, request.gpus, seconds, cost)
-
-
-def _reason(placement: Placement) -> str:
-    hint = what_to_do(placement)
-    return outcome_sentence(placement) + (f"; {hint}" if hint else "")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import compress, islice
 from json.encoder import encode_basestring
 from pathlib import Path
@@ -325,7 +326,8 @@ def export_row_files(store: Store) -> ExportedRecords:
             what = Due(*(is_due or path in bad for is_due, path in late))
             if not any(what):
                 break
-            stored = _write(store, stored, what)
+            written = write_row_files(store.root, stored, what)
+            stored = store.commit(partial(with_written, written=written, what=what))
         except NotSavedError as error:
             return ExportedRecords(stored, (*notices, error.message))
         except OSError as error:
@@ -334,8 +336,3 @@ def export_row_files(store: Store) -> ExportedRecords:
     if stored is not None and not due(stored).completed:
         discard_staged(store.root, set(list_staged(store.root)) & stored.consumed.keys())
     return ExportedRecords(stored, tuple(dict.fromkeys(notices)))
-
-
-def _write(store: Store, stored: Stored, what: Due) -> Stored:
-    written: WrittenRowFiles = write_row_files(store.root, stored, what)
-    return store.commit(lambda current: with_written(current, written, what))

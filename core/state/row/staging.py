@@ -107,7 +107,8 @@ def stage_completions(root: Path, completions: Mapping[str, Iterable[str | bytes
             blocks = {it: (len(names), encode_block(names)) for it, names in plain.items() if names}
             made.append(_publish(root, ".postcard", encode_completed_blocks(blocks)))
         if any(other.values()):
-            made.append(_publish(root, ".names", encode_names(_nonempty(other))))
+            named = {action: names for action, names in other.items() if names}
+            made.append(_publish(root, ".names", encode_names(named)))
     except OSError as error:
         place = visible(str(staging_folder(root)))
         raise RowtuiError(
@@ -158,10 +159,6 @@ def decode_names(data: bytes) -> dict[str, list[bytes]]:
         except UnicodeDecodeError:
             raise PostcardError("the name of an action is not UTF-8") from None
     return records
-
-
-def _nonempty(records: Mapping[str, list[bytes]]) -> dict[str, list[bytes]]:
-    return {action: names for action, names in records.items() if names}
 
 
 def _publish(root: Path, ending: str, data: bytes) -> Path:

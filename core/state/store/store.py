@@ -306,7 +306,7 @@ class Store:
 
     def _with_retired(self, view: StoreView, after: Stored, generation: int) -> Stored:
         """Record which files are no longer needed from now on; drop entries of deleted files."""
-        now = _now()
+        now = int(time.time())
         used = after.directories.files
         before = view.stored.directories.files if view.stored else frozenset()
         retired = {file: since for file, since in after.retired.items() if file not in used}
@@ -351,7 +351,3 @@ def _generations(files: Collection[str]) -> tuple[list[int], int]:
                     damaged.append(int(number))
     usable.sort()
     return usable, max([0, *usable[-1:], *damaged])
-
-
-def _now() -> int:
-    return int(time.time())

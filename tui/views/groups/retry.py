@@ -14,7 +14,6 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.project.next_attempt import (
     NO_CHANGE,
-    Amount,
     AmountChange,
     parse_cpus,
     parse_memory,
@@ -74,11 +73,11 @@ def prefilled(jobs: Sequence[FailedJob]) -> dict[str, str]:
     suggested = {suggested_change(job.cause) for job in jobs}
     change = suggested.pop() if len(suggested) == 1 else NO_CHANGE
     amounts = {"memory": change.memory, "walltime": change.walltime, "cpus": change.cpus}
-    return {name: _typed(amount) for name, amount in amounts.items() if amount is not None}
-
-
-def _typed(amount: Amount) -> str:
-    return f"{amount.value:g}" + ("x" if amount.times else "")
+    return {
+        name: f"{amount.value:g}" + ("x" if amount.times else "")
+        for name, amount in amounts.items()
+        if amount is not None
+    }
 
 
 def failed_lines(jobs: Sequence[FailedJob]) -> list[Line]:
