@@ -34,6 +34,7 @@ from rowtui.tui.textual_patches.key_order import KeysInOrder
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.color import Color
 from textual.driver import Driver
+from textual.events import Resize
 from textual.filter import LineFilter, Monochrome, NoColor
 
 if TYPE_CHECKING:
@@ -142,9 +143,10 @@ class TerminalApp(KeysInOrder):
         self._ascii = AsciiGlyphs()
         self._grounds = GroundsAsAttributes(colours=how.colours != NO_COLOURS)
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: Resize) -> None:
         """Write all cells again, because a terminal of another size may have moved them."""
-        self.shown_cells.forget()
+        if self._size not in {None, event.size}:
+            self.shown_cells.forget()
 
     def _log(self, *_: object, **__: object) -> None:
         """Discard the message, so that no key reaches Textual's log: see `__init__`."""

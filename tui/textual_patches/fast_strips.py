@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.color import ColorSystem
-from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
 from textual.cache import FIFOCache
@@ -86,23 +84,6 @@ class LightStrip(Strip):
                 return False
         return True
 
-    def render(self, console: Console) -> str:
-        """Return the strip for the terminal."""
-        drawn = self._render_cache
-        if drawn is None:
-            parts = []
-            for text, style, _ in self._segments:
-                if style is None:
-                    parts.append(text)
-                elif style._ansi is None or style._link:
-                    system = console._color_system or ColorSystem.TRUECOLOR
-                    parts.append(self.render_style(style, text, color_system=system))
-                else:
-                    ansi = style._ansi
-                    parts.append(f"\x1b[{ansi}m{text}\x1b[0m" if ansi else text)
-            drawn = self._render_cache = "".join(parts)
-        return drawn
-
 
 class FramedStrip(LightStrip):
     """A line in its frame: the line, and behind it the part that all lines of a widget share."""
@@ -131,10 +112,6 @@ class FramedStrip(LightStrip):
         if cuts[0] == width and cuts[-1] == self._cell_length:
             return [self._body, *self._tail.divide([cut - width for cut in cuts[1:]])]
         return super().divide(cuts)
-
-    def render(self, console: Console) -> str:
-        """Return the strip for the terminal."""
-        return self._body.render(console) + self._tail.render(console)
 
 
 class LineStrip(LightStrip):

@@ -1,10 +1,9 @@
-"""Light strips are Textual's strips: the same cells, cut, filtered and written in the same way."""
+"""Light strips are Textual's strips: the same cells, cut and filtered in the same way."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
 from rich.terminal_theme import DIMMED_MONOKAI
@@ -20,7 +19,6 @@ FILTERS: list[LineFilter] = [
     ANSIToTruecolor(DIMMED_MONOKAI), DimFilter(), AsciiGlyphs(), GroundsAsAttributes(colours=True),
 ]  # fmt: skip
 GROUND = Color.parse("#11151b")
-CONSOLE = Console(color_system="truecolor", force_terminal=True)
 
 segments = st.lists(
     st.tuples(st.text("ab ▅│漢é", min_size=1, max_size=6), st.sampled_from(STYLES)).map(
@@ -40,7 +38,7 @@ def joined(strips: list[Strip]) -> list[list[Segment]]:
 
 
 @given(segments, segments, st.data())
-def test_a_light_strip_is_cut_filtered_and_written_as_textuals(
+def test_a_light_strip_is_cut_and_filtered_as_textuals(
     body: list[Segment], tail: list[Segment], data: st.DataObject
 ) -> None:
     whole = Strip([*body, *tail])
@@ -55,5 +53,4 @@ def test_a_light_strip_is_cut_filtered_and_written_as_textuals(
             theirs = theirs.apply_filter(change, GROUND)
             ours = ours.apply_filter(change, GROUND)  # type: ignore[assignment]
         assert joined([ours]) == joined([theirs])
-        assert ours.render(CONSOLE) == theirs.render(CONSOLE)
         assert ours.crop(1, 4) == theirs.crop(1, 4)
