@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rowtui.tui.views.groups.view import GroupsView
 
 from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine
+
+
+async def test_the_directories_of_a_group_are_read_at_once_unless_the_cursor_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[int | None] = []
+
+    class Read(SampleEngine):
+        async def groups_members(self, action: int, statuses: Any, group: int | None, *page: int,
+                                 **more: Any) -> Any:  # fmt: skip
+            read.append(group)
+            return await super().groups_members(action, statuses, group, *page, **more)
+
+    async with opened(Read()) as hand:
+        await hand.press("2")
+        await hand.until(lambda: read == [0])
+        monkeypatch.setattr("rowtui.tui.views.groups.view.SETTLE_SECONDS", 0.0)
+        await hand.press("down")
+        await hand.until(lambda: read == [0, 1])
+        monkeypatch.setattr("rowtui.tui.views.groups.view.SETTLE_SECONDS", 3600.0)
+        await hand.press("down", "down")
+        await hand.rests()
+        assert read == [0, 1]
 
 
 async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_order(

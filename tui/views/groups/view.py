@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, partialmethod
+from math import inf
+from time import monotonic
 from typing import ClassVar
 
 from rowtui.core.engine.api.groups import GroupsPage, GroupSummary
@@ -35,7 +37,9 @@ from textual.containers import Container
 from textual.timer import Timer
 
 SETTLE_SECONDS = 0.05
-"""Seconds for which the cursor stays on a group before its directories are loaded."""
+"""Seconds for which the cursor stays on a group before its directories are loaded, if the move
+before was no longer ago: a key that is held down loads those of the last group alone.
+"""
 
 
 class GroupsView(GroupVerbs):
@@ -59,6 +63,7 @@ class GroupsView(GroupVerbs):
         self._directories: DirectoryRows | None = None  # The directories of the group.
         self._all: DirectoryRows | None = None
         self._settle: Timer | None = None
+        self._moved = -inf  # The time of the last move of the cursor.
 
     def body(self) -> ComposeResult:
         """Compose the groups, or all directories; one group; below, details under the cursor."""
@@ -249,7 +254,11 @@ class GroupsView(GroupVerbs):
             self.session.chosen_group = (*self._shown, group.number - 1)
         if self._settle is not None:
             self._settle.stop()
-        self._settle = self.set_timer(SETTLE_SECONDS, self._open_directories)
+        before, self._moved = self._moved, monotonic()
+        if self._moved - before > SETTLE_SECONDS:
+            self._open_directories()
+        else:
+            self._settle = self.set_timer(SETTLE_SECONDS, self._open_directories)
 
     def _open_directories(self) -> None:
         group = self._group
