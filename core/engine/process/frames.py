@@ -13,11 +13,11 @@ import gc
 import pickle
 import struct
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 from rowtui.core.engine.process.errors import UnknownPlan
 from rowtui.core.submission.plan.model import Plan
@@ -26,7 +26,10 @@ from rowtui.core.submission.plan.model import Plan
 
 
 KEPT = 4
-"""Plans that are kept: the one on the screen, and others that the user may return to."""
+"""Plans that are kept, also of answers that did not reach the screen."""
+
+GONE = "plan is gone"
+"""What the screen's side tells in place of a method: its argument is the id of a plan."""
 
 
 class PlanReference(NamedTuple):
@@ -36,15 +39,24 @@ class PlanReference(NamedTuple):
 
 
 class SeenPlans:
-    """The engine's plans that still exist on the screen's side."""
+    """The engine's plans that still exist on the screen's side.
 
-    def __init__(self) -> None:
+    `gone` is called with the id of each plan that no longer does, in any thread.
+    """
+
+    def __init__(self, gone: Callable[[str], None]) -> None:
         self._plans: WeakValueDictionary[str, Plan] = WeakValueDictionary()
+        self._gone = gone
 
     def remember(self, value: object) -> None:
         """Record the plans of an answer."""
         for plan in _plans_in(value):
             self._plans[plan.id] = plan
+            finalize(plan, self._ended, plan.id).atexit = False
+
+    def _ended(self, plan_id: str) -> None:
+        if plan_id not in self._plans:  # otherwise an equal plan came later
+            self._gone(plan_id)
 
     def forget(self) -> None:
         """Clear the record after the engine was lost."""
@@ -61,7 +73,7 @@ class SeenPlans:
 
 
 class MadePlans:
-    """The last plans that the engine made, on its own side."""
+    """The last plans that the engine made, on its own side, until the screen's side drops them."""
 
     def __init__(self) -> None:
         self._plans: OrderedDict[str, Plan] = OrderedDict()
@@ -73,6 +85,10 @@ class MadePlans:
             self._plans.move_to_end(plan.id)
             while len(self._plans) > KEPT:
                 self._plans.popitem(last=False)
+
+    def gone(self, plan_id: str) -> None:
+        """Drop a plan: nothing on the screen's side refers to it any more."""
+        self._plans.pop(plan_id, None)
 
     def whole(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return the arguments with whole plans. Raises: UnknownPlan."""

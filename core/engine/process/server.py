@@ -88,6 +88,8 @@ class Server:
 
     async def _method(self, pieces: list[bytes]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         name, arguments, named = await frames.decode_apart(pieces)
+        if name == frames.GONE:
+            return self._plans.gone, arguments, named
         return attrgetter(name)(self._engine), self._plans.whole(arguments), named
 
     async def _tell(self, pieces: list[bytes]) -> None:

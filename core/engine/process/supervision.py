@@ -40,7 +40,8 @@ class Life:
 
     async def begin(self) -> None:
         """Open the connection and start to listen. Raises: OSError."""
-        self.began = asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        self.began = self._loop.time()
         self._reader, self._writer = await asyncio.open_unix_connection(
             sock=self.started.socket, limit=frames.LIMIT
         )
@@ -99,6 +100,11 @@ class Life:
         """Send a small message that has no answer."""
         if self.lost is None:
             self._sender.at_once(0, frames.TELL, b"".join(frames.encode(request)))
+
+    def plan_gone(self, plan_id: str) -> None:
+        """Let the engine drop a plan; any thread may call this."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self.tell, (frames.GONE, (plan_id,), {}))
 
     async def _send(self, number: int, kind: int, request: Request) -> None:
         # All requests but whole plans are pickled quickly.
@@ -161,7 +167,7 @@ class Supervised:
         self._begun = False
         self._failures = 0
         self._generation = 0
-        self._plans = SeenPlans()
+        self._plans = SeenPlans(self._plan_gone)
         self.closed = False
         self._lost: EngineLost | None = None  # why there is none, between two starts
         self._restarting: asyncio.Task[None] | None = None
@@ -198,6 +204,10 @@ class Supervised:
         """Call a method of the engine that has no answer, if there is a process."""
         if self._life is not None:
             self._life.tell((name, arguments, {}))
+
+    def _plan_gone(self, plan_id: str) -> None:
+        if (life := self._life) is not None:
+            life.plan_gone(plan_id)
 
     def _remember(self, value: Any) -> None:
         self._plans.remember(value)

@@ -95,9 +95,9 @@ async def test_a_large_plan_comes_whole_while_the_loop_goes_on_and_is_named_afte
     assert await engine.plans.transfers(plan) == (True, 3_000)
     assert await engine.plans.transfers(plan_of(3_000, "#" * 3000)) == (False, 3_000)
     # It remembers a few: one that it forgot is sent whole as well.
-    for jobs in range(1, 9):
-        await engine.plans.make(jobs, None, None)
+    others = [await engine.plans.make(jobs, None, None) for jobs in range(1, 9)]
     assert await engine.plans.transfers(plan) == (False, 3_000)
+    assert await engine.plans.transfers(others[-1]) == (True, 8)
 
 
 async def test_an_answer_reaches_the_login_and_no_log(small: Small, folder: Path) -> None:

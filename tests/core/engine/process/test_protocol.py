@@ -119,8 +119,8 @@ def test_what_cannot_cross_becomes_a_sentence_and_goes_to_the_log(
 
 
 def test_a_plan_is_named_only_where_it_is_the_very_one_that_was_made() -> None:
-    here, there = SeenPlans(), MadePlans()
-    made = plan_of(3)
+    there = MadePlans()
+    here, made = SeenPlans(there.gone), plan_of(3)
     crossed = pickle.loads(pickle.dumps(made))
     there.remember(made)
     here.remember((crossed, ("why",)))  # in a tuple, as of a network
@@ -136,12 +136,21 @@ def test_a_plan_is_named_only_where_it_is_the_very_one_that_was_made() -> None:
         there.whole(named)
 
 
-def test_a_plan_that_nobody_looks_at_any_more_takes_no_memory_on_the_screens_side() -> None:
-    here, plan = SeenPlans(), plan_of(3)
+def test_a_plan_that_nobody_looks_at_any_more_takes_no_memory_on_either_side() -> None:
+    there = MadePlans()
+    here, plan = SeenPlans(there.gone), plan_of(3)
+    there.remember(plan_of(3))
     here.remember(plan)
+    named = here.named((plan,))
     gone = weakref.ref(plan)
+    equal = plan_of(3)  # it takes the place of the first
+    here.remember(equal)
     del plan
     assert gone() is None
+    assert there.whole(named) == (equal,)
+    del equal
+    with pytest.raises(UnknownPlan):
+        there.whole(named)
 
 
 def test_what_a_person_typed_is_in_no_representation() -> None:
