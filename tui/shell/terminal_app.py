@@ -35,7 +35,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.color import Color
 from textual.driver import Driver
 from textual.events import Resize
-from textual.filter import LineFilter, Monochrome, NoColor
+from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -159,8 +159,11 @@ class TerminalApp(KeysInOrder):
         return garbage.TerminalDriver if found.__name__ == "LinuxDriver" else found
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return the filters for the lines before they are drawn."""
-        found = super().get_line_filters()
+        """Return the filters for the lines before they are drawn.
+
+        All colours of a theme are exact, or all are the terminal's: none is replaced by another.
+        """
+        found = [one for one in super().get_line_filters() if type(one) is not ANSIToTruecolor]
         if self.how.colours == NO_COLOURS:
             found = [one for one in found if not isinstance(one, Monochrome | NoColor)]
         ours: list[LineFilter] = []

@@ -11,10 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.cache import FIFOCache
-from textual.color import Color
-from textual.filter import ANSIToTruecolor, LineFilter
 from textual.strip import Strip
 
 _CACHES = {
@@ -27,13 +24,6 @@ _CACHES = {
     "_offsets_cache": 4,
 }
 """The caches of Textual's strip, with their sizes."""
-
-_MOST_STYLES = 2000
-
-_TRUE: dict[tuple[ANSIToTruecolor, Color], dict[int, tuple[Style, bool]]] = {}
-"""By filter and background, then by the `id` of the style, because a style has no fast hash: the
-style, whose `id` stays valid as long as it is stored, and whether the filter leaves it unchanged.
-"""
 
 
 class LightStrip(Strip):
@@ -55,34 +45,6 @@ class LightStrip(Strip):
         cache: FIFOCache[Any, Any] = FIFOCache(_CACHES[name])
         setattr(self, name, cache)
         return cache
-
-    def apply_filter(self, filter: LineFilter, background: Color) -> Strip:  # noqa: A002
-        """Return the strip itself if the filter changes nothing, as in most themes."""
-        if type(filter) is ANSIToTruecolor and self._is_true(filter, background):
-            return self
-        cached = self._filter_cache.get((filter, background))
-        if cached is None:
-            assert self._cell_length is not None
-            cached = LightStrip(filter.apply(self._segments, background), self._cell_length)
-            self._filter_cache[filter, background] = cached
-        return cached
-
-    def _is_true(self, to_true: ANSIToTruecolor, background: Color) -> bool:
-        known = _TRUE.get((to_true, background))
-        if known is None or len(known) > _MOST_STYLES:
-            if len(_TRUE) > _MOST_STYLES:
-                _TRUE.clear()
-            known = _TRUE[to_true, background] = {}
-        for _, style, _ in self._segments:
-            if style is None:
-                continue
-            found = known.get(id(style))
-            if found is None:
-                true = to_true.truecolor_style(style, background.rich_color) == style
-                found = known[id(style)] = (style, true)
-            if not found[1]:
-                return False
-        return True
 
 
 class FramedStrip(LightStrip):
