@@ -23,11 +23,19 @@ BYTECODE = "PYTHONPYCACHEPREFIX"
 
 
 class Terminal:
-    """One program in a terminal of 200 x 50, from its start to its end."""
+    """One program in a terminal, from its start to its end."""
 
-    def __init__(self, command: Sequence[str], folder: Path, own: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        own: Mapping[str, str],
+        *,
+        columns: int = COLUMNS,
+        lines: int = LINES,
+    ) -> None:
         self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.began = time.perf_counter()
         self.process = subprocess.Popen(
             command, cwd=folder, stdin=slave, stdout=slave, stderr=slave,

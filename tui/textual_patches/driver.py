@@ -6,7 +6,8 @@ dies. This driver notices both, writes nothing more, and notifies the app once.
 
 Textual's own driver also ends the app at a byte that is not UTF-8, and passes on a pasted text
 character by character if the terminal does not mark pastes. This driver replaces such bytes, and
-passes on a text that arrives at once as one `Burst`.
+passes on a text that arrives at once as one `Burst`. These are defects, with tests
+(`tests/tui/test_life.py`, `tests/tui/textual_patches/test_driver.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from textual.message import Message
 # collector searches all of them whenever their number has grown by a quarter, in the middle of
 # other work. Such a search blocks frames and keys for 40 to 80 ms, the longest pause that was
 # measured. This module excludes those objects, so that the time of a full search depends only on
-# newer objects, and runs the search as a separate step of the event loop.
+# newer objects, and runs the search as a separate step of the event loop: 12 ms instead of 43 in
+# `bench/results/patches.md`.
 
 
 NEVER = 1_000_000_000

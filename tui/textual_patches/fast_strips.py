@@ -1,8 +1,8 @@
 """Lines of the screen without unused caches: a cache is created on its first use.
 
-A strip of Textual creates seven caches, and a line becomes six strips on its way to the terminal:
-that took a third of the time for a page of a list. These classes return the same results, with the
-same parts of a line in the same order; the tests compare them.
+A strip of Textual creates seven caches, and a line becomes six strips on its way to the terminal.
+Without these classes, a page of a list takes 31 % more CPU (`bench/results/patches.md`). They
+return the same results, with the same parts of a line in the same order; the tests compare them.
 """
 
 from __future__ import annotations

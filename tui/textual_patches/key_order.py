@@ -7,7 +7,8 @@ over a slow line, `j s` would submit the row above, and text typed after Tab wou
 before.
 
 A text that arrives at once is a paste, also from a terminal that does not mark pastes: it goes into
-the field that is open, and is dropped as a whole where no field is open.
+the field that is open, and is dropped as a whole where no field is open. Both mend defects, which
+`tests/tui/textual_patches/test_key_order.py` and `tests/tui/test_keys_here.py` show.
 """
 
 from __future__ import annotations

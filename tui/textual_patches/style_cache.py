@@ -3,7 +3,8 @@
 Textual parses all of its styles again, twice, whenever a view is opened for the first time; this
 parsing is most of the delay. The result depends only on the text and on the theme's variables.
 Textual also styles all widgets of a view three times when the view is opened, and once whenever the
-view is shown again, although nothing that decides their style has changed.
+view is shown again, although nothing that decides their style has changed. Without this module, the
+start and the opening of a view take 5 % more CPU (`bench/results/patches.md`).
 """
 
 from __future__ import annotations
