@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("core", "cli", "tui")
 MOST_MODULES = 16  # of a folder
 # A figure falls, or stays. Code that is hard to read does not become simpler when it is squeezed.
-MOST_LINES = 153_100
-MOST_MODULES_IN_ALL = 697
-LONG, MOST_LONG = 400, 6  # lines of a long module, and how many there may be
-SMALL, MOST_SMALL = 100, 16  # lines of a small module, and how many may have a single importer
-MOST_INNER_IMPORTS = 245  # imports inside functions
+MOST_LINES = 152_990
+MOST_MODULES_IN_ALL = 696
+LONG, MOST_LONG = 400, 5  # lines of a long module, and how many there may be
+SMALL, MOST_SMALL = 100, 14  # lines of a small module, and how many may have a single importer
+MOST_INNER_IMPORTS = 238  # imports inside functions
 MOST_BANNERS = 25  # titles of sections: such a module may be several
 NO_CIRCLES_OF_TYPES = (
     "core",
