@@ -326,3 +326,11 @@ def listed_directories(marked: int, total: int, tally: str) -> str:
     if not marked:
         return tally or noun
     return (f"{tally} shown · " if tally else "") + f"{marked:,} of {noun} marked"
+
+
+def nothing_listed(word: str, filtered: bool) -> Line:
+    """Return why a list of the directories in this state, or of their groups, has no rows."""
+    if filtered:
+        return line(("No row fits the filter; Esc shows all.", "dim"))
+    text = "Nothing here." if word == "all" else f"No directory is {word}; f shows others."
+    return line((text, "dim"))

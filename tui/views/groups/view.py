@@ -21,13 +21,14 @@ from rowtui.tui.views.groups.groups import (
     group_title,
     listed_directories,
     marked_summary,
+    nothing_listed,
     rows_of_groups,
     sums_of,
     why_lines,
 )
 from rowtui.tui.views.groups.values import directory_lines, states_of
 from rowtui.tui.views.groups.verbs import GroupVerbs, MarkedRows
-from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import FRAME, OneLine, Panel, choices, set_titles
 from rowtui.tui.widgets.table.engine_rows import EngineRows
 from rowtui.tui.widgets.table.list_table import ListTable
@@ -174,18 +175,10 @@ class GroupsView(GroupVerbs):
         spawn = partial(start, self, group="pages")
         return Wiring(spawn, arrived, lambda error: report(f"the {what} cannot be listed", error))
 
-    def _nothing(self, table: ListTable) -> Line:
-        """Return why a list has no rows."""
-        if table.filtered:
-            return line(("No row fits the filter; Esc shows all.", "dim"))
-        word = self.session.filter.word
-        text = "Nothing here." if word == "all" else f"No directory is {word}; f shows others."
-        return line((text, "dim"))
-
     def _groups_arrived(self, rows: EngineRows[GroupSummary]) -> None:
         if rows is not self._groups or not self.ready:
             return
-        self.table.empty = self._nothing(self.table)
+        self.table.empty = nothing_listed(self.session.filter.word, self.table.filtered)
         if self._page is not None and self._page.problem:
             self.table.empty = line(("▲ ", "warning"), (self._page.problem, "warning"))
         sort_by = self._page.sort_by if self._page is not None else ()
@@ -279,7 +272,7 @@ class GroupsView(GroupVerbs):
         def arrived() -> None:
             if rows not in (self._directories, self._all) or not self.ready:
                 return
-            table.empty = self._nothing(table)
+            table.empty = nothing_listed(self.session.filter.word, table.filtered)
             table.show(rows, rows.columns, stale=self.session.stale)
             self._show_below()
             self._titles()
