@@ -155,7 +155,7 @@ class SampleNetwork:
             PathStep("fit", 90.0),
             PathStep("plot", 5.0),
         )
-        guess = Estimate(1635.0, self.now + 1635, steps, "measured", 51, growing=True)
+        guess = Estimate(1635.0, self.now + 1635, steps, "measured", 31, growing=True)
         return NetworkView(
             self.generation, self.now, self.name, self.nodes, self.links, self.failures, run,
             self.problems, changed=self.changed, estimate=guess if run else None,

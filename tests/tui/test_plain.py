@@ -155,7 +155,7 @@ def test_the_end_of_the_lines_leaves_and_a_folder_without_a_project_lists_projec
     tmp_path: Path,
 ) -> None:
     with plain(tmp_path, "--plain") as one:
-        assert "\nProjects.\n" in one.until()
+        assert "\nThis folder is not a project yet.\n" in one.until()
         assert one.ends("") == 0
 
 

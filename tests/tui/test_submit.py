@@ -210,7 +210,7 @@ async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_m
         await hand.press("space")
         await hand.sees("2 jobs depending on it: off as well", "5 of 8 jobs")
         await hand.press("g", "j", "j", "space")
-        await hand.sees("2 jobs needed by it: on as well", "budget → -412 h")
+        await hand.sees("2 jobs needed by it: on as well", "budget -412 h left")
         await hand.press("s", "8", "enter")
         await hand.sees("'8' is not '8 anyway'")
         assert engine.submitted_plans == []

@@ -366,7 +366,7 @@ def test_what_does_not_come_out_even_is_rounded_down_or_refused() -> None:
     assert settings_for(many, 1, Totals(cores=16)).keys == {("threads_per_process",): 4}
     assert settings_for(many, 1, Totals(cores=6)).keys == {("processes", "per_submission"): 3}
     for totals, why in (
-        (Totals(cores=7), "7 cores cannot be shared out evenly among 4 processes"),
+        (Totals(cores=7), "7 CPUs cannot be shared out evenly among 4 processes"),
         (Totals(cores=7.5), "no words for 7.5 cores"),
         (Totals(cores=0), "shared out"),
         (Totals(gpus=3), "3 GPUs cannot"),

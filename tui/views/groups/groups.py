@@ -251,7 +251,7 @@ def why_lines(group: GroupSummary, width: int) -> list[Line]:
     return [
         *lines,
         (),
-        line(("w", "key"), "  why it goes where it goes, and what would change that"),
+        line(("w", "key"), "  why it goes there, and what changes that"),
         line(("4", "key"), "  packs its job with others on one node"),
     ]
 

@@ -197,7 +197,8 @@ def _drawn(block: _Block, lane: LaneView, jobs: Sequence[PlannedJob]) -> list[Sp
     if (more := len(job.directories) - 1) > 0:
         text += f" and {more:,} more"
     if (many := block.last - block.first) > 1:
-        text = f" {plural(many, 'job')} of {visible(job.action)}"
+        names = {jobs[one].action for one in lane.jobs[block.first : block.last]}
+        text = f" {plural(many, 'job')}" + f" of {visible(job.action)}" * (len(names) == 1)
     label = "".join(span.text for span in cut((Span(text),), room)) if room >= LEAST_NAME else ""
     fill = " " * (room - cell_len(label))
     return [Span("▐", style), Span(label + fill, f"fill-{style}"), Span("▌", style)]

@@ -165,7 +165,7 @@ def checks_short(checks: Checks, chosen: PlanChoice) -> Line:
     for number, budget in enumerate(chosen.budgets):
         left = chosen.left_of(number)
         style = "failed" if left < -1e-6 else ""
-        parts.append((f"  {budget.name} → {_hours(left)} h", style))
+        parts.append((f"  {budget.name} {_hours(left)} h left", style))
     if by[CheckState.PENDING]:
         parts.append((f"  ◌ {len(by[CheckState.PENDING])} to do", "dim"))
     if by[CheckState.FAILED]:
