@@ -18,6 +18,8 @@ from rowtui.core.project.review.views import (
 )
 from rowtui.core.submission.plan.model import JobStep, Plan
 from rowtui.core.submission.sending.release_held import SendingProgress
+from rowtui.tui.views.questions import ConfirmScreen
+from rowtui.tui.views.submit.view import SubmitView
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine
@@ -373,3 +375,16 @@ async def test_what_a_filter_hides_is_sent_too_and_what_is_shown_is_switched(
         hand.app.verbs.review(plan, "groups", None)
         await hand.sees("Jobs to submit", "Nothing is sent yet")
         assert "shown" not in hand.text()
+
+
+async def test_a_check_that_ends_while_the_question_opens_does_no_harm() -> None:
+    async with opened() as hand:
+        await hand.press("2", "s")
+        await hand.sees("Nothing is sent yet")
+        view = hand.app.view
+        assert isinstance(view, SubmitView)
+        view.command_confirm()
+        question = hand.app.screen
+        assert isinstance(question, ConfirmScreen)
+        question.show_question()  # before its widgets are there
+        await hand.sees("Send 1 job to local?", "Type yes")

@@ -130,7 +130,9 @@ class ConfirmScreen(Dialog[str]):
         self.show_question()
 
     def show_question(self) -> None:
-        """Show the question as it is now."""
+        """Show the question as it is now; before all its widgets are there, it is shown later."""
+        if not self.query("#else"):
+            return
         question, dialog = self._ask(), self.query_one("#dialog")
         set_titles(dialog, question.title)
         dialog.set_class(question.loses, "failure")
