@@ -88,6 +88,17 @@ async def test_jobs_that_were_switched_off_and_the_plan_itself_are_undone() -> N
         assert "submit" not in hand.engine.calls
 
 
+async def test_a_key_that_is_pressed_more_often_than_there_are_steps_does_no_harm() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("all 8 groups")
+        await hand.press("space", "1")
+        for _ in range(3):  # before the first of them has gone to the view of the step
+            hand.app.command_undo()
+        await hand.sees("[2 Groups]", "Undone: marked ")
+        assert not marks_of(hand).keys
+
+
 async def test_a_what_if_is_undone_step_by_step() -> None:
     async with opened() as hand:
         await hand.press("3")
@@ -141,5 +152,7 @@ def test_undoing_restores_each_value_before(changes: list[tuple[str, int]], many
     assert len(undo.steps) == len(states) - 1 <= MOST_STEPS
     for _ in range(min(many, len(undo.steps))):
         states.pop()
-        undo.undo()
+        step = undo.take()
+        assert step is not None
+        assert not undo.undo(step)
         assert now == states[-1]

@@ -238,10 +238,12 @@ class RowtuiApp(RecallingApp):
 
     async def _undo(self, steps: int) -> None:
         """Undo the newest steps; stop where one opens a question, or cannot be undone."""
+        undo = self.session.undo
         for _ in range(steps):
-            await self.switch_mode(self.session.undo.steps[0].view)
-            step, why = self.session.undo.undo()
-            if why:
+            if (step := undo.take()) is None:
+                break  # Another press of the key has undone the last one.
+            await self.switch_mode(step.view)
+            if why := undo.undo(step):
                 self.warn(f"It cannot be undone: {step.text}: {why}.")
                 break
             if step.asks:

@@ -49,16 +49,18 @@ class UndoList:
             step = step._replace(take_back=self._steps.pop().take_back)
         self._steps.append(step)
 
-    def undo(self) -> tuple[UndoStep, str]:
-        """Undo the newest step, whose view is on the screen.
+    def take(self) -> UndoStep | None:
+        """Remove the newest step and return it; None without any."""
+        return self._steps.pop() if self._steps else None
 
-        Return the step, and the reason if it can no longer be undone. Raises: IndexError without
-        any step.
+    def undo(self, step: UndoStep) -> str:
+        """Undo a step that was taken, while its view is on the screen.
+
+        Return the reason if it can no longer be undone.
         """
-        step = self._steps.pop()
         self._undoing = True
         try:
             why = step.take_back()
-            return step, why if isinstance(why, str) else ""
+            return why if isinstance(why, str) else ""
         finally:
             self._undoing = False
