@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
@@ -16,6 +18,26 @@ _NUMBER = r"[0-9]{1,3}(?:[,_][0-9]{3})+(?:\.[0-9]*)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]
 _AMOUNT = re.compile(rf"(?:{_NUMBER})(?:e[+-]?[0-9]{{1,3}})?", re.IGNORECASE)
 _MONEY = re.compile(rf"({_NUMBER}) ?([^\s0-9.,_+-]\S{{0,15}})?")
 MOST_COUNT = 1_000_000_000
+
+
+def read_fields(
+    readers: Mapping[str, Callable[[str], object]], texts: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values of the fields of a form, and a sentence about each unreadable text.
+
+    `readers` raise RowtuiError. A field without a text has neither.
+    """
+    found: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for name, read in readers.items():
+        text = texts.get(name, "").strip()
+        if not text:
+            continue
+        try:
+            found[name] = read(text)
+        except RowtuiError as error:
+            wrong[name] = error.message + (f"; {error.hint}" if error.hint else "")
+    return found, wrong
 
 
 def parse_count(text: str, least: int = 1, most: int = MOST_COUNT) -> int:

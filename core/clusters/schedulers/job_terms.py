@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.quantities import read_fields
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobKey
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_time
@@ -69,16 +70,7 @@ def read_terms(texts: Mapping[str, str]) -> tuple[JobTerms, dict[str, str]]:
 
     An empty text leaves its term unchanged.
     """
-    found: dict[str, Any] = {}
-    wrong: dict[str, str] = {}
-    for name, read in _READERS.items():
-        text = texts.get(name, "").strip()
-        if not text:
-            continue
-        try:
-            found[name] = read(text)
-        except RowtuiError as error:
-            wrong[name] = f"{error.message}; {error.hint}"
+    found, wrong = read_fields(_READERS, texts)
     return JobTerms(**found), wrong
 
 

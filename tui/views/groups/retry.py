@@ -8,9 +8,9 @@ any other.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.quantities import read_fields
 from rowtui.core.base.text import plural, visible
 from rowtui.core.project.next_attempt import (
     NO_CHANGE,
@@ -55,16 +55,7 @@ class TypedChange(NamedTuple):
 
 def read_change(texts: Mapping[str, str]) -> TypedChange:
     """Return the change that these texts describe."""
-    found: dict[str, Any] = {}
-    wrong = {}
-    for name, read in _READERS.items():
-        text = texts.get(name, "").strip()
-        if not text:
-            continue
-        try:
-            found[name] = read(text)
-        except RowtuiError as error:
-            wrong[name] = error.message + (f"; {error.hint}" if error.hint else "")
+    found, wrong = read_fields(_READERS, texts)
     return TypedChange(AmountChange(**found), wrong)
 
 
