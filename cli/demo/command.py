@@ -103,6 +103,19 @@ SEED = 20_261_121
 SIGMAS = 4.0
 
 
+_TO_TRY = {
+    "rowtui demo": "a real study that ends in a minute",
+    "rowtui demo network": "a study that runs by itself, up to its plot",
+    "rowtui demo large": "100,000 directories on four clusters",
+    "rowtui init": "write a workflow.toml for your own directories",
+}
+
+
+def _others(command: str) -> tuple[str, ...]:
+    """Return what a user can try after the demo that this command shows."""
+    return tuple(f"{name}: {about}" for name, about in _TO_TRY.items() if name != command)
+
+
 class Threshold(NamedTuple):
     """One result of the study, with the known value."""
 
@@ -228,8 +241,7 @@ def _with_dashboard(
             stderr=log,
             start_new_session=True,
         )
-    other = "rowtui demo network: a study that runs by itself, up to its plot"
-    played = RealDemo(lambda: _result_lines(read_thresholds(root)), other)
+    played = RealDemo(lambda: _result_lines(read_thresholds(root)), "rowtui demo")
     code = show(EngineOptions(str(root), CLUSTER), out, args, played=played, **settings)
     if child.poll() is None:
         out.note("The study goes on in the background.")
@@ -241,8 +253,12 @@ def _say_end(root: Path, played: RealDemo, out: Output) -> None:
     """Print the results of a demo that the user left, and what to try next."""
     out.lines(played.results())
     out.note(f"The project is in {root}; to continue: cd {root} && rowtui")
+    _say_next(played.state.try_next, out)
+
+
+def _say_next(texts: Sequence[str], out: Output) -> None:
     out.note("Try next:")
-    for text in played.state.try_next:
+    for text in texts:
         out.note(f"  {text}")
 
 
@@ -284,7 +300,9 @@ def run_large(args: argparse.Namespace, out: Output) -> int:
             return _make(root, many, args.seed, out)
 
         demo = Demo("large", many, args.seed)
-        return show(EngineOptions(str(root), demo=demo), out, args, **settings)
+        code = show(EngineOptions(str(root), demo=demo), out, args, **settings)
+        _say_next(_others("rowtui demo large"), out)
+        return code
     finally:
         if not args.keep:
             shutil.rmtree(root.parent, ignore_errors=True)
@@ -305,11 +323,9 @@ def _make(root: Path, many: int, seed: int, out: Output) -> int:
 class RealDemo:
     """A real project on this machine's queue. `about`: as in `PlayedState`."""
 
-    def __init__(self, results: Callable[[], Sequence[str]], other: str, about: str = "") -> None:
-        """`results`: as in `Played`; `other`: the demo to try next."""
-        own = "rowtui init: write a workflow.toml for your own directories"
-        large = "rowtui demo large: 100,000 directories on four clusters"
-        self.state = PlayedState("DEMO", about=about, try_next=(other, large, own))
+    def __init__(self, results: Callable[[], Sequence[str]], command: str, about: str = "") -> None:
+        """`results`: as in `Played`; `command`: the one that shows this demo."""
+        self.state = PlayedState("DEMO", about=about, try_next=_others(command))
         self._results = results
 
     def results(self) -> Sequence[str]:
@@ -336,8 +352,7 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
     make_study(root)
     if not args.headless and (settings := settings_of(args)) is not None:
         options = EngineOptions(str(root), cluster)
-        other = "rowtui demo: a real study whose jobs you submit yourself"
-        played = RealDemo(partial(_slopes, root), other, "network")
+        played = RealDemo(partial(_slopes, root), "rowtui demo network", "network")
         code = show(options, out, args, played=played, **settings)
         _say_end(root, played, out)
         return code

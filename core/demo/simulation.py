@@ -30,14 +30,6 @@ SLOW_SECONDS = 8.0
 KILL = "kill-engine"
 
 
-TRY_NEXT = (
-    "rowtui demo: a real study that ends in a minute",
-    "rowtui demo network: a study that runs by itself, up to its plot",
-    "rowtui init: write a workflow.toml for your own directories",
-)
-"""What a user can try after the large demo."""
-
-
 def faults_of(clusters: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Return each fault with its effect."""
     found = []
@@ -57,7 +49,7 @@ def known_faults(faults: Iterable[tuple[str, str]]) -> str:
 
 def played_state(clusters: Iterable[str], speed: int, said: str = "") -> PlayedState:
     """Return the state of a demo whose clock runs at this speed."""
-    return PlayedState(f"DEMO ×{speed}", faults_of(clusters), said, try_next=TRY_NEXT)
+    return PlayedState(f"DEMO ×{speed}", faults_of(clusters), said)
 
 
 def inject(there: SimulatedCluster, what: str) -> str:

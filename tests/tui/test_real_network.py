@@ -163,7 +163,7 @@ async def test_the_first_steps_of_the_network_demo_lead_to_a_run(
     tmp_path: Path, root: Path
 ) -> None:
     make_study(study := tmp_path / "demo")
-    async with opened(study, (80, 24), RealDemo(list, "rowtui demo", "network")) as hand:
+    async with opened(study, (80, 24), RealDemo(list, "rowtui demo network", "network")) as hand:
         # An empty workspace is no study whose steps are over.
         await hand.sees("local ●", "The workspace has no directories yet")
         await hand.sees("DEMO", "Next: 8 how samples flow")
