@@ -107,16 +107,12 @@ def cells_of(one: KnownProject, now: float, here: str) -> Mapping[str, Cell]:
     return cells
 
 
-def _needs_the_user(one: KnownProject) -> bool:
-    summary = one.summary
-    broken = summary is not None and bool(summary.gone or summary.problem)
-    return bool(one.no_answer_since) or broken or bool(needs_of(one))
-
-
 def projects_total(projects: Sequence[KnownProject]) -> dict[str, Cell]:
     """Return the row below the projects: the sums of the columns."""
     cells = _figures([one.summary for one in projects if one.summary and one.summary.usable])
-    needing = sum(map(_needs_the_user, projects))
+    needing = sum(
+        bool(state_line(one, one.read)) for one in projects if one.summary or one.no_answer_since
+    )
     cells["project"] = line(plural(len(projects), "project"))
     cells["needs"] = line((f"{needing:,} need you", "warning")) if needing else ()
     return cells

@@ -29,7 +29,7 @@ KEPT = 4
 """Plans that are kept, also of answers that did not reach the screen."""
 
 GONE = "plan is gone"
-"""What the screen's side tells in place of a method: its argument is the id of a plan."""
+"""The request with which the screen reports that it dropped a plan; the argument is its id."""
 
 
 class PlanReference(NamedTuple):

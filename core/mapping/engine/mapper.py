@@ -158,7 +158,7 @@ class Mapper:
         return self._within_budget(placement, plan, request, facts)
 
     def watch(self, request: MappingRequest, facts: ClusterFacts, notes: MappingNotes) -> Placement:
-        """Return the result of `place`, mapped anew; every step is noted."""
+        """Map the job again, store every step in `notes`, and return the result of `place`."""
         request = _wondered(request)
         plan = self._plan(request)
         notes.entities = tuple(plan.matched)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import Cost, count, in_words, plural
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.views.views import JobsView
     from rowtui.core.usage.table import UsageRow
     from rowtui.tui.widgets.cells import Cell, Line
+    from rowtui.tui.widgets.columns import PlacedColumn
 
 
 COUNTS = ("completed", "submitted", "eligible", "waiting")
@@ -72,10 +73,12 @@ def action_cells(action: ActionSummary) -> dict[str, Cell]:
     return {"action": name, **_cells([action])}
 
 
-def counts_explained(width: int) -> str:
-    """Return what the columns of counts add up to. `width`: of the screen, for their titles."""
-    titles = "Completed Submitted Eligible Waiting" if width >= 180 else "Done Subm Elig Wait"
-    return f"{' + '.join(titles.split())} = Total; ✗ = failed among the eligible"
+def counts_explained(placed: Iterable[PlacedColumn]) -> str:
+    """Return what the columns of counts add up to, by their titles; "" if one is not shown."""
+    titles = {one.column.id: one.title for one in placed}
+    *parts, total = (titles.get(name, "") for name in (*COUNTS, "total"))
+    whole = f"{' + '.join(parts)} = {total}; ✗ = failed among the eligible"
+    return whole if all((*parts, total)) else ""
 
 
 def total_cells(actions: Sequence[ActionSummary]) -> dict[str, Cell]:

@@ -129,7 +129,7 @@ class StatusView(NeedSteps):
             by_index = {action.index: _key(action) for action in actions}
             table.flash((by_index[index], count) for index, count in session.changed)
             session.changed = frozenset()
-        found = [counts_explained(self.size.width) if actions and self.side_by_side else ""]
+        found = [counts_explained(table.placed) if actions and self.side_by_side else ""]
         if (network := session.network.view) is not None and network.waiting:
             words = ("job of the network waits", "jobs of the network wait")
             found = [f"{plural(network.waiting, *words)} for inputs"]
