@@ -97,6 +97,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         item.user_properties.append(("time limit", marker.args[0]))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, object]:
+    """Take the jobs of a test that failed from the cluster: those after it would wait for room."""
+    report = yield
+    if getattr(report, "failed", False) and "slurm_rig" in getattr(item, "funcargs", ()):
+        item.funcargs["slurm_rig"].cluster.clean()  # type: ignore[attr-defined]
+    return report
+
+
 def _waits(item: pytest.Item) -> bool:
     if item.get_closest_marker("slow") or item.get_closest_marker("slurm"):
         return True

@@ -61,11 +61,11 @@ async def slurm_detail(transport: Transport, job: JobKey, *, estimate: bool) -> 
             problem = UNRANKED
         asked.append(CommandOutput(f"sprio -j {whole}", problem=problem))
     detail = SchedulerDetail(tuple(asked), priority)
-    return await _with_estimate(transport, detail, name, known) if estimate else detail
+    return await _with_estimate(transport, detail, job, known) if estimate else detail
 
 
 async def _with_estimate(
-    transport: Transport, detail: SchedulerDetail, name: str, known: dict[str, str]
+    transport: Transport, detail: SchedulerDetail, job: JobKey, known: dict[str, str]
 ) -> SchedulerDetail:
     """Add the start from the controller's last simulation, and the queue before the job.
 
@@ -74,6 +74,7 @@ async def _with_estimate(
     """
     if not known.get("JobState", "PENDING").startswith("PENDING"):
         return detail._replace(problem="it does not wait: there is no start to estimate")
+    name = str(job)
     told = await _run(transport, "squeue", "-h", "--start", "-j", name, "-o", "%S|%Y", env=_EPOCHS)
     start, on = read_start(_text(told))
     asked = [
@@ -83,12 +84,15 @@ async def _with_estimate(
     ahead = waiting = None
     partition, own = known.get("Partition", ""), known.get("Priority", "")
     if partition and own.isdecimal() and int(own):
-        argv = ("squeue", "-h", "-t", "PD", "-p", partition, "-o", "%Q")
+        argv = ("squeue", "-h", "-t", "PD", "-p", partition, "-o", "%Q|%A")
         queue = await _run(transport, *argv)
         asked.append(CommandOutput(f"squeue -t PD -p {partition}", problem=_problem(queue, "ok")))
         if queue.exit_status == 0:
-            numbers = [int(it) for it in _text(queue).split() if it.isdecimal()]
-            waiting, ahead = len(numbers), sum(1 for it in numbers if it > int(own))
+            pairs = [line.partition("|")[::2] for line in _text(queue).split()]
+            order = [(-int(rank), int(it)) for rank, it in pairs if (rank + it).isdecimal()]
+            waiting = len(order)
+            # Of equal priorities the lower number is first.
+            ahead = sum(1 for it in order if it < (-int(own), job.id))
     return detail._replace(
         asked=tuple(asked), start=start, on=on, ahead=ahead, waiting=waiting, estimated=True
     )

@@ -558,6 +558,9 @@ async def test_why_jobs_do_not_run_is_told_by_scontrol_squeue_and_a_sentence(
     assert detail.start is not None
     assert detail.start > time.time()
     assert (detail.ahead, detail.waiting) == (1, 5)  # the array counts as one
+    slurm.run(f"scontrol update jobid={first},{second},{after},{later} priority=7000")
+    equal = await scheduler_kind("slurm").detail(transport, JobKey(second), estimate=True)
+    assert (equal.ahead, equal.waiting) == (1, 5)
 
     named = await scheduler_kind("slurm").detail(transport, JobKey(first), estimate=False)
     assert dict(named.asked[0].fields)["JobName"] == "a b=c"
