@@ -15,4 +15,4 @@ from setuptools import find_packages, setup
 
 FOLDERS = ("core", "cli", "tui", "themes")
 below = [f"rowtui.{folder}.{name}" for folder in FOLDERS for name in find_packages(folder)]
-setup(packages=[*(f"rowtui.{folder}" for folder in FOLDERS), *below])
+setup(packages=["rowtui", *(f"rowtui.{folder}" for folder in FOLDERS), *below])

@@ -95,13 +95,15 @@ need_test_packages() {
         die "the tests, which start a real Slurm, Grid Engine, sshd and Chromium, need: apt-get install$missing"
 }
 
-# The checkout in place of a copy: site-packages/rowtui/* are links to core, cli, tui, themes.
+# The checkout in place of a copy: site-packages/rowtui has links to core, cli, tui, themes, and to
+# what is in api.
 link_checkout() {
     .venv/bin/python -m pip uninstall -q -y rowtui >/dev/null 2>&1 || true
     site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     rm -rf "$site/rowtui" "$site"/rowtui-*.dist-info build rowtui.egg-info
     mkdir -p "$site/rowtui"
     for folder in core cli tui themes; do ln -s "$PWD/$folder" "$site/rowtui/$folder"; done
+    for file in api/*.py api/py.typed; do ln -s "$PWD/$file" "$site/rowtui/${file#api/}"; done
     .venv/bin/python .ci/entry_points "$site"
     printf '#!%s\nimport sys\n\nfrom rowtui.cli.main import start\n\nsys.exit(start())\n' \
         "$PWD/.venv/bin/python" > .venv/bin/rowtui
@@ -129,7 +131,7 @@ case $command in
         .venv/bin/lint-imports --no-cache | tail -n 6
         # Meanwhile the other core compiles the tests, which each worker would do for itself.
         PYTHONDONTWRITEBYTECODE="" .venv/bin/python -m pytest --collect-only -q >/dev/null 2>&1 &
-        .venv/bin/mypy --cache-dir=.mypy_cache -p rowtui.core -p rowtui.cli -p rowtui.tui
+        .venv/bin/mypy --cache-dir=.mypy_cache -p rowtui
         wait || : # what is wrong with them is told by the run
         # A good part of the time goes by in waits for daemons: two workers more than the usual cores.
         exec .venv/bin/python -m pytest -n 4 --dist loadfile "$@"

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("core", "cli", "tui")
+FOLDERS = ("api", "core", "cli", "tui")
 MOST_MODULES = 16  # of a folder
 # A figure falls, or stays. Code that is hard to read does not become simpler when it is squeezed.
-MOST_LINES = 152_990
-MOST_MODULES_IN_ALL = 696
+MOST_LINES = 155_480
+MOST_MODULES_IN_ALL = 716
 LONG, MOST_LONG = 400, 5  # lines of a long module, and how many there may be
 SMALL, MOST_SMALL = 100, 14  # lines of a small module, and how many may have a single importer
 MOST_INNER_IMPORTS = 238  # imports inside functions
@@ -85,7 +85,8 @@ def modules() -> dict[str, tuple[Path, str, ast.Module]]:
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
-            name = ".".join(("rowtui", *parts)).removesuffix(".__init__")
+            inside = parts[1:] if folder == "api" else parts
+            name = ".".join(("rowtui", *inside)).removesuffix(".__init__")
             text = path.read_text(encoding="utf-8")
             found[name] = (path, text, ast.parse(text))
     return found

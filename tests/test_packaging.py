@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+import rowtui
 import rowtui.core
 
 from tests.test_house import statements
@@ -46,7 +47,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "source"
     copy.mkdir()
-    for name in (*FOLDERS, "pyproject.toml", "setup.py", "README.md", "LICENSE"):
+    for name in ("api", *FOLDERS, "pyproject.toml", "setup.py", "README.md", "LICENSE"):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -74,9 +75,9 @@ def test_the_wheel_has_every_file_and_nothing_else(wheel: zipfile.ZipFile) -> No
     packed = sorted(
         name for name in wheel.namelist() if ".dist-info/" not in name and not name.startswith(data)
     )
-    assert packed == sorted(
-        f"rowtui/{file}" for folder in FOLDERS for file in files_of(ROOT / folder)
-    )
+    wanted = [f"rowtui/{file}" for folder in FOLDERS for file in files_of(ROOT / folder)]
+    wanted += [f"rowtui/{file.removeprefix('api/')}" for file in files_of(ROOT / "api")]
+    assert packed == sorted(wanted)
     for suffix in (".tcss", ".toml", ".sh", "py.typed"):  # data, not only modules
         assert any(name.endswith(suffix) for name in packed)
 
@@ -99,9 +100,9 @@ def test_the_wheel_says_the_version_and_the_licence(wheel: zipfile.ZipFile) -> N
 
 
 def test_the_version_is_said_everywhere_alike() -> None:
-    version = rowtui.core.__version__
+    version = rowtui.__version__
     said = subprocess.run(
-        [sys.executable, "-m", "rowtui.cli.main", "--version"],
+        [sys.executable, "-m", "rowtui", "--version"],
         check=True,
         capture_output=True,
         text=True,
