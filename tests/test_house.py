@@ -168,8 +168,9 @@ def test_a_small_module_that_one_module_imports_belongs_to_it() -> None:
 
 def test_a_public_type_has_a_name_of_its_own() -> None:
     places: dict[str, list[str]] = {}
-    for name, (_, _, tree) in modules().items():
-        for node in tree.body:
+    for name, (path, _, tree) in modules().items():
+        # The Python interface has the words of its users: Project, Plan, Status.
+        for node in () if path.is_relative_to(ROOT / "api") else tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(name)
     assert {name: where for name, where in places.items() if len(where) > 1} == {}

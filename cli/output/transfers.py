@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import REDRAW_SECONDS
 from rowtui.core.base.errors import RowtuiError
@@ -28,7 +27,8 @@ def planned_transfers(project: OpenProject, plan: Plan) -> tuple[TransferView, .
         return ()  # connections take long to load
     if not project.connections.copied(plan.jobs):
         return ()
-    return run_async(project.copies.preview(plan))
+    views: tuple[TransferView, ...] = project.wait(project.copies.preview(plan))
+    return views
 
 
 def say_transfers(views: Sequence[TransferView], out: Output) -> None:

@@ -7,6 +7,7 @@ aside: it is named with the reason, and is in no group.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.output.output import Output
@@ -54,17 +55,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
         raise action_not_found(args.action)
     statuses = [it for it in Status if getattr(args, it.name.lower())] or list(Status)
     among = chosen_positions(project, args.directories, out)
-    elements = []
-    for action in project.workflow.named(args.action):
-        cut = project.cut(action, statuses, among)
-        shown = len(cut) if args.n_groups is None else min(len(cut), args.n_groups)
-        row = project.status_row(action, among)
-        jobs = project.state.submitted.get(action.name, {})
-        elements.append(Element(cut, shown, row, jobs, only_status(row, statuses)))
+    elements = list(listed(project, args.action, statuses, among, args.n_groups))
     if args.json:
-        from rowtui.cli.show.json import print_groups
+        from rowtui.cli.show.json import groups_document
 
-        print_groups(project, args.action, elements, out)
+        out.json(groups_document(project, args.action, elements))
     elif not any(element.shown for element in elements):
         out.print("No matches.")
     elif args.short:
@@ -81,6 +76,22 @@ def run(args: argparse.Namespace, out: Output) -> int:
         )
         listing.write(out, header=not args.no_header)
     return 0
+
+
+def listed(
+    project: OpenProject,
+    name: str,
+    statuses: Sequence[Status] = tuple(Status),
+    among: Sequence[int] | None = None,
+    most: int | None = None,
+) -> Iterator[Element]:
+    """Yield the elements of an action with their groups of these statuses; `most`: of each."""
+    for action in project.workflow.named(name):
+        cut = project.cut(action, statuses, among)
+        shown = len(cut) if most is None else min(len(cut), most)
+        row = project.status_row(action, among)
+        jobs = project.state.submitted.get(action.name, {})
+        yield Element(cut, shown, row, jobs, only_status(row, statuses))
 
 
 def _usage(message: str) -> int:

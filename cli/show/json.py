@@ -113,20 +113,17 @@ class ShownGroups(NamedTuple):
     groups: Sequence[ShownGroup]
 
 
-def print_status(
-    project: OpenProject,
-    rows: Sequence[tuple[ActionStatus, StatusCounts]],
-    out: Output,
-    waiting: int | None = None,
-) -> None:
-    """Print the status. `waiting`: waiting network jobs, None without a network."""
+def status_document(
+    project: OpenProject, rows: Sequence[tuple[ActionStatus, StatusCounts]]
+) -> ShownStatus:
+    """The status of these actions, with the waiting jobs of a network."""
     actions = [
         ShownAction(row.action.name, row.action.index, counts, row.remaining_cost, row.problem)
         for row, counts in rows
     ]
-    network = None if waiting is None else WaitingInNetwork(waiting)
-    found = project.state.directories
-    out.json(ShownStatus(str(project.root), len(found), project.state.set_aside, actions, network))
+    network = None if project.network is None else WaitingInNetwork(project.network.waiting())
+    found = len(project.state.directories)
+    return ShownStatus(str(project.root), found, project.state.set_aside, actions, network)
 
 
 def print_names(project: OpenProject, names: Sequence[str], out: Output) -> None:
@@ -134,10 +131,8 @@ def print_names(project: OpenProject, names: Sequence[str], out: Output) -> None
     out.json(DirectoryNames(names, project.state.set_aside))
 
 
-def print_groups(
-    project: OpenProject, action: str, elements: Sequence[Element], out: Output
-) -> None:
-    """Print the groups of an action, with the status of each directory."""
+def groups_document(project: OpenProject, action: str, elements: Sequence[Element]) -> ShownGroups:
+    """The groups of an action, with the status of each directory."""
     from rowtui.core.project.planning.plan_submission import counted_on
 
     groups: list[ShownGroup] = []
@@ -151,7 +146,7 @@ def print_groups(
                 for position in request.group.indices
             ]
             groups.append(_group(request, asked, len(groups) + 1, directories))
-    out.json(ShownGroups(action, groups))
+    return ShownGroups(action, groups)
 
 
 def _directory(

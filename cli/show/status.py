@@ -51,9 +51,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     ]
     waiting = project.network.waiting() if project.network is not None else None
     if args.json:
-        from rowtui.cli.show.json import print_status
+        from rowtui.cli.show.json import status_document
 
-        print_status(project, shown, out, waiting)
+        out.json(status_document(project, shown))
     elif not shown:
         out.print("No matches.")
     else:
