@@ -18,12 +18,20 @@ def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
         "init",
         "project.init",
         about["init"],
-        "  rowtui init my_project\n  rowtui init --signac .",
+        "  rowtui init\n  rowtui init --yes my_project\n  rowtui init --signac .",
     )
-    init.add_argument("directory", metavar="DIRECTORY", help="the folder; made if it is missing")
+    init.add_argument(
+        "directory",
+        metavar="DIRECTORY",
+        nargs="?",
+        default=".",
+        help="the folder, made if it is missing [default: .]",
+    )
     which = init.add_mutually_exclusive_group()
     which.add_argument("--signac", action="store_true", help="for a signac workspace")
     which.add_argument("-w", "--workspace", metavar="NAME", help="[default: workspace]")
+    which.add_argument("--from-row", action="store_true", help="about a project of Row")
+    init.add_argument("--yes", action="store_true", help="ask nothing; write the comments")
     json_option(init)
 
     scan = add(
