@@ -89,17 +89,19 @@ class Terminal:
         """What was written so far, and what comes within a second."""
         if select.select([self.outer], [], [], 0 if self.ended else 1)[0]:
             try:
-                self.seen += os.read(self.outer, 1 << 16)
+                piece = os.read(self.outer, 1 << 16)
             except OSError:  # Linux: EIO after the command has ended
-                self.ended = True
+                piece = b""
+            self.seen += piece
+            self.ended = not piece
         return self.seen
 
     def end(self) -> int:
         """The exit code; all that the screen showed is in `seen`."""
         try:
-            while piece := os.read(self.outer, 1 << 16):
-                self.seen += piece
-        except OSError:  # Linux: EIO once nobody holds the other end any more
-            pass
-        os.close(self.outer)
+            eventually(lambda: (self._more(), self.ended)[1], every=0, what="the end")
+        finally:
+            if not self.ended:  # it waits for an answer that nobody gives
+                self.process.kill()
+            os.close(self.outer)
         return self.process.wait(60)
