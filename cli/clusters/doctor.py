@@ -24,8 +24,8 @@ from rowtui.cli.clusters.findings import (
     problem_findings,
     project_findings,
     ssh_findings,
-    terminal_findings,
 )
+from rowtui.cli.clusters.machine import folder_findings, terminal_findings
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output
@@ -42,7 +42,7 @@ from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.context.clusters import entry_toml, live_node_types
 from rowtui.core.project.open_project import OpenProject
 
-_MARKS = {OK: ("✓", "green"), WARNING: ("▲", "yellow"), ERROR: ("✗", "red bold")}
+_MARKS = {OK: ("✓", "+", "green"), WARNING: ("▲", "!", "yellow"), ERROR: ("✗", "x", "red bold")}
 
 
 class DoctorFindings(NamedTuple):
@@ -81,7 +81,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _say(finding: DoctorFinding, out: Output) -> None:
-    mark, style = _MARKS[finding.verdict]
+    mark, plain, style = _MARKS[finding.verdict]
+    mark = mark if sys.stdout.encoding.lower() in {"utf-8", "utf8"} else plain
     topic = out.style(f"{finding.topic:<11}", "bold")
     out.print(f"{out.style(mark, style)} {topic} {visible(finding.text)}")
     for line in finding.hint.splitlines():
@@ -102,6 +103,7 @@ def _examine(args: argparse.Namespace) -> Iterator[DoctorFinding]:
         yield DoctorFinding("project", ERROR, "workflow.toml cannot be used", str(error))
     if project is not None:
         yield from project_findings(project)
+    yield from folder_findings(project)
     yield from cluster_findings(args, project)
     yield from _over_ssh(args, project is not None)
     if project is not None:  # a cluster that was just checked has reported its partitions

@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -28,7 +27,6 @@ from rowtui.core.clusters.model import Cluster, Identified, Partition, Remote
 from rowtui.core.clusters.polling.description_cache import remember_description
 from rowtui.core.clusters.polling.probe import Visit, visit
 from rowtui.core.clusters.schedulers.kind import kind_of
-from rowtui.core.clusters.schedulers.local.scheduler import local_folder
 from rowtui.core.clusters.schedulers.slurm.describe import why_no_slurm
 from rowtui.core.clusters.transports.cluster_transport import transport_for
 from rowtui.core.clusters.transports.ssh_config import Hop, missing_files, route_to
@@ -47,6 +45,7 @@ Verdict: TypeAlias = Literal["ok", "warning", "error"]
 OK: Final = "ok"
 WARNING: Final = "warning"
 ERROR: Final = "error"
+TOLERABLE_SECONDS = 5.0  # between two clocks: file times are compared to find new files
 
 
 class DoctorFinding(NamedTuple):
@@ -56,17 +55,6 @@ class DoctorFinding(NamedTuple):
     verdict: Verdict
     text: str
     hint: TextOrNull = ""
-
-
-def terminal_findings() -> Iterator[DoctorFinding]:
-    """Yield whether the terminal can draw the dashboard."""
-    terminal = os.environ.get("TERM", "")
-    if terminal in {"", "dumb"}:
-        text = f"TERM is '{terminal}': the dashboard cannot be drawn"
-        yield DoctorFinding("terminal", WARNING, text, "the commands work; 'rowtui show status'")
-    else:
-        colours = os.environ.get("COLORTERM") or "no COLORTERM: 256 colours at most"
-        yield DoctorFinding("terminal", OK, f"{terminal}, {colours}")
 
 
 def project_findings(project: OpenProject) -> Iterator[DoctorFinding]:
@@ -89,13 +77,6 @@ def project_findings(project: OpenProject) -> Iterator[DoctorFinding]:
     local = kind in LOCAL_FILE_SYSTEMS
     how = "changes are noticed at once" if local else "changes are noticed by looking every 2 s"
     yield DoctorFinding("files", OK, f"{kind}: {how}")
-    state = project.store.folder
-    folder = next((it for it in (state, *state.parents) if it.exists()), Path("/"))
-    if os.access(folder, os.W_OK):
-        yield DoctorFinding("state", OK, f"{state} can be written")
-    else:
-        hint = "you can look, but nothing can be submitted or remembered"
-        yield DoctorFinding("state", WARNING, f"{folder} cannot be written", hint)
 
 
 def _set_aside(project: OpenProject) -> dict[str, str]:
@@ -153,31 +134,15 @@ def cluster_findings(
     cluster = identified.cluster
     text = f"{cluster.name} ({cluster.scheduler}), because {identified.because}"
     centres = {it.name for it in CLUSTERS}
-    considered = [(why.partition(":")[0], why) for why in identified.considered]
-    lines = [f"not {why}" for name, why in considered if name not in centres]
-    if names := [name for name, _ in considered if name in centres]:
-        lines.insert(0, f"not {', '.join(names)}")
+    others = [it for it in identified.considered if it.partition(":")[0] not in centres]
+    lines = [f"not {why}" for why in others]
     yield DoctorFinding("cluster", OK, text, "\n".join(lines))
-    yield from _local_queue()
 
     if not runs_here(cluster, os.environ):
         return
     yield from _scheduler(identified)
     if not kind_of(cluster).describes and shutil.which("sbatch"):
         yield DoctorFinding("slurm", WARNING, f"sbatch is here, but: {why_no_slurm()}")
-
-
-def _local_queue() -> Iterator[DoctorFinding]:
-    """Yield why the queue of this machine cannot be used, if it cannot."""
-    queue = local_folder()
-    folder = next((it for it in (queue, *queue.parents) if it.exists()), Path("/"))
-    try:
-        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-            file.write(bytes(1 << 16))
-    except OSError as error:
-        hint = "make room there, or name another folder in ROWTUI_LOCAL_DIR"
-        text = f"the cluster 'local' cannot be used: {folder}: {error.strerror}"
-        yield DoctorFinding("queue", WARNING, text, hint)
 
 
 def _scheduler(identified: Identified) -> Iterator[DoctorFinding]:
@@ -241,10 +206,6 @@ def mapping_findings() -> Iterator[DoctorFinding]:
 # The input is the clusters; the result is findings on how each would be reached, without
 # connecting. Only if the user requests it (`--connect`), rowtui logs in to each cluster and checks
 # it.
-
-
-# largest tolerated difference between two clocks: file times are compared to find new files
-_TOLERABLE_SECONDS = 5.0
 
 
 def ssh_findings(clusters: Sequence[Cluster], *, connect: bool) -> Iterator[DoctorFinding]:
@@ -331,7 +292,7 @@ def _look(cluster: Cluster, remote: Remote) -> Iterator[DoctorFinding]:
         yield DoctorFinding("rsync", OK, f"{name}: none there: commands copy files")
     if seen.ahead is None:
         yield DoctorFinding("clock", WARNING, f"{name}: its clock could not be read")
-    elif abs(seen.ahead) > _TOLERABLE_SECONDS:
+    elif abs(seen.ahead) > TOLERABLE_SECONDS:
         side = "ahead of" if seen.ahead > 0 else "behind"
         text = f"{name}: its clock is {abs(seen.ahead):,.0f} s {side} this machine's"
         yield DoctorFinding(
@@ -339,7 +300,7 @@ def _look(cluster: Cluster, remote: Remote) -> Iterator[DoctorFinding]:
         )
     else:
         yield DoctorFinding(
-            "clock", OK, f"{name}: its clock is within {_TOLERABLE_SECONDS:.0f} s of ours"
+            "clock", OK, f"{name}: its clock is within {TOLERABLE_SECONDS:.0f} s of ours"
         )
 
 

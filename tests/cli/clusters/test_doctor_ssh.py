@@ -247,19 +247,3 @@ def test_a_folder_for_copies_that_cannot_be_made_is_an_error(
     assert found["copies"]["verdict"] == "error"
     assert words in found["copies"]["text"]
     assert found["copies"]["hint"]
-
-
-def test_a_queue_of_this_machine_that_cannot_be_written_is_told(
-    write: Callable[[str], None],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("ROWTUI_LOCAL_DIR", "/sys/kernel/queue")
-
-    main(["doctor", "--json"])
-    found = {each["topic"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
-
-    assert found["queue"]["verdict"] == "warning"
-    assert "'local' cannot be used: /sys/kernel: " in found["queue"]["text"]
-    assert found["cluster"]["hint"].splitlines()[0].startswith("not andes, anvil, ")
-    assert "LMOD" not in found["cluster"]["hint"]
