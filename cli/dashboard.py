@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.environment import cluster_name, environment_word, io_threads
+from rowtui.cli.main import main
 from rowtui.cli.output.output import Output
 from rowtui.cli.parser import PLACES, build_parser
 from rowtui.cli.project.open import open_project
@@ -192,10 +193,17 @@ def _one_after_another(args: argparse.Namespace, out: Output, settings: dict[str
         if not chosen:
             from rowtui.tui.home.app import run_home
 
-            code, root = run_home(settings["how"], settings["theme"], notice)
-            if not root:
-                return code
-            chosen, notice = [root], ""
+            choice = run_home(settings["how"], settings["theme"], notice)
+            notice = ""
+            if choice.words:
+                begun = main([os.path.expanduser(word) for word in choice.words])
+                if begun or choice.words[0] == "demo":
+                    return begun
+                chosen = [os.getcwd()] if choice.words[0] == "init" else []
+                continue
+            if not choice.root:
+                return choice.code
+            chosen = [choice.root]
         root, chosen = chosen[-1], []
         try:
             if root:

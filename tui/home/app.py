@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import platformdirs
 from rowtui.core.home.known import KnownProjects
@@ -19,7 +21,10 @@ LOOK_SECONDS = 1.0
 
 
 class HomeApp(TerminalApp):
-    """The app that shows the projects. `chosen` is the folder of the project to open, or ""."""
+    """The app that shows the projects.
+
+    `chosen`: the folder of the project to open, or "". `words`: the command to run instead.
+    """
 
     TITLE = "rowtui"
     CSS_PATH = ["../shell/app.tcss", "../views/pages.tcss"]
@@ -36,7 +41,9 @@ class HomeApp(TerminalApp):
     ) -> None:
         super().__init__(how or Manner())
         self.chosen = ""
+        self.words: Sequence[str] = ()
         self._home = home
+        home.begin = self._begin
         themes = config / "themes" if config else None
         self.themes = ThemeChoice(self, themes, state, self.how, self.warn)
         self.theme = self.themes.begin(theme)
@@ -52,6 +59,10 @@ class HomeApp(TerminalApp):
         self.set_interval(LOOK_SECONDS, self.look_for_terminal)
         self.push_screen(self._home, self._leave)
 
+    def _begin(self, words: Sequence[str]) -> None:
+        self.words = words
+        self.exit(0)
+
     def _leave(self, root: str | None) -> None:
         self.chosen = root or ""
         self.exit(0)
@@ -61,8 +72,16 @@ class HomeApp(TerminalApp):
         self.exit(0)
 
 
-def run_home(how: Manner, theme: str | None = None, notice: str = "") -> tuple[int, str]:
-    """Show the home view; return the exit code and the project to open, "" for none.
+class HomeChoice(NamedTuple):
+    """What the user chose: a project to open, the words of a command to run, or neither."""
+
+    code: int
+    root: str = ""
+    words: Sequence[str] = ()
+
+
+def run_home(how: Manner, theme: str | None = None, notice: str = "") -> HomeChoice:
+    """Show the home view; return what the user chose.
 
     Raises: RowtuiError after an error in rowtui.
     """
@@ -76,4 +95,4 @@ def run_home(how: Manner, theme: str | None = None, notice: str = "") -> tuple[i
     asyncio.run(run_outlined(app) if how.plain else app.run_async(mouse=how.mouse))
     if app.defect is not None:
         raise defect_error(app.defect)
-    return app.return_code or 0, app.chosen
+    return HomeChoice(app.return_code or 0, app.chosen, app.words)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -57,15 +57,22 @@ WHAT_A_PROJECT_IS = (
     line("    workspace/T1.0-s2/"),
     (),
 )  # fmt: skip
+BEGINNINGS = {
+    "1": (("init",), "start a project in this folder: four questions"),
+    "2": (("demo",), "try it out: a study that ends in a minute"),
+    "3": (("demo", "large"), "100,000 directories on four clusters"),
+    "4": (("projects", "find", "~"), "list the projects below your home folder"),
+}
+"""What can be begun outside of a project: the command's words and what it does, by key."""
 HOW_TO_BEGIN = (
-    line(("What next? ", "heading"), ("q", "key"), " leaves; then type one of these:"),
-    line(("  rowtui init             ", "key"), "write a workflow.toml with comments here"),
-    line(("  rowtui projects find ~  ", "key"), "list the projects that exist in a folder"),
-    line(("  rowtui demo             ", "key"), "try it out: a study that ends in a minute"),
-    line(("  rowtui demo large       ", "key"), "100,000 directories on four clusters"),
+    line(("What next? ", "heading"), "Press its number:"),
+    *(
+        line("  ", (f"{key}  ", "key"), (f"{'rowtui ' + ' '.join(words):<22}  ", "title"), what)
+        for key, (words, what) in BEGINNINGS.items()
+    ),
     (),
     line(("Only a demo starts jobs: short ones, on this machine.", "dim")),
-)  # fmt: skip
+)
 
 READ_SECONDS = 60.0
 """Seconds between two readings of all projects while the view is open."""
@@ -96,6 +103,8 @@ class HomeScreen(Dialog[str]):
         Binding("y", "copy", "copy", show=False, id="home.copy", tooltip="copy its folder"),
         Binding("question_mark", "help", "help", id="home.help", tooltip="show these keys"),
         Binding("x", "moved", show=False),
+        *(Binding(key, f"begin('{key}')", what, show=False, id=f"home.begin-{key}", tooltip=what)
+          for key, (_, what) in BEGINNINGS.items()),
     ]  # fmt: skip
 
     def __init__(
@@ -122,6 +131,8 @@ class HomeScreen(Dialog[str]):
         self._over = False
         self._answered: set[str] = set()  # Projects whose file systems do not hang.
         self._to_open = ""  # The project that is opened once it answers.
+        # Runs a command in place of the dashboard; None above a project.
+        self.begin: Callable[[Sequence[str]], None] | None = None
 
     def compose(self) -> ComposeResult:
         """Compose the list with details of one project, or the lines that explain how to begin."""
@@ -339,6 +350,14 @@ class HomeScreen(Dialog[str]):
             return
         self._projects.pop(root, None)
         self._show()
+
+    def action_begin(self, key: str) -> None:
+        """Leave, and run one of `BEGINNINGS`."""
+        words = BEGINNINGS[key][0]
+        if self.begin is None:
+            self.answer(f"Outside of a project: rowtui {' '.join(words)}")
+        else:
+            self.begin(words)
 
     def action_copy(self) -> None:
         """Copy the folder of the project."""

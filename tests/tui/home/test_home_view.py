@@ -158,8 +158,9 @@ async def test_without_projects_the_screen_explains_how_to_begin(
 ) -> None:
     async with home(KnownProjects(tmp_path), size) as hand:
         await hand.sees("This folder is not a project", "rowtui init ", "projects find", "demo")
-        await hand.press("escape")
+        await hand.press("2")
         await hand.until(lambda: not hand.app.is_running, "the end")
+        assert hand.app.words == ("demo",)  # type: ignore[attr-defined]
 
 
 async def test_the_total_row_sums_and_the_list_is_sorted(tmp_path: Path) -> None:
