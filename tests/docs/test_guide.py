@@ -1,4 +1,4 @@
-"""The guide speaks of commands and variables that there are, and of all of them."""
+"""The pages name commands and variables that there are, and all of them; no link is broken."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ from rowtui.cli.parser import build_parser
 from rowtui.tui.commands.command import TITLES, VIEWS
 
 ROOT = Path(__file__).parents[2]
-GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+WRITTEN_BY_SCRIPTS = {"commands.md", "keys.md", "verbs.md"}
+PAGES = {
+    page: page.read_text(encoding="utf-8")
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    if page.name not in WRITTEN_BY_SCRIPTS
+}
+GUIDE = "\n".join(PAGES.values())
 TYPED = re.findall(r"^\$ (?:.*\| )?rowtui (.*?)(?: \| .*)?$", GUIDE, re.MULTILINE)
 
 
 @pytest.mark.parametrize("typed", sorted(set(TYPED) - {"--version"}))
 def test_every_command_that_is_shown_can_be_typed(typed: str) -> None:
-    build_parser().parse_args(shlex.split(typed))
+    build_parser().parse_args(shlex.split(typed, comments=True))
 
 
 def commands(
@@ -49,7 +55,8 @@ def test_every_option_is_named_somewhere() -> None:
 
 
 def test_the_variables_of_the_guide_are_those_of_the_code() -> None:
-    named = set(re.findall(r"`(ROWTUI_[A-Z_]+)`", GUIDE))
+    guide = "\n".join(text for page, text in PAGES.items() if page.parent.name == "guide")
+    named = set(re.findall(r"`(ROWTUI_[A-Z_]+)`", guide))
     code = "\n".join(
         path.read_text(encoding="utf-8")
         for room in ("core", "cli")
@@ -62,25 +69,46 @@ def test_the_variables_of_the_guide_are_those_of_the_code() -> None:
     assert named == of_commands | of_the_queue
 
 
-def headings(page: Path) -> set[str]:
-    """The anchors of a page, as they are made from its headings."""
-    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", it.lower()).strip().replace(" ", "-") for it in found}
+def without_code(text: str) -> str:
+    return re.sub(r"^( *)```.*?^\1```", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page, as GitHub and the site make them from its headings."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.*)$", without_code(text), re.MULTILINE):
+        shown = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", shown.lower()).strip().replace(" ", "-")
+        found.add(name if name not in found else f"{name}-{sum(name in it for it in found)}")
+    return found
+
+
+def broken_links(page: Path) -> list[str]:
+    wrong = []
+    text = without_code(page.read_text(encoding="utf-8"))
+    for link in re.findall(r"\]\(([^) ]+)\)", re.sub(r"`[^`\n]*`", "", text)):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        target, _, heading = link.partition("#")
+        there = page.parent / target if target else page
+        if not there.exists() or (
+            heading and heading not in anchors(there.read_text(encoding="utf-8"))
+        ):
+            wrong.append(f"{page.name}: {link}")
+    return wrong
 
 
 def test_every_page_and_heading_that_is_linked_to_is_there() -> None:
-    wrong = []
     pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-    for page in pages:
-        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-        for link in re.findall(r"\]\(([^) ]+)\)", text):
-            target, _, heading = link.partition("#")
-            if "://" in link:
-                continue
-            there = page.parent / target if target else page
-            if not there.exists() or (heading and heading not in headings(there)):
-                wrong.append(f"{page.relative_to(ROOT)}: {link}")
-    assert wrong == []
+    assert [link for page in pages for link in broken_links(page)] == []
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# One *thing*\n[a](#one-thing) [b](#two) [c](no.md)\n```\n# two\n[d](no.md)\n```\n"
+    )
+    assert broken_links(page) == ["page.md: #two", "page.md: no.md"]
 
 
 def test_each_view_has_a_page_and_each_page_is_in_the_index() -> None:

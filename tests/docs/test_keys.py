@@ -50,10 +50,7 @@ KEYS_OF_CONNECT = {
     "s": "status.submit",
     "6": "go.queue",
     "c": "queue.cancel",
-    "H": "queue.hold",
     "Enter": "queue.open",
-    "m": "queue.others",
-    "v": "rows.range",
 }
 
 

@@ -9,8 +9,7 @@ from rowtui.core.clusters.config import load_node_types
 from rowtui.core.clusters.config.load import load_clusters
 
 DOCS = Path(__file__).parents[2] / "docs"
-GUIDE = (DOCS / "guide.md").read_text(encoding="utf-8")
-SECTION = GUIDE.partition("### Node types\n")[2].partition("\n### ")[0]
+PAGE = (DOCS / "guide" / "node-types.md").read_text(encoding="utf-8")
 
 
 def keys(table: str) -> set[str]:
@@ -21,8 +20,8 @@ def keys(table: str) -> set[str]:
 
 def test_the_entries_of_the_page_are_read_without_a_complaint(tmp_path: Path) -> None:
     ssh = '[[cluster]]\nname = "alpha"\nssh.host = "h"\n'
-    pasted = SECTION.partition("rowtui doctor --node-types alpha\n")[2].partition("```")[0]
-    written = re.findall(r"```toml\n(.*?)```", SECTION, re.DOTALL)
+    pasted = PAGE.partition("rowtui doctor --node-types alpha\n")[2].partition("```")[0]
+    written = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     assert len(written) == 1
     file = tmp_path / "rowtui" / "clusters.toml"
     file.parent.mkdir()
@@ -37,6 +36,6 @@ def test_the_entries_of_the_page_are_read_without_a_complaint(tmp_path: Path) ->
 
 
 def test_all_keys_are_explained_and_no_others() -> None:
-    types, packing = SECTION.split("| key of `packing`")
+    types, packing = PAGE.split("| key of `packing`")
     assert keys(types.partition("| key of a node type")[2]) == set(load_node_types._NODE_TYPE)
     assert keys(packing) == {*load_node_types._PACKING, "partition.NAME"}
