@@ -4,6 +4,7 @@
 #   ./setup.sh demo    install, then run the demo project and open the dashboard on it
 #   ./setup.sh test    install with the test tools, then run every check and test
 #   ./setup.sh dev     install with the test tools; the checkout itself is what runs
+#   ./setup.sh site    build the site of the documentation in build/site; --check: any warning fails
 #
 # Needs Python 3.11 or newer. What else is missing is installed with apt-get where that is
 # possible (as root or with passwordless sudo), and named in one line where it is not.
@@ -13,7 +14,7 @@ cd "$(dirname "$0")"
 say() { printf '%s\n' "$*" >&2; }
 die() { say "setup.sh: $*"; exit 1; }
 
-usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit "$1"; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit "$1"; }
 
 find_python() {
     for name in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
@@ -144,6 +145,20 @@ case $command in
         pip_install -c tests/constraints.txt ".[test]"
         link_checkout
         say "ready: .venv/bin/rowtui and .venv/bin/pytest run this checkout"
+        ;;
+    site)
+        python=$(find_python)
+        make_venv
+        # Only the tools: in .venv there may be links to the checkout, which stay.
+        # shellcheck disable=SC2046
+        pip_install $(.venv/bin/python -c 'import tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+print(*project["optional-dependencies"]["docs"])')
+        strict=""
+        [ "${1:-}" != --check ] || strict="-W --keep-going -n"
+        # shellcheck disable=SC2086
+        .venv/bin/python -m sphinx -q -E $strict -c docs/site -d build/doctrees docs build/site
+        say "built: build/site/index.html"
         ;;
     -h | --help | help) usage 0 ;;
     *) usage 2 ;;

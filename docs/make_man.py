@@ -1,11 +1,13 @@
-"""Write docs/rowtui.1, the manual page, from the command line's grammar: `python docs/make_man.py`.
+"""Write docs/rowtui.1 and docs/commands.md from the command line's grammar.
 
-A test fails if the page was not written again after the grammar changed.
+`python docs/make_man.py` writes the manual page and the same as Markdown. A test fails if they were
+not written again after the grammar changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from rowtui.cli.parser import build_parser
 from rowtui.core import __version__
 
 PATH = Path(__file__).with_name("rowtui.1")
+COMMANDS = Path(__file__).with_name("commands.md")
 
 _DESCRIPTION = """\
 .PP
@@ -156,5 +159,54 @@ def _roff(text: str) -> str:
     return "\n".join(f"\\&{it}" if it.startswith((".", "'")) else it for it in lines)
 
 
+def commands_page() -> str:
+    """All commands with their options as Markdown."""
+    parser = build_parser()
+    common = {action.dest for action in common_options()._actions}
+    dashboard = [it for it in parser._actions if it.dest not in common and _is_option(it)]
+    parts = [
+        "# Commands\n\n`docs/make_man.py` writes this page from the command line's grammar; "
+        "`rowtui COMMAND --help` and `man rowtui` print the same. [Verbs](verbs.md) lists the "
+        "commands beside the keys of the dashboard.\n",
+        "## Common options\n\nEvery command takes these options, before or after its name.\n",
+        _table([it for it in parser._actions if it.dest in common and _is_option(it)]),
+        "## Options of the dashboard\n\nWithout a command, `rowtui` opens the dashboard.\n",
+        _table(dashboard),
+    ]
+    for words, command in _commands(parser):
+        own = [it for it in command._actions if it.dest not in common and _is_shown(it)]
+        name = " ".join(words)
+        values = [_plain(_value(it)) for it in own if not it.option_strings]
+        options = ["[OPTIONS]"] if len(values) < len(own) else []
+        parts.append(f"## {name}\n\n```text\n{' '.join([name, *options, *values])}\n```\n")
+        parts.append(f"{_markdown(command.description or '')}\n")
+        parts.append(_table(own))
+        examples = (command.epilog or "").removeprefix("Examples:\n")
+        if examples:
+            lines = [line.removeprefix("  ") for line in examples.split("\n")]
+            parts.append("```text\n" + "".join(f"{line}\n" for line in lines) + "```\n")
+    return "\n".join(part for part in parts if part)
+
+
+def _table(arguments: list[argparse.Action]) -> str:
+    rows = []
+    for action in arguments:
+        value = _plain(_value(action))
+        shown = f"{', '.join(action.option_strings)} {value}".strip().replace("|", "\\|")
+        help_text = (action.help or "") % {**vars(action), "prog": "rowtui"}
+        rows.append(f"| `{shown}` | {_markdown(' '.join(help_text.split()))} |\n")
+    return "| argument | meaning |\n|---|---|\n" + "".join(rows) if rows else ""
+
+
+def _plain(roff: str) -> str:
+    return roff.replace("\\fI", "").replace("\\fR", "").replace("\\-", "-").replace("\\e", "\\")
+
+
+def _markdown(text: str) -> str:
+    """Text in which nothing is taken for markup."""
+    return re.sub(r"([\\`*_<>|\[\]])", r"\\\1", text)
+
+
 if __name__ == "__main__":
     PATH.write_text(page(), encoding="utf-8")
+    COMMANDS.write_text(commands_page(), encoding="utf-8")

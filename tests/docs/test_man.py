@@ -26,6 +26,8 @@ def make_man() -> ModuleType:
 def test_the_manual_page_is_what_the_grammar_says(make_man: ModuleType) -> None:
     written = (DOCS / "rowtui.1").read_text(encoding="utf-8")
     assert written == make_man.page(), "run: python docs/make_man.py"
+    written = (DOCS / "commands.md").read_text(encoding="utf-8")
+    assert written == make_man.commands_page(), "run: python docs/make_man.py"
 
 
 def test_the_manual_page_has_every_command_with_every_option(make_man: ModuleType) -> None:
