@@ -21,6 +21,8 @@ PAGES = {
 }
 GUIDE = "\n".join(PAGES.values())
 TYPED = re.findall(r"^\$ (?:.*\| )?rowtui (.*?)(?: \| .*)?$", GUIDE, re.MULTILINE)
+for block in re.findall(r"^```sh\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL):
+    TYPED += re.findall(r"^rowtui (.*)$", block, re.MULTILINE)
 
 
 @pytest.mark.parametrize("typed", sorted(set(TYPED) - {"--version"}))
