@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.cli.parser import build_parser
+from rowtui.core.workflow.load import parse_workflow
 from rowtui.tui.commands.command import TITLES, VIEWS
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +70,19 @@ def test_the_variables_of_the_guide_are_those_of_the_code() -> None:
     }
     of_the_queue = set(re.findall(r"ROWTUI_(?:LOCAL_[A-Z]+(?:_MB)?|JOB_ID|TOKEN)\b", code))
     assert named == of_commands | of_the_queue
+
+
+def test_every_workflow_that_is_shown_is_read_without_a_complaint() -> None:
+    shown = [
+        (page, block)
+        for page, text in PAGES.items()
+        for block in re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        if "[workspace]" in block
+    ]
+    assert {page.parent.name for page, _ in shown} >= {"docs", "from"}
+    for page, block in shown:
+        workflow = parse_workflow(block.encode(), page.parent, page.name)
+        assert workflow.problems == (), page
 
 
 def without_code(text: str) -> str:
