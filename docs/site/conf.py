@@ -74,17 +74,17 @@ def add_navigation(_app: Any, name: str, source: list[str]) -> None:
 
 
 def name_files_of_the_sources(_app: Any, name: str, source: list[str]) -> None:
-    """Replace links to files outside of docs, which the site does not have, by their paths."""
+    """Replace links to folders, and to files outside of docs, by their paths in the sources."""
     folder = (DOCS / name).parent
 
     def replaced(link: re.Match[str]) -> str:
         path = Path(os.path.normpath(folder / link[2]))
-        if path.is_relative_to(DOCS) or not path.exists():
+        if not path.exists() or (path.is_relative_to(DOCS) and path.is_file()):
             return link[0]
         inside = f"`{path.relative_to(ROOT)}`"
         return inside if link[1].strip("`") in inside else f"{link[1]} ({inside} of the sources)"
 
-    source[0] = re.sub(r"(?<!!)\[([^]]*)\]\((\.\./[^)#]+)[^)]*\)", replaced, source[0])
+    source[0] = re.sub(r"(?<!!)\[([^]]*)\]\(([^)#:]+)[^)]*\)", replaced, source[0])
 
 
 def setup(app: Any) -> None:
