@@ -135,6 +135,12 @@ def test_each_view_has_a_page_and_each_page_is_in_the_index() -> None:
     assert {page for page in pages if f"({page}.md)" not in index} == set()
 
 
+def test_the_page_of_each_view_shows_it_in_80_columns() -> None:
+    for page in TITLES:
+        text = (ROOT / "docs" / "views" / f"{page}.md").read_text(encoding="utf-8")
+        assert re.search(r"^!\[.+\]\(../../screenshots/[\w-]+-80x24.png\)$", text, re.M), page
+
+
 def test_the_readme_lists_each_numbered_view_and_counts_them() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     listed = [int(number) for number in re.findall(r"^- \*\*\[(\d) ", readme, re.MULTILINE)]
