@@ -25,7 +25,7 @@ NAVIGATION = {
         "Understand": "architecture background/README bench dependencies",
     },
     "guide": {
-        "Projects": "guide/dashboard guide/browser guide/workflow-toml guide/states guide/show "
+        "Projects": "guide/browser guide/workflow-toml guide/states guide/show "
         "guide/scan-and-clean guide/sharing",
         "Jobs": "guide/submit guide/explain guide/jobs guide/retry run usage messages packing",
         "Networks": "network guide/network-runs",
