@@ -35,7 +35,7 @@ Where two commands want one key, a message at the start states which of them kee
 shows the file and the resulting keys.
 
 A text that arrives at once, pasted or not, goes into the field that is open. Where no field is
-open, it does nothing, and a line says so.
+open, it does nothing, and a line reports this.
 """
 
 
