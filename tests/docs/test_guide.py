@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import runpy
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,6 +126,18 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
         "# One *thing*\n[a](#one-thing) [b](#two) [c](no.md)\n```\n# two\n[d](no.md)\n```\n"
     )
     assert broken_links(page) == ["page.md: #two", "page.md: no.md"]
+
+
+def test_each_page_has_one_place_in_the_navigation_of_the_site() -> None:
+    conf = runpy.run_path(str(ROOT / "docs" / "site" / "conf.py"))
+    groups = [pages.split() for below in conf["NAVIGATION"].values() for pages in below.values()]
+    placed = sorted(page for pages in groups for page in pages)
+    docs = ROOT / "docs"
+    pages = {str(page.relative_to(docs).with_suffix("")) for page in docs.rglob("*.md")} - {"index"}
+    assert sorted(set(placed)) == placed
+    assert pages - set(placed) == set()
+    # Pages that are still to come.
+    assert set(placed) - pages <= {"check"}
 
 
 def test_each_view_has_a_page_and_each_page_is_in_the_index() -> None:
