@@ -49,7 +49,9 @@ def text_key(*, coloured: bool) -> str:
     from rowtui.core.project.summary import identity
 
     folder = os.path.dirname(__file__)
-    versions = [identity(os.path.join(folder, name)) for name in RENDERING]
+    archive = getattr(globals()["__loader__"], "archive", "")  # The zip that rowtui runs from.
+    files = [archive] if archive else [os.path.join(folder, name) for name in RENDERING]
+    versions = [identity(name) for name in files]
     return f"status{' in colour' if coloured else ''} {versions}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import runpy
 import shutil
@@ -175,3 +176,74 @@ def test_an_older_python_is_refused_in_plain_words(monkeypatch: pytest.MonkeyPat
         runpy.run_path(str(ROOT / "setup.py"))
 
     assert ended.value.code == "rowtui needs Python 3.11 or newer, and this is Python 3.9"
+
+
+# Reads each kind of file that rowtui brings with it.
+READS_ITS_FILES = """
+import asyncio
+from pathlib import Path
+import aiohttp_jinja2, rowtui
+from rowtui.cli.demo.command import make_study
+from rowtui.cli.main import main
+from rowtui.tui.serve import DashboardServer
+from rowtui.tui.shell.themes import load_themes
+
+main(["--version"])
+main(["show", "status"])
+main(["show", "status"])  # The second one is the stored text.
+print(load_themes().themes, load_themes().wrong)
+make_study(Path("study"))
+print(sorted((file.name, file.read_bytes()) for file in Path("study").glob("*.*")))
+app = asyncio.run(DashboardServer("true", "title")._make_app())
+print(aiohttp_jinja2.get_env(app).loader.get_source(None, "serve.html")[0])
+"""
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A zip with all of rowtui, from which Python imports it."""
+    path = tmp_path_factory.mktemp("archive") / "rowtui.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        for folder in ("api", *FOLDERS):
+            for file in files_of(ROOT / folder):
+                made.write(ROOT / file, f"rowtui/{file.removeprefix('api/')}")
+    return path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "workspace" / "a").mkdir(parents=True)
+    (tmp_path / "workflow.toml").write_text(
+        "[[action]]\nname = 'one'\ncommand = 'true {directory}'"
+    )
+    return tmp_path
+
+
+def printed(folder: Path, archive: str, *words: str, keys: str = "") -> str:
+    """Return the output of Python in this folder, with rowtui from the archive if one is named."""
+    done = subprocess.run(
+        [sys.executable, "-P", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": archive},
+        input=keys,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert not done.stderr
+    shutil.rmtree(folder / "study", ignore_errors=True)
+    return done.stdout
+
+
+def test_from_a_zip_everything_is_read_as_from_an_installation(
+    archive: Path, project: Path
+) -> None:
+    where = printed(project, str(archive), "-c", "import rowtui; print(rowtui.__file__)")
+    assert where == f"{archive}/rowtui/__init__.py\n"
+    installed = printed(project, "", "-c", READS_ITS_FILES)
+    assert printed(project, str(archive), "-c", READS_ITS_FILES) == installed
+
+
+def test_from_a_zip_the_dashboard_opens(archive: Path, project: Path) -> None:
+    shown = printed(project, str(archive), "-m", "rowtui", "--plain", keys="q\n")
+    assert "1. one: 0 completed, 0 submitted, 1 eligible, 0 waiting" in shown

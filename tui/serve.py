@@ -19,7 +19,6 @@ import secrets
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp_jinja2
@@ -73,8 +72,7 @@ class DashboardServer(textual_serve.server.Server):
     """A server of the program that `command` (a shell line) starts; `token` opens a page."""
 
     def __init__(self, command: str, title: str, token: str = "") -> None:
-        templates = Path(__file__).parent
-        super().__init__(command, host=HOST, port=0, title=title, templates_path=templates)
+        super().__init__(command, host=HOST, port=0, title=title)
         self.token = token or secrets.token_urlsafe(24)
         self._cookie_secret = secrets.token_urlsafe(24)
         self._cookie = "rowtui"
@@ -83,7 +81,7 @@ class DashboardServer(textual_serve.server.Server):
 
     async def _make_app(self) -> web.Application:
         app = web.Application(middlewares=[self._guard])
-        aiohttp_jinja2.setup(app, loader=jinja2.FileSystemLoader(self.templates_path))
+        aiohttp_jinja2.setup(app, loader=jinja2.PackageLoader("rowtui.tui", "."))
         app.add_routes(
             [
                 web.get("/", self.handle_index, name="index"),

@@ -15,6 +15,7 @@ from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.terminal import Manner
 from rowtui.tui.shell.terminal_app import TerminalApp, defect_error
 from rowtui.tui.shell.themes import ThemeChoice, variable_defaults
+from rowtui.tui.textual_patches.style_cache import KeptStylesheet
 
 LOOK_SECONDS = 1.0
 """Seconds between two checks whether the terminal still exists."""
@@ -42,6 +43,7 @@ class HomeApp(TerminalApp):
         super().__init__(how or Manner())
         self.chosen = ""
         self.words: Sequence[str] = ()
+        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self._home = home
         home.begin = self._begin
         themes = config / "themes" if config else None

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_THEME = "rowtui-dark"
+SHIPPED = "rowtui.themes"
+"""The package with the files of rowtui's own themes."""
 
 
 class Shades(NamedTuple):
@@ -160,9 +162,12 @@ def sources(own: Path | None = None) -> tuple[ThemeFile, ...]:
 
     The function calls stat on the files and reads none.
     """
-    shipped = resources.files("rowtui.themes")
-    folders = [Path(str(shipped)), *([own] if own is not None else [])]
-    return tuple(source for folder in folders for source in _in_folder(folder))
+    shipped = resources.files(SHIPPED)
+    found = _in_folder(Path(str(shipped)))
+    if not found:  # rowtui runs from a zip
+        files = [str(file) for file in shipped.iterdir() if file.name.endswith(".toml")]
+        found = [ThemeFile(file, ()) for file in sorted(files)]
+    return (*found, *(_in_folder(own) if own is not None else ()))
 
 
 def _in_folder(folder: Path) -> list[ThemeFile]:
@@ -211,7 +216,11 @@ def _read(path: str) -> bytes:
     Raises: ValueError with a sentence if the path is not a regular file, or the file is too large:
     /dev/zero would have no end.
     """
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except NotADirectoryError:
+        return (resources.files(SHIPPED) / os.path.basename(path)).read_bytes()  # in a zip
+    with open(opened, "rb") as file:
         info = os.fstat(file.fileno())
         if not stat.S_ISREG(info.st_mode):
             raise ValueError("it is not a file")

@@ -9,6 +9,10 @@ start and the opening of a view take 5 % more CPU (`bench/results/patches.md`).
 
 from __future__ import annotations
 
+import os
+from pathlib import PurePath
+
+import rowtui.tui
 from textual.cache import LRUCache
 from textual.css.model import RuleSet
 from textual.css.styles import RulesMap
@@ -34,6 +38,14 @@ class KeptStylesheet(Stylesheet):
         self._about: dict[frozenset[str], tuple[list[RuleSet], tuple[str, ...]]] = {}
         # The rules that may apply to the node that is being styled.
         self._narrow: list[RuleSet] | None = None
+
+    def read(self, filename: str | PurePath) -> None:
+        """Read a style file, which may be in a zip that rowtui runs from."""
+        if os.path.isfile(filename):
+            super().read(filename)
+        else:
+            css: bytes = vars(rowtui.tui)["__loader__"].get_data(str(filename))
+            self.add_source(css.decode(), (str(filename), ""))
 
     def set_variables(self, variables: dict[str, str]) -> None:
         """Use these variables from the next `reparse` on."""

@@ -1,7 +1,7 @@
 """The remote shell that rsync starts: it connects rsync's streams to a socket of the bridge.
 
-The program is run as a file, by `python -I -S`: it imports only the standard library, and starts
-quickly. Its arguments are the socket and the command that rsync runs on the cluster.
+The program is run by `python -m`, and imports only the standard library to start quickly. Its
+arguments are the socket and the command that rsync runs on the cluster.
 """
 
 import json

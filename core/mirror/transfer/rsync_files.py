@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 # line never reach a shell: the command runs in the copy's folder, so the folder may have any name.
 
 
-_PROGRAM = Path(__file__).with_name("bridge_program.py")
+_PROGRAM = "rowtui.core.mirror.transfer.bridge_program"
 
 
 class Bridge:
@@ -129,7 +129,7 @@ async def open_bridge(
         socket = f"{folder}/s"
         server = await asyncio.start_unix_server(connected, socket, limit=CHUNK)
         try:
-            words = [sys.executable, "-I", "-S", str(_PROGRAM), socket]
+            words = [sys.executable, "-P", "-m", _PROGRAM, socket]
             yield bridge, " ".join(_quoted(word) for word in words)
         finally:
             server.close()

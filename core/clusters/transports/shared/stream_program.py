@@ -1,9 +1,8 @@
 """Run a line over a shared login with this process's streams, as `ssh host line` does.
 
-The program is run as a file, by `python -I -S`: it imports only the standard library, and starts
-quickly. Its arguments are the socket, the greeting as JSON and the line. Its exit status is the
-command's; 255 if there is none. The messages are described in shared_protocol.py and
-shared_stream.py.
+The program is run by `python -m`, and imports only the standard library to start quickly. Its
+arguments are the socket, the greeting as JSON and the line. Its exit status is the command's; 255
+if there is none. The messages are described in protocol.py and stream.py.
 """
 
 import json

@@ -35,7 +35,7 @@ from rowtui.core.clusters.transports.shared.protocol import (
 )
 
 ANSWER_SECONDS = 10.0  # for the first answer; the machine may be busy
-_PROGRAM = Path(__file__).with_name("stream_program.py")
+_PROGRAM = "rowtui.core.clusters.transports.shared.stream_program"
 _LOGIN_SECONDS = 90.0  # beyond a command's own time: the other process may have to log in again
 
 
@@ -189,7 +189,7 @@ class SharedTransport:
         """
         await self._line()
         hello = json.dumps(greeting(ClientRequest.STREAM))
-        return [sys.executable, "-I", "-S", str(_PROGRAM), str(self.socket_path), hello, line]
+        return [sys.executable, "-P", "-m", _PROGRAM, str(self.socket_path), hello, line]
 
     @contextlib.asynccontextmanager
     async def process(self, line: str) -> AsyncIterator[Any]:

@@ -20,7 +20,7 @@ def test_everything_is_passed_on_though_rsync_reads_slowly(tmp_path: Path) -> No
         bridge.bind(str(tmp_path / "s"))
         bridge.listen()
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", bridge_program.__file__, str(tmp_path / "s"), "to", "r"],
+            [sys.executable, "-P", "-m", bridge_program.__name__, str(tmp_path / "s"), "to", "r"],
             stdin=rsyncs,
             stdout=rsyncs,
         )
