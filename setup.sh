@@ -132,7 +132,7 @@ case $command in
         .venv/bin/lint-imports --no-cache | tail -n 6
         # Meanwhile the other core compiles the tests, which each worker would do for itself.
         PYTHONDONTWRITEBYTECODE="" .venv/bin/python -m pytest --collect-only -q >/dev/null 2>&1 &
-        .venv/bin/mypy --cache-dir=.mypy_cache -p rowtui
+        .venv/bin/mypy --cache-dir=.mypy_cache -p rowtui -p release
         wait || : # what is wrong with them is told by the run
         # A good part of the time goes by in waits for daemons: two workers more than the usual cores.
         exec .venv/bin/python -m pytest -n 4 --dist loadfile "$@"

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 import rowtui
 import rowtui.core
+import yaml
 
 from tests.test_house import statements
 
@@ -100,6 +101,57 @@ def test_the_wheel_says_the_version_and_the_licence(wheel: zipfile.ZipFile) -> N
     assert any(name.endswith("LICENSE") for name in wheel.namelist())
 
 
+HOME = PROJECT["project"]["urls"]["Homepage"]
+
+
+def test_the_readme_on_pypi_has_absolute_addresses_of_the_same_files(
+    wheel: zipfile.ZipFile,
+) -> None:
+    (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    shown = wheel.read(metadata).decode().partition("\n\n")[2]
+    link = re.compile(r"""(?:\]\(|\b(?:src|href|srcset)=")([^)\s"]+)""")
+    relative = link.findall((ROOT / "README.md").read_text())
+    absolute = link.findall(shown)
+
+    assert len(absolute) == len(relative) > 20
+    for before, after in zip(relative, absolute, strict=True):
+        assert after.startswith(("https://", "#"))
+        if before != after:
+            kind, version, path = after.removeprefix(f"{HOME}/").split("/", 2)
+            assert version == f"v{rowtui.__version__}"
+            assert kind == ("raw" if Path(path).suffix in {".png", ".svg", ".gif"} else "blob")
+            assert path == before
+            assert (ROOT / path.partition("#")[0]).exists()
+
+
+def test_every_address_of_the_project_begins_with_the_one_in_pyproject() -> None:
+    assert all(url.startswith(HOME) for url in PROJECT["project"]["urls"].values())
+    with_addresses = [ROOT / name for name in ("CITATION.cff", "SECURITY.md", "CODE_OF_CONDUCT.md")]
+    for file in [*with_addresses, *(ROOT / ".github").rglob("*.*")]:
+        for url in re.findall(r"https://[^\s)>\"']+", file.read_text()):
+            assert url.startswith(HOME), file
+
+
+def test_the_citation_names_this_version_and_address() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert cited["version"] == rowtui.__version__
+    assert cited["repository-code"] == HOME
+    assert cited["license"] == PROJECT["project"]["license"]
+    assert cited["authors"] == PROJECT["project"]["authors"]
+
+
+def test_the_workflow_of_ci_runs_the_test_command_on_every_python_of_the_metadata() -> None:
+    kept = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    (job,) = kept["jobs"].values()
+    named = [
+        line.rpartition(" ")[2]
+        for line in PROJECT["project"]["classifiers"]
+        if line.startswith("Programming Language :: Python :: 3.")
+    ]
+    assert job["strategy"]["matrix"]["python"] == named
+    assert "./setup.sh test" in [step.get("run") for step in job["steps"]]
+
+
 def test_the_version_is_said_everywhere_alike() -> None:
     version = rowtui.__version__
     said = subprocess.run(
@@ -176,6 +228,28 @@ def test_an_older_python_is_refused_in_plain_words(monkeypatch: pytest.MonkeyPat
         runpy.run_path(str(ROOT / "setup.py"))
 
     assert ended.value.code == "rowtui needs Python 3.11 or newer, and this is Python 3.9"
+
+
+def test_an_older_python_reads_from_the_metadata_which_one_is_needed(
+    wheel: zipfile.ZipFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (ROOT / "release/build_backend.py").read_text()
+    ast.parse(source, feature_version=(3, 6))
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "version_info", (3, 6, 15, "final", 0))
+    backend = runpy.run_path(str(ROOT / "release/build_backend.py"))
+    monkeypatch.undo()
+
+    assert backend["get_requires_for_build_wheel"]() == []
+    monkeypatch.chdir(ROOT)
+    made = tmp_path / backend["prepare_metadata_for_build_wheel"](str(tmp_path))
+    assert "\nRequires-Python: >=3.11\n" in (made / "METADATA").read_text()
+    # pip compares the dependencies first, so an older Python must have none.
+    (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    lines = wheel.read(metadata).decode().splitlines()
+    needed = [line for line in lines if line.startswith("Requires-Dist:") and "extra" not in line]
+    assert len(needed) == len(PROJECT["project"]["dependencies"])
+    assert all(line.endswith('; python_version >= "3.11"') for line in needed)
 
 
 # Reads each kind of file that rowtui brings with it.
