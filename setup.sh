@@ -5,6 +5,7 @@
 #   ./setup.sh test    install with the test tools, then run every check and test
 #   ./setup.sh dev     install with the test tools; the checkout itself is what runs
 #   ./setup.sh site    build the site of the documentation in build/site; --check: any warning fails
+#   ./setup.sh release make all files of a release in dist/; with --check, also try the bundle
 #
 # Needs Python 3.11 or newer. What else is missing is installed with apt-get where that is
 # possible (as root or with passwordless sudo), and named in one line where it is not.
@@ -14,7 +15,7 @@ cd "$(dirname "$0")"
 say() { printf '%s\n' "$*" >&2; }
 die() { say "setup.sh: $*"; exit 1; }
 
-usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit "$1"; }
+usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; exit "$1"; }
 
 find_python() {
     for name in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
@@ -51,18 +52,19 @@ install_packages() {
     return $status
 }
 
+venv=.venv
 make_venv() {
-    [ -x .venv/bin/python ] && .venv/bin/python -m pip --version >/dev/null 2>&1 && return
-    if ! "$python" -m venv --clear .venv >/dev/null 2>&1; then
+    [ -x $venv/bin/python ] && $venv/bin/python -m pip --version >/dev/null 2>&1 && return
+    if ! "$python" -m venv --clear $venv >/dev/null 2>&1; then
         version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
         install_packages "python$version-venv" || install_packages python3-venv ||
             die "Python's venv module is missing: apt-get install python3-venv"
-        "$python" -m venv --clear .venv || die "could not create .venv"
+        "$python" -m venv --clear $venv || die "could not create $venv"
     fi
 }
 
 pip_install() {
-    .venv/bin/python -m pip install -q --disable-pip-version-check "$@"
+    $venv/bin/python -m pip install -q --disable-pip-version-check "$@"
 }
 
 a_file_is() { [ -e "$1" ]; }
@@ -159,6 +161,13 @@ print(*project["optional-dependencies"]["docs"])')
         # shellcheck disable=SC2086
         .venv/bin/python -m sphinx -q -E $strict -c docs/site -d build/doctrees docs build/site
         say "built: build/site/index.html"
+        ;;
+    release)
+        python=$(find_python)
+        venv=.venv-release
+        make_venv
+        pip_install -r release/requirements.txt
+        exec $venv/bin/python -m release "$@"
         ;;
     -h | --help | help) usage 0 ;;
     *) usage 2 ;;
