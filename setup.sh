@@ -15,7 +15,7 @@ cd "$(dirname "$0")"
 say() { printf '%s\n' "$*" >&2; }
 die() { say "setup.sh: $*"; exit 1; }
 
-usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; exit "$1"; }
+usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; exit "$1"; }
 
 find_python() {
     for name in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
