@@ -200,6 +200,8 @@ def _one_after_another(args: argparse.Namespace, out: Output, settings: dict[str
                 if begun or choice.words[0] == "demo":
                     return begun
                 chosen = [os.getcwd()] if choice.words[0] == "init" else []
+                if not (chosen or KnownProjects().load()):
+                    notice = "No project was found."
                 continue
             if not choice.root:
                 return choice.code

@@ -71,8 +71,9 @@ HOW_TO_BEGIN = (
         for key, (words, what) in BEGINNINGS.items()
     ),
     (),
-    line(("Only a demo starts jobs: short ones, on this machine.", "dim")),
-)
+    line(("Only a demo starts jobs: short ones, here. ", "dim"), "man rowtui",
+         (" explains the rest.", "dim")),
+)  # fmt: skip
 
 READ_SECONDS = 60.0
 """Seconds between two readings of all projects while the view is open."""
@@ -92,7 +93,7 @@ class HomeScreen(Dialog[str]):
 
     CSS_PATH = "home.tcss"
     AUTO_FOCUS: ClassVar[str | None] = "#home-list"
-    LIST_KEYS = (Hint("/", "filter", ""), Hint("o", "sort", ""))
+    LIST_KEYS: Sequence[Hint] = (Hint("/", "filter", ""), Hint("o", "sort", ""))
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open", id="home.open", tooltip="open this project"),
         Binding("escape,q,P", "back", "back", id="home.back",
@@ -182,6 +183,7 @@ class HomeScreen(Dialog[str]):
         table.sum_up(projects_total(projects) if len(projects) > 1 else None)
         begin = self.query_one("#home-begin", LaidOut)
         table.display, begin.display = bool(projects), not projects
+        self.LIST_KEYS = HomeScreen.LIST_KEYS if projects else (Hint("1 to 4", "begin", ""),)
         if not projects:
             begin.show_made(
                 lambda width: [
@@ -350,6 +352,10 @@ class HomeScreen(Dialog[str]):
             return
         self._projects.pop(root, None)
         self._show()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without projects, offer only what can be begun."""
+        return bool(self._projects) or action not in {"open", "read", "forget", "copy"}
 
     def action_begin(self, key: str) -> None:
         """Leave, and run one of `BEGINNINGS`."""

@@ -31,7 +31,7 @@ class Dialog(ModalScreen[ScreenResultType]):
     It ignores Enter at first; with `takes_enter` at once, because no question is asked.
     """
 
-    LIST_KEYS: ClassVar[Sequence[Hint]] = ()
+    LIST_KEYS: Sequence[Hint] = ()
     takes_enter: ClassVar[bool] = False
     answer_text = ""
     _opened = 0.0
