@@ -58,6 +58,9 @@ def make(dist: Path, work: Path, python: Path, *, check: bool) -> None:
     asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
     time = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
     os.environ["SOURCE_DATE_EPOCH"] = time = time or "1700000000"
+    asked = ["git", "-C", str(ROOT), "status", "--porcelain"]
+    if subprocess.run(asked, capture_output=True, check=False).stdout:
+        print("Warning: this checkout has changes that are not committed.")
     run(TOOLS / "validate-pyproject", "pyproject.toml")
     run(TOOLS / "python", "-m", "build", "--outdir", dist, ".")
     (wheel,), (source,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
@@ -76,7 +79,7 @@ def make(dist: Path, work: Path, python: Path, *, check: bool) -> None:
     shared = bundle.make_tree(tree, python, environment, TOOLS)
     about = bundle.ask(environment / "bin/python")
     bill = dist / f"rowtui-{version}.cdx.json"
-    others = [{"name": "cpython", "version": about["full"]}]
+    others = [{"name": "cpython", "version": about["version"]}]
     others += [{"name": file.name, "version": ""} for file in shared]
     contents.write_bill(bill, version, environment, TOOLS, others)
     licences = dist / f"rowtui-{version}-third-party-licenses.txt"

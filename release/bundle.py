@@ -45,11 +45,9 @@ PATHS = "../lib/pure.zip\n../lib/modules\n../lib/packages\n"
 ASKED = """\
 import json, sys, sysconfig
 print(json.dumps({
-    "version": "%d.%d" % sys.version_info[:2],
-    "full": sys.version.split()[0],
+    "version": sys.version.split()[0],
     "program": sys.executable,
     "library": sysconfig.get_path("stdlib"),
-    "modules": sysconfig.get_config_var("DESTSHARED"),
     "packages": sysconfig.get_path("purelib"),
     "folder": sys.base_prefix,
 }))
@@ -101,14 +99,16 @@ def _copy_python(tree: Path, about: dict[str, str]) -> None:
             shutil.copytree(entry, tree / "lib/pure" / entry.name, ignore=unused)
         else:
             shutil.copy(entry, tree / "lib/pure")
-    for module in Path(about["modules"]).glob("*.so"):
+    for module in (library / "lib-dynload").glob("*.so"):
         if not UNUSED_MODULES.match(module.name):
             shutil.copy(module, tree / "lib/modules")
-    for shared in Path(about["folder"], "lib").glob(f"libpython{about['version']}*.so.*"):
-        shutil.copy(shared, tree / "lib")
-    if shutil.which("strip"):  # Packages are not stripped: their makers have done so.
-        ours = [tree / "bin/python3", *(tree / "lib/modules").iterdir(), *tree.glob("lib/*.so*")]
-        subprocess.run(["strip", "--strip-unneeded", *ours], check=True)
+    _strip(tree / "bin/python3", *(tree / "lib/modules").iterdir())
+
+
+def _strip(*files: Path) -> None:
+    """Remove what a debugger needs. Packages are left alone: their makers have done so."""
+    if shutil.which("strip"):
+        subprocess.run(["strip", "--strip-unneeded", *files], check=True)
 
 
 def _copy_packages(source: Path, pure: Path, packages: Path) -> None:
@@ -187,6 +187,7 @@ def _complete(tree: Path, folder: Path, tools: Path) -> list[Path]:
             if name not in there and not OF_THE_SYSTEM.fullmatch(name):
                 copied.append(_system_library(name, path, folder))
                 shutil.copy(copied[-1], tree / "lib" / name)
+                _strip(tree / "lib" / name)
                 there.add(name)
                 todo.append(tree / "lib" / name)
     added = {path.name for path in (tree / "lib").glob("*.so*")}
@@ -195,7 +196,7 @@ def _complete(tree: Path, folder: Path, tools: Path) -> list[Path]:
         if not of_a_package or added & {*patchelf("--print-needed", path)}:
             place = f"$ORIGIN/{os.path.relpath(tree / 'lib', path.parent)}"
             patchelf("--add-rpath" if of_a_package else "--set-rpath", place, path)
-    return copied
+    return [file for file in copied if folder not in file.parents]
 
 
 def _system_library(name: str, user: Path, folder: Path) -> Path:

@@ -29,6 +29,11 @@ PROGRAMS = """
     sed setpriv setsid sh sha256sum sleep sort stat stty tail tar tee test timeout touch tr true
     uname uniq wc which whoami xargs
 """
+EVERYTHING = """
+import PIL.Image, highspy, keyring, lzma, numpy.linalg, ssl, rowtui.tui.serve
+from importlib.metadata import entry_points
+print(len(entry_points(group="rowtui.schedulers")), "schedulers")
+"""
 SECONDS = 120
 """For one command on the bare machine."""
 
@@ -59,10 +64,7 @@ def try_bundle(made: Path, version: str) -> None:
         machine.expect("cd demo && rowtui show status && rowtui doctor; true", "average")
         machine.expect("cd demo && (sleep 3; echo q) | rowtui --plain", "average: 240 completed")
         machine.expect("PYTHONHOME=/no PYTHONPATH=/no rowtui --version", f"rowtui {version}")
-        everything = (
-            "import PIL.Image, highspy, keyring, numpy.linalg, ssl; import rowtui.tui.serve"
-        )
-        machine.expect(f"~/.local/lib/rowtui/*/bin/python3 -c '{everything}; print(42)'", "42")
+        machine.expect(f"~/.local/lib/rowtui/*/bin/python3 -c '{EVERYTHING}'", "4 schedulers")
         machine.dashboard("cd demo && exec rowtui", "average")
         machine.refuses(
             "mkdir full; mount -t tmpfs -o size=1m,mode=777 none full", "full", "MB free"
