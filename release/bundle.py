@@ -34,7 +34,8 @@ UNUSED_MODULES = re.compile(
 )
 UNUSED_FILES = re.compile(
     r"(.*/)?(tests?|__pycache__|_pyinstaller|include|_examples)/.*"
-    r"|numpy/(f2py|distutils|doc)/.*|numpy/_core/lib/.*|(PIL/_|pillow.libs/lib)avif.*|.*\.(pyi|pyx|pxd|c|h|a|build|typed)"
+    r"|numpy/(f2py|distutils|doc|_core/lib)/.*|(PIL/_|pillow.libs/lib)avif.*"
+    r"|.*\.(pyi|pyx|pxd|c|h|a|build|typed)"
 )
 # These packages open their own data as files.
 WITH_DATA = ("textual_serve",)
