@@ -63,6 +63,7 @@ def make(dist: Path, work: Path, python: Path, *, check: bool) -> None:
         print("Warning: this checkout has changes that are not committed.")
     run(TOOLS / "validate-pyproject", "pyproject.toml")
     run(TOOLS / "python", "-m", "build", "--outdir", dist, ".")
+    shutil.rmtree(ROOT / "rowtui.egg-info", ignore_errors=True)
     (wheel,), (source,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     run(TOOLS / "twine", "check", "--strict", wheel, source)
     run(TOOLS / "check-wheel-contents", wheel)
