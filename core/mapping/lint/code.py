@@ -284,6 +284,8 @@ def import_findings(piece: CodeSnippet) -> Iterator[LintFinding]:
             message = f"{where} imports {shortened(root)}, which is not installed"
             package = _PACKAGES.get(root, root)
             hint = f"Install {package} beside rowtui: {sys.executable} -m pip install {package}"
+            if not _is_installed("pip"):  # as from uv, and in the offline bundle
+                hint = f"Install rowtui with {package}: uv tool install --with {package} rowtui"
             yield LintFinding("M508", piece.place_of(each.at), message, hint, severity)
         elif root in _NETWORK:
             waiting.add(root)

@@ -714,6 +714,14 @@ def test_what_code_asks_for_before_it_reads_it_is_a_warning() -> None:
     assert [each.severity for each in only("M508", text)] == ["warning"]
 
 
+def test_a_python_without_pip_gets_another_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "tools:\n  t:\n    rank: |\n      import nope_nope\n      0"
+    assert only("M508", text)[0].hint.endswith("-m pip install nope_nope")
+    monkeypatch.setattr(lint_code, "_is_installed", lambda module: False)
+    hint = "Install rowtui with nope_nope: uv tool install --with nope_nope rowtui"
+    assert only("M508", text)[0].hint == hint
+
+
 def test_an_attribute_that_some_code_sets_is_there() -> None:
     text = (
         "tools: {t: {rules: [{if: true, execute: 'entity.own = 3'}, {if: entity.own > 2, mem: 1}]}}"
