@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from pathlib import PurePath
 
-import rowtui.tui
 from textual.cache import LRUCache
 from textual.css.model import RuleSet
 from textual.css.styles import RulesMap
@@ -44,7 +43,7 @@ class KeptStylesheet(Stylesheet):
         if os.path.isfile(filename):
             super().read(filename)
         else:
-            css: bytes = vars(rowtui.tui)["__loader__"].get_data(str(filename))
+            css: bytes = globals()["__loader__"].get_data(str(filename))
             self.add_source(css.decode(), (str(filename), ""))
 
     def set_variables(self, variables: dict[str, str]) -> None:
