@@ -157,9 +157,9 @@ class Project:
     """A project that is open in this process.
 
     Each method reads the disk first, and asks the schedulers for the states of jobs where the
-    interval of their polls allows it. A cluster that needs a login is not asked:
-    `rowtui connect CLUSTER` logs in. Methods may be called from several threads, one runs at a
-    time. Errors are `RowtuiError`.
+    interval of their polls allows it. Keys and agents log in to clusters; where a person must
+    answer, run `rowtui connect CLUSTER` before. Methods may be called from several threads, one
+    runs at a time. Errors are `RowtuiError`.
     """
 
     def __init__(self, folder: str | os.PathLike[str] = ".", *, cluster: str | None = None) -> None:
@@ -170,7 +170,8 @@ class Project:
         self._lock = threading.RLock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._project = OpenProject.open(Path(folder).absolute(), cluster=cluster)
-        self._project.wait = self._run
+        # A login that needs nobody, such as by a key, is made when it is needed.
+        self._project.wait, self._project.always_ask = self._run, True
         if has_network(self._project.root):
             follow_network(self._project)
 

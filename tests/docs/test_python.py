@@ -15,6 +15,8 @@ import rowtui
 from rowtui import AsyncProject, Confirmation, Project, RowtuiError
 from rowtui.core.clusters.schedulers.local.scheduler import local_folder
 
+from tests.rig.login import LoginNode
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -74,6 +76,35 @@ def test_wrong_words_are_named_with_the_right_ones(hello: Path) -> None:
         project.plan(directories=["nowhere"])
     with pytest.raises(RowtuiError):
         Project(hello.parent)
+
+
+CLUSTERS = """\
+[[cluster]]
+name = "alpha"
+scheduler = "slurm"
+[cluster.ssh]
+host = "alpha"
+config = ["{config}"]
+paths = [{{ local = "/", remote = "/" }}]
+"""
+
+
+def test_a_cluster_that_a_key_opens_is_used_over_ssh(
+    login: LoginNode, hello: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rowtui.project.WAIT_SECONDS", 0.1)
+    settings = Path.home() / ".config/rowtui/clusters.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(CLUSTERS.format(config=login.ssh_config))
+    root = login.cluster.work / hello.parent.name
+    shutil.copytree(hello, root)
+    with Project(root, cluster="alpha") as project:
+        plan = project.plan("hello")
+        sent = project.submit(plan, Confirmation(1))
+        assert sent.errors == []
+        (job,) = project.wait(sent, timeout=45)
+        assert (job.state, job.cluster) == ("completed", "alpha")
+        assert project.status().actions[0].counts.completed == 3
 
 
 def cancel_all(folder: Path) -> None:
