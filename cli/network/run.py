@@ -19,7 +19,7 @@ from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, is_interactive, send_messages
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import amount, plural, visible
-from rowtui.core.network.definition.load import PILOT_HINT
+from rowtui.core.network.definition.network_keys import PILOT_HINT
 from rowtui.core.network.graph.scheduling import find_plugin
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
 from rowtui.core.runs.directories.readiness import unprepared, values_of

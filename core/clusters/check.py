@@ -121,11 +121,12 @@ class _Places:
     def locate(self, index: int, keys: tuple[str | int, ...]) -> tuple[int, int]:
         from rowtui.core.workflow.inherit import FromError, inherit
         from rowtui.core.workflow.load import LARGEST_FILE
-        from rowtui.core.workflow.parse import parse_tables
+        from rowtui.core.workflow.parse import WORKFLOW_KEYS, parse_tables
 
         if self.read is None and not self.failed:
             try:
-                file = TomlFile(read_bounded(self.workflow.path, LARGEST_FILE), self.shown)
+                data = read_bounded(self.workflow.path, LARGEST_FILE)
+                file = TomlFile(data, self.shown, WORKFLOW_KEYS)
                 self.read = file, parse_tables(file)
             except (OSError, RowtuiError):  # removed or broken since: no line
                 self.failed = True

@@ -18,7 +18,7 @@ from rowtui.core.base.files import own_config_folder
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.load import open_toml
 from rowtui.core.messages.model import ORDINARY, StudyEventKind
-from rowtui.core.workflow.toml_file import TomlTable, did_you_mean
+from rowtui.core.workflow.toml_file import TableKeys, TomlField, TomlTable, did_you_mean
 
 FILE = "messages.toml"
 MOST_CHANNELS = 20
@@ -27,19 +27,90 @@ DEFAULT_INTERVAL = 300.0  # seconds
 TERMINAL_INTERVAL = 10.0
 _LONGEST_INTERVAL = 7 * 86_400.0
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_COMMON = ("kind", "name", "on", "min_interval")
-_KEYS: dict[str, tuple[str, ...]] = {
-    "command": ("command",),
-    "webhook": ("url",),
-    "slack": ("url",),
-    "mattermost": ("url",),
-    "mail": ("to", "from", "host", "port", "user", "starttls"),
-    "desktop": (),
-    "terminal": (),
+_INTERVAL_HINT = 'write seconds, or a time as "30s", "5m" or "1h"'
+_COMMAND_HINT = 'a program and its arguments, without a shell: command = ["ntfy", "publish", "me"]'
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_ADDRESS = re.compile(r"(?!-)[A-Za-z0-9_.+=%-]+(@[A-Za-z0-9.-]+)?")
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+_HOST = re.compile(r"[A-Za-z0-9.:-]+")
+_INTERVAL = re.compile(r"([0-9]{1,7})([smhd])")
+
+_URL = {"url": TomlField("string", "The address that messages are sent to.", 'url = "https://..."')}
+_COMMAND = TomlField(
+    "strings",
+    "A program of your own, with its arguments.",
+    _COMMAND_HINT,
+    hint=_COMMAND_HINT,
+    words={"minItems": 1, "prefixItems": [{"minLength": 1}]},
+)
+_ADDRESSES = {"type": "string", "pattern": f"^{_ADDRESS.pattern}$"}
+_MAIL = {
+    "to": TomlField(
+        "any",
+        "The addresses of the mail.",
+        "",
+        either=(
+            TomlField("string", words=_ADDRESSES),
+            TomlField("strings", words={"minItems": 1, "items": _ADDRESSES}),
+        ),
+    ),
+    "from": TomlField("string", "The sender.", words={"pattern": f"^({_ADDRESS.pattern})?$"}),
+    "host": TomlField(
+        "string",
+        "The mail server; else sendmail sends.",
+        words={"pattern": f"^({_HOST.pattern})?$"},
+    ),
+    "port": TomlField("integer", "The port of the mail server.", least=1, most=65_535),
+    "user": TomlField("string", "Your name on the mail server."),
+    "starttls": TomlField("boolean", "Whether the connection is encrypted."),
+}
+_KEYS: dict[str, dict[str, TomlField]] = {
+    "command": {"command": _COMMAND},
+    "webhook": _URL,
+    "slack": _URL,
+    "mattermost": _URL,
+    "mail": _MAIL,
+    "desktop": {},
+    "terminal": {},
 }
 KINDS = tuple(_KEYS)
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_ADDRESS = re.compile(r"[A-Za-z0-9_.+=%-]+(@[A-Za-z0-9.-]+)?")
+_KIND = TomlField("string", "How messages are sent.", f"one of {', '.join(KINDS)}", choices=KINDS)
+_COMMON = {
+    "name": TomlField("string", "The channel's name.", words={"pattern": f"^{_NAME.pattern}$"}),
+    "on": TomlField(
+        "strings",
+        "The events to report.",
+        words={"items": {"enum": [kind.value for kind in StudyEventKind]}},
+    ),
+    "min_interval": TomlField(
+        "any",
+        "The least time between two messages.",
+        either=(
+            TomlField("number", most=_LONGEST_INTERVAL),
+            TomlField("string", words={"pattern": f"^{_INTERVAL.pattern}$"}),
+        ),
+    ),
+}
+_NEEDS_HOST = {"dependentRequired": {key: ["host"] for key in ("port", "user", "starttls")}}
+_CHANNELS = {
+    kind: TableKeys(
+        {"kind": _KIND._replace(choices=(kind,)), **_COMMON, **keys},
+        subject="" if kind == "mail" else "the channel",
+        words=_NEEDS_HOST if kind == "mail" else {},
+    )
+    for kind, keys in _KEYS.items()
+}
+_ANY_CHANNEL = TableKeys({"kind": _KIND}, TomlField("any"), subject="the channel")
+MESSAGE_KEYS = TableKeys(
+    {
+        "channel": TomlField(
+            "tables",
+            "A way to reach you.",
+            keys=_ANY_CHANNEL,
+            either=tuple(TomlField("table", keys=keys) for keys in _CHANNELS.values()),
+        )
+    }
+)
 
 
 class MailSettings(NamedTuple):
@@ -114,12 +185,11 @@ def load_messages(environ: Mapping[str, str]) -> MessageSettings:
     if path is None:
         return MessageSettings(None)
     try:
-        file = open_toml(path)
+        file = open_toml(path, MESSAGE_KEYS)
     except InvalidFileError as error:
         return MessageSettings(path, (), error.problems)
     if file is None:
         return MessageSettings(path)
-    file.top.only(("channel",))
     channels: list[ChannelSettings] = []
     for table in file.top.tables("channel") or ():
         channel = _channel(table, {channel.name for channel in channels})
@@ -131,7 +201,7 @@ def load_messages(environ: Mapping[str, str]) -> MessageSettings:
         channels.append(channel)
     if any(channel.url for channel in channels):
         _check_mode(path, file.problems)
-    return MessageSettings(path, tuple(channels), tuple(file.problems))
+    return MessageSettings(path, tuple(channels), file.in_order)
 
 
 def _check_mode(path: Path, problems: list[Problem]) -> None:
@@ -149,13 +219,11 @@ def _check_mode(path: Path, problems: list[Problem]) -> None:
 def _channel(table: TomlTable, taken: set[str]) -> ChannelSettings | None:
     """Return the channel of one table; None if it has a mistake."""
     before = len(table.file.problems)
-    if "kind" not in table:
-        table.problem((), "the channel is missing `kind`", f"one of {', '.join(KINDS)}")
-        return None
-    kind = table.choice("kind", KINDS)
+    kind = table.string("kind")
     if kind is None:
         return None
-    table.only((*_COMMON, *_KEYS[kind]))
+    table = table.with_keys(_CHANNELS[kind])
+    table.check()
     found = ChannelSettings(
         _name(table, kind, taken),
         kind,
@@ -169,9 +237,9 @@ def _channel(table: TomlTable, taken: set[str]) -> ChannelSettings | None:
 
 
 def _name(table: TomlTable, kind: str, taken: set[str]) -> str:
-    name = table.string("name") if "name" in table else None
+    name = table.string("name")
     if name is not None:
-        if not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", name):
+        if not _NAME.fullmatch(name):
             hint = "use at most 40 letters, digits, `_`, `.` and `-`"
             table.problem("name", f"`name` cannot be '{visible(name)}'", hint)
         elif name in taken:
@@ -202,8 +270,8 @@ def _interval(table: TomlTable, default: float) -> float:
     value = table.values.get("min_interval")
     if value is None:
         return default
-    hint = 'write seconds, or a time as "30s", "5m" or "1h"'
-    if isinstance(value, str) and (match := re.fullmatch(r"(\d{1,7})([smhd])", value)):
+    hint = _INTERVAL_HINT
+    if isinstance(value, str) and (match := _INTERVAL.fullmatch(value)):
         value = int(match[1]) * _UNITS[match[2]]
     if not isinstance(value, int | float) or isinstance(value, bool):
         table.problem("min_interval", "`min_interval` is no time", hint)
@@ -215,16 +283,11 @@ def _interval(table: TomlTable, default: float) -> float:
 
 
 def _command(table: TomlTable) -> tuple[str, ...]:
-    hint = 'a program and its arguments, without a shell: command = ["ntfy", "publish", "me"]'
-    if "command" not in table:
-        table.problem((), "the channel is missing `command`", hint)
+    command = table.strings("command")
+    if command is None:
         return ()
-    command = table.strings("command") or ()
     if not command or not command[0]:
-        if isinstance(table.values["command"], list):
-            table.problem("command", "`command` is empty", hint)
-        else:
-            table.file.problems[-1] = table.file.problems[-1]._replace(hint=hint)
+        table.problem("command", "`command` is empty", _COMMAND_HINT)
     elif any("\0" in word for word in command):
         table.problem("command", "`command` has a NUL character")
     return command
@@ -232,9 +295,6 @@ def _command(table: TomlTable) -> tuple[str, ...]:
 
 def _url(table: TomlTable) -> str:
     """Return the address. Problems never repeat it, because it often holds a secret."""
-    if "url" not in table:
-        table.problem((), "the channel is missing `url`", 'url = "https://..."')
-        return ""
     url = table.string("url")
     if url is None:
         return ""
@@ -261,15 +321,12 @@ def _mail(table: TomlTable) -> MailSettings:
         to = []
     sender = table.string("from") or ""
     for key, address in (*(("to", it) for it in to), ("from", sender)):
-        if address and (not _ADDRESS.fullmatch(address) or address.startswith("-")):
+        if address and not _ADDRESS.fullmatch(address):
             table.problem(key, f"'{visible(address)}' is no mail address", "as me@example.org")
     host, user = table.string("host") or "", table.string("user") or ""
-    if host and not re.fullmatch(r"[A-Za-z0-9.:-]+", host):
+    if host and not _HOST.fullmatch(host):
         table.problem("host", f"`host` cannot be '{visible(host)}'")
-    starttls = table.boolean("starttls") if "starttls" in table else None
-    port = table.integer("port", at_least=1) if "port" in table else None
-    if port is not None and port > 65_535:
-        table.problem("port", f"`port` is {port} but must be at most 65535")
+    starttls, port = table.boolean("starttls"), table.integer("port")
     if not host:
         for key in ("port", "user", "starttls"):
             if key in table:

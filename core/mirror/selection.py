@@ -30,11 +30,18 @@ from rowtui.core.mirror.model import (
     is_relative,
     literal,
 )
-from rowtui.core.workflow.toml_file import TomlFile, TomlTable
+from rowtui.core.workflow.toml_file import TableKeys, TomlField, TomlFile, TomlTable
 
 NAME = "mirror.toml"
 _LIMIT = 1 << 20
-_KEYS = ("send", "exclude", "fetch", "largest_mb")
+MIRROR_KEYS = TableKeys(
+    {
+        "send": TomlField("strings", "Patterns of the files outside the workspace to send."),
+        "exclude": TomlField("strings", "Patterns of files that are neither sent nor fetched."),
+        "fetch": TomlField("strings", "Patterns of files to fetch, in addition to the products."),
+        "largest_mb": TomlField("integer", "The largest file to send, in MB.", least=1),
+    }
+)
 _WORKFLOW = "workflow.toml"
 
 
@@ -56,11 +63,9 @@ def read_rules(root: Path) -> MirrorRules:
     except OSError as error:
         problem = Problem(NAME, 0, 0, f"it cannot be read: {error.strerror}")
         raise InvalidFileError((problem,)) from None
-    file = TomlFile(data, NAME)
-    table = file.top
-    table.only(_KEYS)
-    send, exclude, fetch = (_patterns(table, key) for key in _KEYS[:3])
-    largest = table.integer("largest_mb", 1)
+    file = TomlFile(data, NAME, MIRROR_KEYS)
+    send, exclude, fetch = (_patterns(file.top, key) for key in ("send", "exclude", "fetch"))
+    largest = file.top.integer("largest_mb")
     file.raise_if_errors()
     return MirrorRules(send, exclude, fetch, largest or MirrorRules().largest_mb)
 

@@ -46,7 +46,7 @@ from rowtui.core.submission.plan.outcome import (
 )
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
-from rowtui.core.workflow.toml_file import TomlFile, TomlTable
+from rowtui.core.workflow.toml_file import TableKeys, TomlField, TomlFile, TomlTable
 
 T = TypeVar("T")
 LogLines = Callable[[], Sequence[str]]
@@ -70,7 +70,35 @@ _CAUSES = {
     ANY: (),
 }
 _EXIT = re.compile(r"exit (?:code )?([0-9]{1,3})")
-_KEYS = ("action", "on", "log", "attempts", "memory", "walltime", "cpus", "partition", "wait")
+_RULE = {
+    "action": TomlField("string", "The actions of the rule, as a pattern; all if not set."),
+    "on": TomlField(
+        "texts",
+        "The causes of a failure that the rule retries.",
+        words={"items": {"anyOf": [{"enum": [*_CAUSES]}, {"pattern": f"^{_EXIT.pattern}$"}]}},
+    ),
+    "log": TomlField("string", "A pattern that a line of the job's log must contain."),
+    "attempts": TomlField(
+        "integer",
+        "The most attempts at a directory; 3 if not set.",
+        least=1,
+        most=MOST_ATTEMPTS,
+    ),
+    "memory": TomlField("string", 'The memory of the next attempt, such as "2x" or "16G".'),
+    "walltime": TomlField("string", 'The time limit of the next attempt, such as "2x".'),
+    "cpus": TomlField("string", 'The CPUs of the next attempt, such as "2x" or "8".'),
+    "partition": TomlField("string", "The partition of the next attempt."),
+    "wait": TomlField("string", 'The time before the second attempt, such as "00:10:00".'),
+}
+POLICY_KEYS = TableKeys(
+    {
+        "retry": TomlField(
+            "tables",
+            "A rule about failed work; the first one that fits decides.",
+            keys=TableKeys(_RULE, words={"anyOf": [{"required": ["on"]}, {"required": ["log"]}]}),
+        )
+    }
+)
 _HINT = 'causes are "out of memory", "time limit", "node failure", "preempted", "exit 75" and "any"'
 
 
@@ -181,8 +209,7 @@ def load_policy(root: Path) -> RetryPolicy:
         return RetryPolicy()
     except OSError as error:
         raise RowtuiError(f"cannot read {visible(str(path))}: {error.strerror or error}") from None
-    file = TomlFile(data, str(path))
-    file.top.only(("retry",))
+    file = TomlFile(data, str(path), POLICY_KEYS)
     rules = tuple(_rules(file))
     file.raise_if_errors()
     return RetryPolicy((*rules, *DEFAULT_RULES))
@@ -209,11 +236,8 @@ def _log(root: Path, record: JobRecord | None) -> LogLines:
 
 def _rules(file: TomlFile) -> Iterator[RetryRule]:
     for table in file.top.tables("retry") or ():
-        table.only(_KEYS)
         on = _causes(table)
-        attempts = table.integer("attempts", 1)
-        if attempts is not None and attempts > MOST_ATTEMPTS:
-            table.problem("attempts", f"`attempts` must be at most {MOST_ATTEMPTS}")
+        attempts = table.integer("attempts")
         change = AmountChange(
             memory=_parsed(table, "memory", parse_memory),
             walltime=_parsed(table, "walltime", parse_walltime),
@@ -233,13 +257,12 @@ def _rules(file: TomlFile) -> Iterator[RetryRule]:
 
 
 def _causes(table: TomlTable) -> tuple[str, ...]:
-    written = table.values.get("on")
-    if written is None and "log" in table.values:
+    if "on" not in table and "log" in table:
         return (ANY,)
-    if written is None:
+    if "on" not in table:
         table.problem((), "a `[[retry]]` needs `on`: the causes that it retries", _HINT)
         return ()
-    found = (table.string("on") or "",) if isinstance(written, str) else table.strings("on") or ()
+    found = table.strings("on") or ()
     for cause in found:
         if cause not in _CAUSES and not _EXIT.fullmatch(cause):
             table.problem("on", f"'{visible(cause)}' is no cause of a failure", _HINT)

@@ -16,7 +16,7 @@ from rowtui.core.base.text import has_control, visible
 from rowtui.core.workflow.find import WORKFLOW_FILE
 from rowtui.core.workflow.inherit import FromError, Inherited, inherit
 from rowtui.core.workflow.model import SubmitOptions, Workflow
-from rowtui.core.workflow.parse import RawWorkflow, parse_tables
+from rowtui.core.workflow.parse import WORKFLOW_KEYS, RawWorkflow, parse_tables
 from rowtui.core.workflow.template import TemplateError, parse_command
 from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
 
@@ -46,7 +46,7 @@ def parse_workflow(data: bytes, root: Path, file: str) -> Workflow:
     Raises: WorkflowError with every structural problem.
     """
     try:
-        toml = TomlFile(data, file)
+        toml = TomlFile(data, file, WORKFLOW_KEYS)
         raw = parse_tables(toml)
         inherited = _inherit_all(toml, raw)
         check_structure(toml, inherited)

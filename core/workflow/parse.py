@@ -16,48 +16,138 @@ from rowtui.core.base.text import visible
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.model import Condition, Processes, Selector, SubmitOptions, Walltime
 from rowtui.core.workflow.positions import KeyPath
-from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean, kind_of
+from rowtui.core.workflow.toml_file import (
+    Kind,
+    TableKeys,
+    TomlField,
+    TomlFile,
+    TomlTable,
+    did_you_mean,
+    kind_of,
+)
 
 OPERATORS = ("<", "<=", "==", "!=", ">=", ">")
 
-_TOP = ("workspace", "default", "action")
-_WORKSPACE = ("path", "value_file")
-_ACTION = (
-    "name",
-    "command",
-    "launchers",
-    "previous_actions",
-    "products",
-    "resources",
-    "submit_options",
-    "group",
-    "from",
+_CONDITION_HINT = 'write it as ["/pointer", "==", value]'
+_CONDITION: dict[str, Any] = {
+    "type": "array",
+    "minItems": 3,
+    "prefixItems": [{"type": "string"}, {"enum": list(OPERATORS)}],
+}
+_FILE_NAME = {"not": {"pattern": "\0"}}
+
+
+def _hint_at_amount(path: KeyPath, value: object) -> str:
+    key = str(path[-1])
+    if key == "processes" and isinstance(value, int):
+        return f"write {key}.per_submission = {value}, or per_directory"
+    if key == "walltime" and isinstance(value, str):
+        return f'write {key}.per_submission = "...", or per_directory'
+    return ""
+
+
+def _hint_at_cluster(path: KeyPath, _: object) -> str:
+    hint = "write submit_options.<cluster>.account = ..., with the name of a cluster"
+    near = did_you_mean(str(path[-1]), _SUBMIT_OPTIONS)
+    return f"{near[:-1]} of a cluster? {hint}" if near else hint
+
+
+def _amount(about: str, kind: Kind) -> TomlField:
+    each = {
+        "per_submission": TomlField(kind, f"{about} of the whole job"),
+        "per_directory": TomlField(kind, f"{about} for each directory of the job"),
+    }
+    return TomlField("table", f"{about}.", hint=_hint_at_amount, keys=TableKeys(each, one=True))
+
+
+_SUBMIT_OPTIONS = {
+    "account": TomlField("string", "The account that the jobs are charged to."),
+    "setup": TomlField("string", "Commands that each job script runs before the action's command."),
+    "custom": TomlField("strings", "More options for the header of the job script."),
+    "partition": TomlField(
+        "string", "The partition of all jobs; chosen from the resources if not set."
+    ),
+    "output_file_path": TomlField("string", "The folder of the jobs' logs."),
+    "output_file_name": TomlField("string", "The name of a job's log; %j is the job's id."),
+}
+_RESOURCES = {
+    "processes": _amount("Processes", "integer"),
+    "threads_per_process": TomlField("integer", "CPUs of each process."),
+    "gpus_per_process": TomlField("integer", "GPUs of each process."),
+    "walltime": _amount('The time limit, such as "01:30:00",', "string"),
+    "memory_per_cpu_mb": TomlField("integer", "Memory for each CPU, in MB."),
+    "memory_per_gpu_mb": TomlField("integer", "Memory for each GPU, in MB."),
+}
+_SELECTOR = {
+    "condition": TomlField("array", "A condition on the value of a directory.", words=_CONDITION),
+    "all": TomlField("array", "Conditions that must all be true.", words={"items": _CONDITION}),
+}
+_GROUP = {
+    "include": TomlField(
+        "tables",
+        "The directories to take: those for which any of these is true; all if not set.",
+        keys=TableKeys(_SELECTOR, one=True),
+    ),
+    "sort_by": TomlField("strings", "JSON pointers of the values that order the directories."),
+    "split_by_sort_key": TomlField("boolean", "Whether a group has one value of `sort_by` only."),
+    "reverse_sort": TomlField("boolean", "Whether the order is reversed."),
+    "maximum_size": TomlField("integer", "The most directories of one job."),
+    "submit_whole": TomlField("boolean", "Whether a group is only submitted as a whole."),
+}
+_ACTION = {
+    "name": TomlField("string", "The name of the action."),
+    "command": TomlField(
+        "string", "The command of a job; it has `{directory}` or `{directories}`."
+    ),
+    "launchers": TomlField("strings", 'Prefixes of the command, such as "mpi" (launchers.toml).'),
+    "previous_actions": TomlField("strings", "Actions that must be complete in a directory first."),
+    "products": TomlField("strings", "Files in the directory that show that it is complete."),
+    "resources": TomlField("table", "What a job asks for.", keys=TableKeys(_RESOURCES)),
+    "submit_options": TomlField(
+        "table",
+        "Options of the scheduler, by the name of a cluster.",
+        keys=TableKeys(
+            {},
+            TomlField(
+                "table",
+                "Options for this cluster.",
+                hint=_hint_at_cluster,
+                keys=TableKeys(_SUBMIT_OPTIONS),
+            ),
+        ),
+    ),
+    "group": TomlField(
+        "table", "How directories form groups, one for a job.", keys=TableKeys(_GROUP)
+    ),
+    "from": TomlField("string", "The name of another action, whose settings this one takes over."),
+}
+_WORKSPACE = {
+    "path": TomlField("string", "The folder of the directories.", words=_FILE_NAME),
+    "value_file": TomlField(
+        "string", "The JSON file in each directory that holds its value.", words=_FILE_NAME
+    ),
+}
+WORKFLOW_KEYS = TableKeys(
+    {
+        "workspace": TomlField("table", "Where the directories are.", keys=TableKeys(_WORKSPACE)),
+        "default": TomlField(
+            "table",
+            "Settings for all actions.",
+            keys=TableKeys(
+                {
+                    "action": TomlField(
+                        "table",
+                        "Settings that an action has if it does not set them itself.",
+                        keys=TableKeys(_ACTION, words={"not": {"required": ["from"]}}),
+                    )
+                }
+            ),
+        ),
+        "action": TomlField(
+            "tables", "A command that runs on directories.", keys=TableKeys(_ACTION)
+        ),
+    }
 )
-_RESOURCES = (
-    "processes",
-    "threads_per_process",
-    "gpus_per_process",
-    "walltime",
-    "memory_per_cpu_mb",
-    "memory_per_gpu_mb",
-)
-_GROUP = (
-    "include",
-    "sort_by",
-    "split_by_sort_key",
-    "reverse_sort",
-    "maximum_size",
-    "submit_whole",
-)
-_SUBMIT_OPTIONS = (
-    "account",
-    "setup",
-    "custom",
-    "partition",
-    "output_file_path",
-    "output_file_name",
-)
-_AMOUNT = ("per_submission", "per_directory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +190,8 @@ class RawWorkflow:
 def parse_tables(file: TomlFile) -> RawWorkflow:
     """Return all tables of workflow.toml. Problems are recorded in `file.problems`."""
     top = file.top
-    top.only(_TOP)
     path, value_file = "workspace", None
     if workspace := top.table("workspace"):
-        workspace.only(_WORKSPACE)
         given = _file_name(workspace, "path")
         path = path if given is None else given
         value_file = _file_name(workspace, "value_file")
@@ -125,10 +213,7 @@ def _file_name(table: TomlTable, key: str) -> str | None:
 
 def _default(top: TomlTable) -> RawAction:
     default = top.table("default")
-    if default is None:
-        return RawAction()
-    default.only(("action",))
-    table = default.table("action")
+    table = None if default is None else default.table("action")
     if table is None:
         return RawAction()
     action = _action(table)
@@ -138,11 +223,8 @@ def _default(top: TomlTable) -> RawAction:
 
 
 def _action(table: TomlTable) -> RawAction:
-    table.only(_ACTION)
-    resources = table.table("resources") or TomlTable(table.file, table.path, {})
-    resources.only(_RESOURCES)
-    group = table.table("group") or TomlTable(table.file, table.path, {})
-    group.only(_GROUP)
+    resources = table.table("resources") or TomlTable(table.file, (), {}, TableKeys(_RESOURCES))
+    group = table.table("group") or TomlTable(table.file, (), {}, TableKeys(_GROUP))
     return RawAction(
         path=table.path,
         written=table.values,
@@ -170,25 +252,16 @@ def _action(table: TomlTable) -> RawAction:
 
 def _processes(resources: TomlTable) -> Processes | None:
     table = resources.table("processes")
-    if table is None:
-        if "processes" in resources and isinstance(resources.values["processes"], int):
-            number = resources.values["processes"]
-            _hint_at_amount(resources, f"processes.per_submission = {number}")
-        return None
-    key = table.exactly_one(_AMOUNT)
-    value = table.integer(key) if key else None
+    key = None if table is None else table.only_key()
+    value = None if table is None or key is None else table.integer(key)
     return None if value is None else Processes(value, key == "per_directory")
 
 
 def _walltime(resources: TomlTable) -> Walltime | None:
     table = resources.table("walltime")
-    if table is None:
-        if isinstance(resources.values.get("walltime"), str):
-            _hint_at_amount(resources, 'walltime.per_submission = "..."')
-        return None
-    key = table.exactly_one(_AMOUNT)
-    text = table.string(key) if key else None
-    if key is None or text is None:
+    key = None if table is None else table.only_key()
+    text = None if table is None or key is None else table.string(key)
+    if table is None or key is None or text is None:
         return None
     try:
         return Walltime(parse_duration(text), key == "per_directory")
@@ -196,11 +269,6 @@ def _walltime(resources: TomlTable) -> Walltime | None:
         message = f"the walltime '{visible(text)}' is not usable: {error}"
         table.problem(key, message, error.hint)
         return None
-
-
-def _hint_at_amount(resources: TomlTable, example: str) -> None:
-    last = resources.file.problems[-1]
-    resources.file.problems[-1] = last._replace(hint=f"write {example}, or per_directory")
 
 
 def _include(group: TomlTable) -> tuple[Selector, ...] | None:
@@ -211,7 +279,7 @@ def _include(group: TomlTable) -> tuple[Selector, ...] | None:
 
 
 def _selector(table: TomlTable) -> Selector | None:
-    key = table.exactly_one(("condition", "all"))
+    key = table.only_key()
     if key is None or (triples := table.array(key)) is None:
         return None
     if key == "condition":
@@ -225,9 +293,6 @@ def _selector(table: TomlTable) -> Selector | None:
         elif condition := _condition(table, (key, index), triple):
             conditions.append(condition)
     return Selector(tuple(conditions))
-
-
-_CONDITION_HINT = 'write it as ["/pointer", "==", value]'
 
 
 def _condition(table: TomlTable, path: KeyPath, triple: list[Any]) -> Condition | None:
@@ -272,24 +337,13 @@ def _submit_options(action: TomlTable) -> dict[str, SubmitOptions]:
     clusters = action.table("submit_options")
     found = {}
     for name in clusters or ():
-        if clusters is None or (table := clusters.table(name)) is None:
-            _hint_at_cluster(action, name)
-            continue
-        table.only(_SUBMIT_OPTIONS)
-        found[name] = SubmitOptions(
-            table.string("account"),
-            table.string("setup"),
-            table.strings("custom") or (),
-            table.string("partition"),
-            table.string("output_file_path"),
-            table.string("output_file_name"),
-        )
+        if clusters is not None and (table := clusters.table(name)) is not None:
+            found[name] = SubmitOptions(
+                table.string("account"),
+                table.string("setup"),
+                table.strings("custom") or (),
+                table.string("partition"),
+                table.string("output_file_path"),
+                table.string("output_file_name"),
+            )
     return found
-
-
-def _hint_at_cluster(action: TomlTable, name: str) -> None:
-    near = did_you_mean(name, _SUBMIT_OPTIONS)
-    hint = "write submit_options.<cluster>.account = ..., with the name of a cluster"
-    if near:
-        hint = f"{near[:-1]} of a cluster? {hint}"
-    action.file.problems[-1] = action.file.problems[-1]._replace(hint=hint)

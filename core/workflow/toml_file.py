@@ -1,14 +1,16 @@
 """Read a TOML file strictly: every wrong key and type becomes a `Problem` with its place.
 
-The input is the bytes of workflow.toml, clusters.toml or launchers.toml. Typed getters record a
-problem and continue, so that one reading finds all problems. Row refuses unknown keys too;
-reporting all problems at once is an addition of rowtui.
+The input is the bytes of a file and a declaration of its keys, from which `schema` also makes the
+JSON Schema of the file. A table is checked as a whole, and the typed getters then return what is
+right, so that one reading finds all problems. Row refuses unknown keys too; reporting all problems
+at once is an addition of rowtui.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from math import inf
+from typing import Any, Literal, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import has_control, similar, visible
@@ -35,28 +37,89 @@ def kind_of(value: object) -> str:
     return kinds.get(type(value), "a table" if isinstance(value, dict) else "a date or time")
 
 
+Kind = Literal[
+    "string",
+    "line",  # a string without control characters, which can go into the header of a script
+    "strings",
+    "texts",  # a string or several
+    "boolean",
+    "integer",
+    "number",
+    "array",
+    "table",
+    "tables",
+    "any",  # the code of the loader checks the value
+]
+
+
+class TomlField(NamedTuple):
+    """One key of a table. `about`: a sentence for the user, which editors show.
+
+    `required`: None, or the hint where the key is missing. `least`, `most`: of numbers; `wanted`:
+    the end of the message if a number is outside, or an integer too large. `hint`: for a value of a
+    wrong type, made from the path of the key and the value. `keys`: of a table, or of each table of
+    an array; None for a table with any content. `either`: the forms of a value of kind `any`, or of
+    the elements of an array. `words`: of JSON Schema, for what the code of the loader checks.
+    """
+
+    kind: Kind
+    about: str = ""
+    required: str | None = None
+    least: float | None = None
+    most: float | None = None
+    wanted: str = ""
+    choices: Collection[str] = ()
+    hint: str | Callable[[KeyPath, Any], str] = ""
+    keys: TableKeys | None = None
+    either: tuple[TomlField, ...] = ()
+    words: Mapping[str, Any] = {}
+
+
+class TableKeys(NamedTuple):
+    """The keys that a table may have. `others`: of each key with another name; None refuses it.
+
+    `subject` begins the message about a missing key, such as `the partition`; "" leaves this
+    message to the code of the loader. `one`: exactly one of the keys is wanted. `lenient`: an
+    unknown key is only a warning. `elsewhere`: keys that another file has, with the hint that
+    states which. `words`: of JSON Schema.
+    """
+
+    named: Mapping[str, TomlField]
+    others: TomlField | None = None
+    subject: str = ""
+    one: bool = False
+    lenient: bool = False
+    elsewhere: Mapping[str, str] = {}
+    words: Mapping[str, Any] = {}
+
+
+ANY_KEYS = TableKeys({}, TomlField("any"))
+
+
 class TomlFile:
     """One TOML file: its `data`, the `problems` found so far, and `top`, its outermost table.
 
-    `file` is the name shown in problems. Raises: InvalidFileError for bad UTF-8 and syntax.
+    `file` is the name shown in problems. `keys`: those of the outermost table. Raises:
+    InvalidFileError for bad UTF-8 and syntax.
     """
 
-    def __init__(self, data: bytes, file: str) -> None:
+    def __init__(self, data: bytes, file: str, keys: TableKeys = ANY_KEYS) -> None:
         self.file = file
         self.problems: list[Problem] = []
         self.text = _decoded(data, file)
         self.data: dict[str, Any] = _parsed(self.text, file)
+        self.top = TomlTable(self, (), self.data, keys)
         self._offsets: dict[KeyPath, int] | None = None
-
-    @property
-    def top(self) -> TomlTable:
-        """The outermost table."""
-        return TomlTable(self, (), self.data)
 
     @property
     def has_errors(self) -> bool:
         """Whether any problem is an error and not a warning."""
         return any(problem.severity == "error" for problem in self.problems)
+
+    @property
+    def in_order(self) -> tuple[Problem, ...]:
+        """The problems found so far, by their place in the file."""
+        return tuple(sorted(self.problems, key=lambda problem: (problem.line, problem.column)))
 
     def locate(self, path: KeyPath) -> tuple[int, int]:
         """Return line and column of a key path or of its nearest parent; (0, 0) without one."""
@@ -79,18 +142,25 @@ class TomlFile:
     def raise_if_errors(self) -> None:
         """Raises: InvalidFileError with all problems, if there is an error among them."""
         if self.has_errors:
-            raise InvalidFileError(tuple(self.problems))
+            raise InvalidFileError(self.in_order)
 
 
 class TomlTable:
-    """One table of a file. Getters return None for a missing or wrong key; wrong is recorded."""
+    """One table of a file. Getters return None for a missing or wrong key.
 
-    __slots__ = ("file", "path", "values")
+    `check` records what is wrong. The first getter calls it, if it was not called before.
+    """
 
-    def __init__(self, file: TomlFile, path: KeyPath, values: dict[str, Any]) -> None:
+    __slots__ = ("_wrong", "file", "keys", "path", "values")
+
+    def __init__(
+        self, file: TomlFile, path: KeyPath, values: dict[str, Any], keys: TableKeys
+    ) -> None:
         self.file = file
         self.path = path
         self.values = values
+        self.keys = keys
+        self._wrong: set[str] | None = None
 
     def __contains__(self, key: str) -> bool:
         return key in self.values
@@ -105,131 +175,143 @@ class TomlTable:
         inner = (key,) if isinstance(key, str) else key
         self.file.problem((*self.path, *inner), message, hint, severity)
 
-    def only(self, known: Collection[str]) -> None:
-        """Record a problem for every other key."""
+    def check(self) -> None:
+        """Record unknown and missing keys, and wrong values. Inner tables check themselves."""
+        self._wrong = set()
+        known, others, subject, one, *_ = self.keys
         for key in self.values:
-            if key not in known:
-                expected = ", ".join(f"`{name}`" for name in known)
-                hint = did_you_mean(key, known) or f"expected one of {expected}"
-                self.problem(key, f"unknown key `{visible(key)}`{self._inside()}", hint)
+            if key not in known and others is None:
+                self._unknown(key)
+        for key, field in known.items():
+            if subject and field.required is not None and key not in self.values:
+                self.problem((), f"{subject} is missing `{key}`", field.required)
+        if one and len(present := self._present()) != 1:
+            expected = " or ".join(f"`{name}`" for name in known)
+            found = "both" if len(present) == 2 else str(len(present) or "none")
+            self.problem((), f"wanted exactly 1 element: {expected}, found {found}")
+        for key, field in known.items():
+            if key in self.values:
+                self._check(key, field)
+        for key in self.values if others is not None else ():
+            if key not in known and others is not None:
+                self._check(key, others)
+
+    def with_keys(self, keys: TableKeys) -> TomlTable:
+        """Return the same table with the keys of one kind of table."""
+        return TomlTable(self.file, self.path, self.values, keys)
 
     def string(self, key: str) -> str | None:
         """Return a string."""
-        value = self.values.get(key)
-        if value is None or isinstance(value, str):
-            return value
-        self._wrong(key, "a string", value)
-        return None
-
-    def line(self, key: str) -> str | None:
-        """Return a string of one line, which can go into the header of a script."""
-        text = self.string(key)
-        if text is not None and has_control(text):
-            self.problem(key, f"`{key}` has control characters")
-            return None
+        text: str | None = self._good(key, "string", "line")
         return text
 
     def boolean(self, key: str) -> bool | None:
         """Return true or false."""
-        value = self.values.get(key)
-        if value is None or isinstance(value, bool):
-            return value
-        self._wrong(key, "true or false", value)
-        return None
-
-    def integer(self, key: str, at_least: int = 0) -> int | None:
-        """Return an integer of at least `at_least`."""
-        value = self.values.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, int) or isinstance(value, bool):
-            self._wrong(key, "an integer", value)
-            return None
-        if not at_least <= value <= LARGEST_INTEGER:
-            wanted = "a non-negative integer" if at_least == 0 else f"at least {at_least}"
-            if value > LARGEST_INTEGER:
-                wanted = f"at most {LARGEST_INTEGER}"
-            self.problem(key, f"`{visible(key)}` is {value} but must be {wanted}")
-            return None
+        value: bool | None = self._good(key, "boolean")
         return value
 
-    def strings(self, key: str) -> tuple[str, ...] | None:
-        """Return an array of strings. Wrong elements are recorded and left out."""
-        elements = self.array(key, "an array of strings")
-        if elements is None:
-            return None
-        good = []
-        for index, element in enumerate(elements):
-            if isinstance(element, str):
-                good.append(element)
-            else:
-                message = f"element {index} of `{visible(key)}` must be a string"
-                self.problem((key, index), f"{message}, not {kind_of(element)}")
-        return tuple(good)
+    def integer(self, key: str) -> int | None:
+        """Return an integer."""
+        value: int | None = self._good(key, "integer")
+        return value
 
-    def array(self, key: str, wanted: str = "an array") -> list[Any] | None:
+    def number(self, key: str) -> float | None:
+        """Return an integer or float as a float."""
+        value: float | None = self._good(key, "number")
+        return None if value is None else float(value)
+
+    def strings(self, key: str) -> tuple[str, ...] | None:
+        """Return an array of strings, without wrong elements."""
+        value = self._good(key, "strings", "texts")
+        if value is None:
+            return None
+        return (value,) if isinstance(value, str) else tuple(filter(_is_string, value))
+
+    def array(self, key: str) -> list[Any] | None:
         """Return an array of any elements."""
-        value = self.values.get(key)
-        if value is None or isinstance(value, list):
-            return value
-        self._wrong(key, wanted, value)
-        return None
+        elements: list[Any] | None = self._good(key, "array")
+        return elements
 
     def table(self, key: str) -> TomlTable | None:
         """Return a table."""
-        value = self.values.get(key)
-        if value is None:
-            return None
-        if isinstance(value, dict):
-            return TomlTable(self.file, (*self.path, key), value)
-        self._wrong(key, "a table", value)
-        return None
+        values = self._good(key, "table")
+        return None if values is None else self._inner((key,), values)
 
     def tables(self, key: str) -> list[TomlTable] | None:
-        """Return an array of tables. Wrong elements are recorded and left out."""
-        elements = self.array(key, "an array of tables")
+        """Return an array of tables, without wrong elements."""
+        elements = self._good(key, "tables")
         if elements is None:
-            hint = f"write it as [[{'.'.join(self._names(key))}]]"
-            if isinstance(self.values.get(key), dict):
-                self._add_hint(hint)
             return None
-        good = []
-        for index, element in enumerate(elements):
-            if isinstance(element, dict):
-                good.append(TomlTable(self.file, (*self.path, key, index), element))
-            else:
-                message = f"element {index} of `{visible(key)}` must be a table"
-                self.problem((key, index), f"{message}, not {kind_of(element)}")
-        return good
+        tables = ((index, it) for index, it in enumerate(elements) if isinstance(it, dict))
+        return [self._inner((key, index), it) for index, it in tables]
 
-    def choice(self, key: str, choices: Collection[str]) -> str | None:
-        """Return one of a few strings."""
-        value = self.string(key)
-        if value is None or value in choices:
-            return value
-        expected = ", ".join(f"'{choice}'" for choice in choices)
-        hint = did_you_mean(value, choices) or f"expected one of {expected}"
-        self.problem(key, f"`{visible(key)}` cannot be '{visible(value)}'", hint)
-        return None
+    def only_key(self) -> str | None:
+        """Return the key of a table that has exactly `one`; None if it has several or none."""
+        if self._wrong is None:
+            self.check()
+        present = self._present()
+        return present[0] if len(present) == 1 else None
 
-    def exactly_one(self, known: Collection[str]) -> str | None:
-        """Return the only key of this table, which must be one of the known ones."""
-        self.only(known)
-        present = [key for key in known if key in self.values]
-        if len(present) == 1 and len(self.values) == 1:
-            return present[0]
-        if len(present) != 1:
-            expected = " or ".join(f"`{name}`" for name in known)
-            found = "both" if len(present) == 2 else str(len(present) or "none")
-            self.problem((), f"wanted exactly 1 element: {expected}, found {found}")
-            return None
-        return present[0]
+    def _present(self) -> list[str]:
+        return [key for key in self.keys.named if key in self.values]
 
-    def _wrong(self, key: str, wanted: str, value: object) -> None:
-        self.problem(key, f"`{visible(key)}` must be {wanted}, not {kind_of(value)}")
+    def _good(self, key: str, *kinds: Kind) -> Any:
+        if self._wrong is None:
+            self.check()
+        assert self._wrong is not None
+        assert self._field(key).kind in kinds, key  # the declaration and the code disagree
+        return None if key in self._wrong else self.values.get(key)
 
-    def _add_hint(self, hint: str) -> None:
-        self.file.problems[-1] = self.file.problems[-1]._replace(hint=hint)
+    def _field(self, key: str) -> TomlField:
+        field = self.keys.named.get(key, self.keys.others)
+        assert field is not None, key
+        return field
+
+    def _inner(self, path: KeyPath, values: dict[str, Any]) -> TomlTable:
+        keys = self._field(str(path[0])).keys or ANY_KEYS
+        return TomlTable(self.file, (*self.path, *path), values, keys)
+
+    def _unknown(self, key: str) -> None:
+        known = self.keys.named
+        if self.keys.lenient:
+            message = f"unknown key `{visible(key)}` is ignored"
+            self.problem(key, message, did_you_mean(key, known), "warning")
+            return
+        expected = ", ".join(f"`{name}`" for name in known)
+        hint = did_you_mean(key, known) or f"expected one of {expected}"
+        hint = self.keys.elsewhere.get(key, hint)
+        self.problem(key, f"unknown key `{visible(key)}`{self._inside()}", hint)
+
+    def _check(self, key: str, field: TomlField) -> None:
+        """Record what is wrong with a value; wrong elements of an array do not make it wrong."""
+        value, kind = self.values[key], field.kind
+        name = f"`{visible(key)}`"
+        if wanted := _type_wanted(field, value):
+            hint = field.hint
+            if kind == "tables" and isinstance(value, dict):
+                hint = f"write it as [[{'.'.join(self._names(key))}]]"
+            elif not isinstance(hint, str):
+                hint = hint((*self.path, key), value)
+            self._refuse(key, f"{name} must be {wanted}, not {kind_of(value)}", hint)
+        elif isinstance(value, list) and kind in ("strings", "texts", "tables"):
+            right, noun = (dict, "table") if kind == "tables" else (str, "string")
+            for index, element in enumerate(value):
+                if not isinstance(element, right):
+                    message = f"element {index} of {name} must be a {noun}"
+                    self.problem((key, index), f"{message}, not {kind_of(element)}")
+        elif kind == "line" and has_control(value):
+            self._refuse(key, f"{name} has control characters")
+        elif kind in ("integer", "number") and (wanted := _size_wanted(field, value)):
+            self._refuse(key, f"{name} is {value} but must be {wanted}")
+        elif field.choices and value not in field.choices:
+            expected = ", ".join(f"'{choice}'" for choice in field.choices)
+            hint = did_you_mean(value, field.choices) or f"expected one of {expected}"
+            self._refuse(key, f"{name} cannot be '{visible(value)}'", hint)
+
+    def _refuse(self, key: str, message: str, hint: str = "") -> None:
+        assert self._wrong is not None
+        self._wrong.add(key)
+        self.problem(key, message, hint)
 
     def _names(self, key: str = "") -> list[str]:
         return [str(step) for step in (*self.path, key) if isinstance(step, str) and step]
@@ -237,6 +319,47 @@ class TomlTable:
     def _inside(self) -> str:
         names = self._names()
         return f" in `{visible('.'.join(names))}`" if names else ""
+
+
+_TYPES: Mapping[Kind, tuple[str, Any]] = {
+    "string": ("a string", str),
+    "line": ("a string", str),
+    "strings": ("an array of strings", list),
+    "texts": ("an array of strings", (list, str)),
+    "boolean": ("true or false", bool),
+    "integer": ("an integer", int),
+    "number": ("a number", (int, float)),
+    "array": ("an array", list),
+    "table": ("a table", dict),
+    "tables": ("an array of tables", list),
+    "any": ("", object),
+}
+
+
+def _is_string(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _type_wanted(field: TomlField, value: object) -> str:
+    """Return the type that a value should have; "" if it has this type."""
+    wanted, right = _TYPES[field.kind]
+    is_boolean = isinstance(value, bool) and field.kind in ("integer", "number")
+    return wanted if is_boolean or not isinstance(value, right) else ""
+
+
+def _size_wanted(field: TomlField, value: float) -> str:
+    """Return what a number should be; "" if it is within its bounds."""
+    least, most = field.least or 0, field.most
+    if most is None:
+        most = LARGEST_INTEGER if field.kind == "integer" else inf
+    above = field.words.get("exclusiveMinimum", -inf)
+    if least <= value <= most and above < value < inf:  # a nan fails this comparison
+        return ""
+    if field.wanted and (field.kind == "number" or value > most):
+        return field.wanted
+    if value > most:
+        return f"at most {most}"
+    return "a non-negative integer" if least == 0 else f"at least {least}"
 
 
 def _decoded(data: bytes, file: str) -> str:

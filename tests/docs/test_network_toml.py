@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.network.definition import load as load_schedule
-from rowtui.core.network.definition import load as load_sinks
-from rowtui.core.network.definition import load_nodes, load_sources
-from rowtui.core.network.definition import load_sources as load_values
+from rowtui.core.network.definition import network_keys
 from rowtui.core.network.definition.load import NetworkError, parse_network
 from rowtui.core.network.definition.load_tables import FIELDS
 
@@ -43,14 +41,14 @@ def test_the_example_is_a_network_without_problems(section: str) -> None:
 def test_every_key_has_its_row_and_no_other_has(section: str) -> None:
     source, spaced = keys(part(section, "[[source]]"))
     node, link = keys(part(section, "[[node]]"))
-    assert source == {"name", *load_sources._KINDS, *load_sources._EXTRAS}
-    assert spaced == set(load_values._SPACED)
-    assert node == set(load_nodes._NODE)
-    assert link == set(load_nodes._INPUT)
-    assert keys(part(section, "[[sink]]")) == [set(load_sinks._SINK)]
+    assert source == set(network_keys.SOURCE_KEYS.named)
+    assert spaced == set(network_keys.SPACED_KEYS.named)
+    assert node == set(network_keys.NODE_KEYS.named)
+    assert link == set(network_keys.INPUT_KEYS.named)
+    assert keys(part(section, "[[sink]]")) == [set(network_keys.SINK_KEYS)]
     schedule, pilot = keys(part(section, "[schedule]"))
-    assert schedule == set(load_schedule._SCHEDULE)
-    assert pilot == set(load_schedule._PILOT)
+    assert schedule == set(network_keys.SCHEDULE_KEYS)
+    assert pilot == set(network_keys.PILOT_KEYS)
     with pytest.raises(NetworkError) as caught:
         parse_network(b"[schedule]\n_ = 1\ngather._ = 1\n", "f", "p")
     hints = " ".join(problem.hint for problem in caught.value.problems)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rowtui.core.clusters.config import load_node_types
+from rowtui.core.clusters.config import cluster_keys
 from rowtui.core.clusters.config.load import load_clusters
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -37,5 +37,5 @@ def test_the_entries_of_the_page_are_read_without_a_complaint(tmp_path: Path) ->
 
 def test_all_keys_are_explained_and_no_others() -> None:
     types, packing = PAGE.split("| key of `packing`")
-    assert keys(types.partition("| key of a node type")[2]) == set(load_node_types._NODE_TYPE)
-    assert keys(packing) == {*load_node_types._PACKING, "partition.NAME"}
+    assert keys(types.partition("| key of a node type")[2]) == set(cluster_keys.NODE_TYPE.named)
+    assert keys(packing) == {*cluster_keys.PACKING_KEYS, "partition.NAME"}

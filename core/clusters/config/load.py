@@ -8,7 +8,6 @@ partition adds its settings (how the cluster is reached over SSH) to the first c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,47 +16,24 @@ from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import own_config_folder, read_bounded, row_config_folder
 from rowtui.core.base.text import has_control, visible
 from rowtui.core.clusters.config.builtin import CLUSTERS
+from rowtui.core.clusters.config.cluster_keys import (
+    CLUSTER_KEYS,
+    COUNTS,
+    GRID_ENGINE_NAME,
+    ROW_CLUSTER_KEYS,
+    ROW_SCHEDULERS,
+    TEXTS,
+)
 from rowtui.core.clusters.model import Cluster, EnergyFactors, Identify, Partition, Remote
 from rowtui.core.clusters.schedulers.kind import has_scheduler, scheduler_kind, scheduler_names
-from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
+from rowtui.core.workflow.toml_file import ANY_KEYS, TableKeys, TomlFile, TomlTable, did_you_mean
 
 LARGEST_FILE = 16 << 20  # bytes
-ROW_SCHEDULERS = ("bash", "slurm")  # the schedulers that Row's own file may name
 DEFAULT_REMOTE = "slurm"  # the scheduler of a cluster that only `ssh` describes
 
-_CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
-_RESOURCES = ("memory_resource", "gpu_resource")  # of Grid Engine
-_OF_PACKING = ("node_type", "currency", "packing")
-_OURS = (
-    "ssh",
-    "poll",
-    "query_timeout",
-    "arrays",
-    "budget",
-    "energy",
-    *_RESOURCES,
-    *_OF_PACKING,
-)  # only in our own file
 _Seconds = tuple[float | None, float | None]  # `poll` and `query_timeout`
-_OURS_OF_PARTITION = ("parallel_environment",)
 _OWN_DESCRIPTION = ("scheduler", "identify", "partition")
-_COUNTS = (
-    "maximum_cpus_per_job",
-    "memory_per_cpu_mb",
-    "minimum_gpus_per_job",
-    "maximum_gpus_per_job",
-    "memory_per_gpu_mb",
-)
-_DIVISORS = (
-    "require_cpus_multiple_of",
-    "warn_cpus_not_multiple_of",
-    "cpus_per_node",
-    "require_gpus_multiple_of",
-    "warn_gpus_not_multiple_of",
-    "gpus_per_node",
-)
-_TEXTS = ("memory_per_cpu", "memory_per_gpu", "account_suffix")
-_PARTITION = ("name", *_COUNTS, *_DIVISORS, *_TEXTS, "prevent_auto_select")
+_OF_PACKING = ("node_type", "currency", "packing")
 
 
 class ClusterFile(NamedTuple):
@@ -83,13 +59,13 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
         if folder is None:
             continue
         try:
-            file = open_toml(folder / "clusters.toml")
+            keys = CLUSTER_KEYS if own else ROW_CLUSTER_KEYS
+            file = open_toml(folder / "clusters.toml", keys)
         except InvalidFileError as error:
             problems += error.problems
             continue
         if file is not None:
             files.append(file)
-            file.top.only(("cluster",))
             for table in file.top.tables("cluster") or ():
                 if own and not any(key in table for key in _OWN_DESCRIPTION):
                     entries.append(table)
@@ -101,15 +77,15 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
                         table.problem("name", f"{message}: the first counts", severity="warning")
                     entries.append(cluster)
     clusters = _with_additions(entries)
-    problems += (problem for file in files for problem in file.problems)
+    problems += (problem for file in files for problem in file.in_order)
     return ClusterFile(tuple(clusters), tuple(problems))
 
 
-def open_toml(path: Path) -> TomlFile | None:
-    """Return a parsed file; None if there is none. Raises: InvalidFileError."""
+def open_toml(path: Path, keys: TableKeys = ANY_KEYS) -> TomlFile | None:
+    """Return a parsed file with these keys; None if there is none. Raises: InvalidFileError."""
     shown = visible(str(path))
     try:
-        return TomlFile(read_bounded(path, LARGEST_FILE), shown)
+        return TomlFile(read_bounded(path, LARGEST_FILE), shown, keys)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -124,18 +100,18 @@ def open_toml(path: Path) -> TomlFile | None:
 def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     """Return the cluster of one entry; an empty list if the entry has an error."""
     before = _errors(table.file)
-    _known_keys(table, _CLUSTER, own)
+    table.check()
     over_ssh = own and "ssh" in table
-    for key in ("name", *_OWN_DESCRIPTION):
-        if key not in table and not (own and _may_be_left_out(key, table, over_ssh)):
+    for key in _OWN_DESCRIPTION if own else ():
+        if key not in table and not _may_be_left_out(key, table, over_ssh):
             table.problem((), f"the cluster is missing `{key}`")
-    name = table.line("name")
+    name = table.string("name")
     identify = Identify() if over_ssh and "identify" not in table else _identify(table)
     is_default = over_ssh and "scheduler" not in table
     scheduler = DEFAULT_REMOTE if is_default else _scheduler(table, own)
     partitions = [_partition(element, own) for element in table.tables("partition") or ()]
     options = _submit_options(table)
-    gpus = table.line("slurm_gpus_per_task")
+    gpus = table.string("slurm_gpus_per_task")
     remote, seconds = _reach(table, scheduler) if own else (None, (None, None))
     cluster = Cluster(
         name=name or "",
@@ -193,10 +169,9 @@ def _with_additions(entries: Sequence[Cluster | TomlTable]) -> list[Cluster]:
 
 
 def _added(table: TomlTable, cluster: Cluster) -> Cluster:
-    _known_keys(table, _CLUSTER, own=True)
     if "submit_options" in table:
         cluster = cluster._replace(submit_options=_submit_options(table))
-    gpus = table.line("slurm_gpus_per_task")
+    gpus = table.string("slurm_gpus_per_task")
     if cluster.remote is not None and "ssh" in table:
         name = visible(cluster.name)
         table.problem("ssh", f"'{name}' has a second `ssh`", "one way to reach it is enough")
@@ -229,7 +204,7 @@ def _with_the_rest(
 
 
 def _with_resources(cluster: Cluster, table: TomlTable) -> Cluster:
-    memory, gpu = (_word(table, key) for key in _RESOURCES)
+    memory, gpu = (_word(table, key) for key in ("memory_resource", "gpu_resource"))
     arrays = table.boolean("arrays")
     return cluster._replace(
         memory_resource=memory or cluster.memory_resource,
@@ -269,32 +244,13 @@ def _reach(table: TomlTable, scheduler: str | None) -> tuple[Remote | None, _Sec
     """Return how the cluster is reached, and its `poll` and `query_timeout`."""
     if not any(key in table for key in ("ssh", "poll", "query_timeout")):
         return None, (None, None)
-    from rowtui.core.clusters.config.load_remote import load_remote, load_seconds
+    from rowtui.core.clusters.config.load_remote import load_remote
 
     remote = load_remote(table) if "ssh" in table else None
     if "ssh" in table and scheduler is not None and scheduler_kind(scheduler).runs_here:
         text = f"a cluster with the scheduler '{scheduler}' cannot be reached over SSH"
         table.problem("ssh", text, "its jobs are processes of this machine: leave `ssh` out")
-    return remote, (load_seconds(table, "poll"), load_seconds(table, "query_timeout"))
-
-
-def _known_keys(table: TomlTable, known: tuple[str, ...], own: bool) -> None:
-    """Report unknown keys. Row rejects them; rowtui ignores them with a warning."""
-    if own:
-        for key in table:
-            if key not in known and key not in _OURS:
-                hint = did_you_mean(key, (*known, *_OURS))
-                table.problem(key, f"unknown key `{visible(key)}` is ignored", hint, "warning")
-        return
-    table.only(known)
-    hint = "Row has no entry for it: write it in ~/.config/rowtui/clusters.toml"
-    ours = (*_OURS, *_OURS_OF_PARTITION)
-    for key in (key for key in table if key in ours and key not in known):
-        place = table.file.locate((*table.path, key))
-        problems = table.file.problems
-        problems[:] = [
-            it._replace(hint=hint) if (it.line, it.column) == place else it for it in problems
-        ]
+    return remote, (table.number("poll"), table.number("query_timeout"))
 
 
 def _errors(file: TomlFile) -> int:
@@ -309,29 +265,30 @@ def _submit_options(table: TomlTable) -> tuple[str, ...]:
 
 
 def _scheduler(table: TomlTable, own: bool) -> str | None:
-    given = table.values.get("scheduler")
-    if not isinstance(given, str) or given in ROW_SCHEDULERS:
-        return table.choice("scheduler", ROW_SCHEDULERS)
+    given = table.string("scheduler")
+    if given is None or given in ROW_SCHEDULERS:
+        return given
     if not own and has_scheduler(given):
         hint = "Row has no entry for it: describe the cluster in ~/.config/rowtui/clusters.toml"
         table.problem("scheduler", f"`scheduler` cannot be '{visible(given)}' in Row's file", hint)
         return None
-    names: tuple[str, ...] = ROW_SCHEDULERS
-    if own:
-        names = (given,) if has_scheduler(given) else scheduler_names()
-    name = table.choice("scheduler", names)
-    if name is not None:
-        try:
-            scheduler_kind(name)
-        except RowtuiError as error:  # the package of the scheduler is broken
-            table.problem("scheduler", error.message, error.hint)
-            return None
-    return name
+    names = scheduler_names() if own else ROW_SCHEDULERS
+    if not own or not has_scheduler(given):
+        expected = ", ".join(f"'{name}'" for name in names)
+        hint = did_you_mean(given, names) or f"expected one of {expected}"
+        table.problem("scheduler", f"`scheduler` cannot be '{visible(given)}'", hint)
+        return None
+    try:
+        scheduler_kind(given)
+    except RowtuiError as error:  # the package of the scheduler is broken
+        table.problem("scheduler", error.message, error.hint)
+        return None
+    return given
 
 
 def _identify(cluster: TomlTable) -> Identify | None:
     table = cluster.table("identify")
-    key = table.exactly_one(("by_environment", "always")) if table is not None else None
+    key = table.only_key() if table is not None else None
     if table is None or key is None:
         return None
     if key == "always":
@@ -347,18 +304,14 @@ def _identify(cluster: TomlTable) -> Identify | None:
 
 
 def _partition(table: TomlTable, own: bool) -> Partition | None:
-    _known_keys(table, (*_PARTITION, *_OURS_OF_PARTITION) if own else _PARTITION, own)
-    if "name" not in table:
-        table.problem((), "the partition is missing `name`")
-    name = table.line("name")
-    counts = {key: table.integer(key) for key in _COUNTS}
-    divisors = {key: table.integer(key, at_least=1) for key in _DIVISORS}
-    texts = {key: table.line(key) for key in _TEXTS}
+    name = table.string("name")
+    counts = {key: table.integer(key) for key in COUNTS}
+    texts = {key: table.string(key) for key in TEXTS}
     manual = table.boolean("prevent_auto_select") or False
     environment = _word(table, "parallel_environment") if own else None
     if name is None:
         return None
-    values: dict[str, Any] = {**counts, **divisors, **texts}
+    values: dict[str, Any] = {**counts, **texts}
     return Partition(
         name=name, prevent_auto_select=manual, parallel_environment=environment, **values
     )
@@ -366,8 +319,8 @@ def _partition(table: TomlTable, own: bool) -> Partition | None:
 
 def _word(table: TomlTable, key: str) -> str | None:
     """Return a name of Grid Engine, which has no spaces, commas or equal signs."""
-    text = table.line(key)
-    if text is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+*-]*", text):
+    text = table.string(key)
+    if text is not None and not GRID_ENGINE_NAME.fullmatch(text):
         table.problem(key, f"`{key}` must be the name of one, without options")
         return None
     return text

@@ -9,9 +9,36 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import LAUNCHERS
 from rowtui.core.clusters.config.load import open_toml
 from rowtui.core.clusters.model import Launcher, Launchers
-from rowtui.core.workflow.toml_file import TomlFile, TomlTable
+from rowtui.core.workflow.positions import KeyPath
+from rowtui.core.workflow.toml_file import TableKeys, TomlField, TomlFile
 
-_LAUNCHER = ("executable", "gpus_per_process", "processes", "threads_per_process")
+
+def _hint(path: KeyPath, _: object) -> str:
+    return f"write [{visible(str(path[0]))}.default] above it"
+
+
+_LAUNCHER = TableKeys(
+    {
+        "executable": TomlField("string", "The program that begins the command, with its options."),
+        "gpus_per_process": TomlField("string", "The option before the number of GPUs."),
+        "processes": TomlField("string", "The option before the number of processes."),
+        "threads_per_process": TomlField("string", "The option before the number of threads."),
+    }
+)
+_DEFAULT = TomlField(
+    "table", "On clusters without an entry of their own.", "", hint=_hint, keys=_LAUNCHER
+)
+_CLUSTER = TomlField("table", "On the cluster of this name.", hint=_hint, keys=_LAUNCHER)
+_ABOUT = "A prefix of commands, by the name of a cluster."
+LAUNCHER_KEYS = TableKeys(
+    {
+        name: TomlField(
+            "table", _ABOUT, keys=TableKeys({"default": _DEFAULT._replace(required=None)}, _CLUSTER)
+        )
+        for name in LAUNCHERS
+    },
+    TomlField("table", _ABOUT, keys=TableKeys({"default": _DEFAULT}, _CLUSTER)),
+)
 
 
 def load_launchers(environ: Mapping[str, str]) -> Launchers:
@@ -21,7 +48,7 @@ def load_launchers(environ: Mapping[str, str]) -> Launchers:
     """
     merged = {name: dict(by_cluster) for name, by_cluster in LAUNCHERS.items()}
     folder = row_config_folder(environ)
-    file = None if folder is None else open_toml(folder / "launchers.toml")
+    file = None if folder is None else open_toml(folder / "launchers.toml", LAUNCHER_KEYS)
     if file is not None:
         for name, by_cluster in _launchers(file).items():
             entry = merged.setdefault(name, {})
@@ -42,20 +69,12 @@ def _launchers(file: TomlFile) -> dict[str, dict[str, Launcher]]:
         for cluster in by_cluster or ():
             table = by_cluster.table(cluster) if by_cluster is not None else None
             if table is not None:
-                found.setdefault(name, {})[cluster] = _launcher(table)
-            else:
-                hint = f"write [{visible(name)}.default] above it"
-                file.problems[-1] = file.problems[-1]._replace(hint=hint)
+                found.setdefault(name, {})[cluster] = Launcher(
+                    table.string("executable"),
+                    table.string("processes"),
+                    table.string("threads_per_process"),
+                    table.string("gpus_per_process"),
+                )
         if by_cluster is not None and not by_cluster.values:
             found.setdefault(name, {})
     return found
-
-
-def _launcher(table: TomlTable) -> Launcher:
-    table.only(_LAUNCHER)
-    return Launcher(
-        table.string("executable"),
-        table.string("processes"),
-        table.string("threads_per_process"),
-        table.string("gpus_per_process"),
-    )

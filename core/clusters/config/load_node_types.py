@@ -9,10 +9,18 @@ Row; plain numbers are MB.
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.config.cluster_keys import (
+    FACTORS,
+    LARGEST_MB,
+    LONGEST_BOOT,
+    LONGEST_SOURCE,
+    LONGEST_WALLTIME,
+    MEMORY_FORM,
+    PACKER_NAME,
+)
 from rowtui.core.clusters.model import (
     BudgetLimit,
     Cluster,
@@ -24,13 +32,8 @@ from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import TomlTable, did_you_mean, kind_of
 
-# Read `budget` of rowtui's clusters.toml: the hours that one project's jobs may ask for.
-#
-# The input is a table of the file; the result is a `BudgetLimit`, or None if there is a mistake.
-# Every mistake is reported with its position.
-
-
-_KEYS = ("cpu_hours", "gpu_hours")
+_UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1 << 20, "P": 1 << 30}
+_LEAST_BELIEVABLE_MB = 512  # a node with less: the user probably wrote GB
 
 
 def load_budget(cluster: TomlTable) -> BudgetLimit | None:
@@ -38,40 +41,11 @@ def load_budget(cluster: TomlTable) -> BudgetLimit | None:
     before = len(cluster.file.problems)
     table = cluster.table("budget")
     if table is None:
-        hint = "write it as a table: budget = { cpu_hours = 20000 }"
-        cluster.file.problems[-1] = cluster.file.problems[-1]._replace(hint=hint)
         return None
-    table.only(_KEYS)
-    if not any(key in table for key in _KEYS):
+    cpu, gpu = table.number("cpu_hours"), table.number("gpu_hours")
+    if "cpu_hours" not in table and "gpu_hours" not in table:
         table.problem((), "`budget` has neither `cpu_hours` nor `gpu_hours`")
-    cpu, gpu = (_hours(table, key) for key in _KEYS)
     return BudgetLimit(cpu, gpu) if len(cluster.file.problems) == before else None
-
-
-def _hours(table: TomlTable, key: str) -> float | None:
-    if key not in table:
-        return None
-    value = table.values[key]
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        table.problem(key, f"`{key}` must be a number, not {kind_of(value)}")
-        return None
-    if not (math.isfinite(value) and value >= 0):
-        table.problem(key, f"`{key}` is {value} but must be a number of hours")
-        return None
-    return float(value)
-
-
-# Read `energy`: what the energy of a cluster's jobs is estimated from. Keys that are left out have
-# the values of the Green Algorithms calculator for unknown hardware.
-
-_ENERGY = {
-    "core_watts": (0.0, 1000.0),
-    "memory_watts_per_gb": (0.0, 100.0),
-    "gpu_watts": (0.0, 10_000.0),
-    "pue": (1.0, 10.0),
-    "carbon_g_per_kwh": (0.0, 10_000.0),
-}
-_LONGEST_SOURCE = 300  # characters
 
 
 def load_energy(cluster: TomlTable) -> EnergyFactors | None:
@@ -79,50 +53,20 @@ def load_energy(cluster: TomlTable) -> EnergyFactors | None:
     before = len(cluster.file.problems)
     table = cluster.table("energy")
     if table is None:
-        hint = "write it as a table: energy = { core_watts = 12, carbon_g_per_kwh = 475 }"
-        cluster.file.problems[-1] = cluster.file.problems[-1]._replace(hint=hint)
         return None
-    table.only((*_ENERGY, "source"))
-    numbers = {key: _number(table, key, most, least) for key, (least, most) in _ENERGY.items()}
+    numbers = {key: table.number(key) for key in FACTORS}
     source = table.string("source") or ""
-    if len(source) > _LONGEST_SOURCE:
-        table.problem("source", f"`source` has more than {_LONGEST_SOURCE} characters")
+    if len(source) > LONGEST_SOURCE:
+        table.problem("source", f"`source` has more than {LONGEST_SOURCE} characters")
     if len(cluster.file.problems) > before:
         return None
     given = {key: number for key, number in numbers.items() if number is not None}
     return EnergyFactors(**given, source=visible(source))
 
 
-LARGEST_MB = 1 << 40  # an exabyte
-LARGEST_COUNT = 1 << 20  # CPUs or GPUs of one node, nodes of one type, requests in one bundle
-LARGEST_PRICE = 1e9  # per hour
-LONGEST_BOOT = 7 * 86400  # seconds
-LONGEST_WALLTIME = 10 * 365 * 86400  # seconds
-LARGEST_FACTOR = 100.0
-
-_NODE_TYPE = (
-    "name",
-    "partition",
-    "cpus",
-    "memory",
-    "gpus",
-    "local_disk",
-    "price_per_hour",
-    "count",
-    "boot_time",
-    "maximum_walltime",
-    "whole_node",
-)
-_PACKING = ("enabled", "packer", "largest_bundle", "longest", "time_factor")
-_MEMORY_FORM = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([KMGTP])(?:i?B)?", re.IGNORECASE)
-_UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1 << 20, "P": 1 << 30}
-_WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_LEAST_BELIEVABLE_MB = 512  # a node with less: the user probably wrote GB
-
-
 def memory_mb(text: str) -> int | None:
     """Return `256G`, `250 GB`, `1.5TiB`, `500M` in whole MB; None if the text is no amount."""
-    match = _MEMORY_FORM.fullmatch(text.strip())
+    match = MEMORY_FORM.fullmatch(text.strip())
     return None if match is None else int(float(match[1]) * _UNITS[match[2].upper()])
 
 
@@ -133,7 +77,7 @@ def with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
         kinds += _node_type(element, cluster)
     _same_names(table, cluster)
     _prices_for_all_or_none(table, cluster)
-    currency = _line(table, "currency", 12)
+    currency = _name(table, "currency", 12)
     packing = _packing(table, cluster) if "packing" in table else None
     return cluster._replace(
         node_types=tuple(kinds),
@@ -145,23 +89,19 @@ def with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
 def _node_type(table: TomlTable, cluster: Cluster) -> list[NodeType]:
     """Return the node type of one table; an empty list if the table has an error."""
     before = len(table.file.problems)
-    table.only(_NODE_TYPE)
-    for key, example in (("name", '"big"'), ("cpus", "64"), ("memory", '"256G"')):
-        if key not in table:
-            table.problem((), f"the node type is missing `{key}`", f"add {key} = {example}")
-    name = _line(table, "name")
-    partition = _line(table, "partition")
+    name = _name(table, "name")
+    partition = _name(table, "partition")
     if partition is not None and cluster.partitions:
         _known_partition(table, "partition", partition, cluster)
     kind = NodeType(
         name=name or "",
         partition=partition or "",
-        cpus=_count(table, "cpus", at_least=1) or 0,
-        memory_mb=_amount(table, "memory", at_least=1),
-        gpus=_count(table, "gpus") or 0,
-        disk_mb=_amount(table, "local_disk"),
-        price_per_hour=_number(table, "price_per_hour", LARGEST_PRICE),
-        at_most=_count(table, "count", at_least=1),
+        cpus=table.integer("cpus") or 0,
+        memory_mb=_megabytes(table, "memory", at_least=1),
+        gpus=table.integer("gpus") or 0,
+        disk_mb=_megabytes(table, "local_disk"),
+        price_per_hour=table.number("price_per_hour"),
+        at_most=table.integer("count"),
         boot_seconds=_seconds(table, "boot_time", LONGEST_BOOT) or 0,
         longest_seconds=_seconds(table, "maximum_walltime", LONGEST_WALLTIME, at_least=1),
         whole_node=table.boolean("whole_node") or False,
@@ -224,10 +164,7 @@ def _prices_for_all_or_none(table: TomlTable, cluster: Cluster) -> None:
 def _packing(table: TomlTable, cluster: Cluster) -> PackingDefaults | None:
     packing = table.table("packing")
     if packing is None:
-        hint = "write it as a table: packing.enabled = true"
-        table.file.problems[-1] = table.file.problems[-1]._replace(hint=hint)
         return None
-    packing.only((*_PACKING, "partition"))
     defaults = _packing_values(packing, cluster.packing or PackingDefaults())
     by_name = packing.table("partition")
     special: dict[str, PackingDefaults] = {}
@@ -237,7 +174,6 @@ def _packing(table: TomlTable, cluster: Cluster) -> PackingDefaults | None:
             continue
         if cluster.partitions:
             _known_partition(inner, (), name, cluster)
-        inner.only(_PACKING)
         special[name] = _packing_values(inner, defaults._replace(partitions={}))
     return defaults._replace(partitions=special)
 
@@ -246,16 +182,15 @@ def _packing_values(table: TomlTable, otherwise: PackingDefaults) -> PackingDefa
     """Return the settings of a table, with those of `otherwise` for missing keys."""
     enabled = table.boolean("enabled")
     packer = table.string("packer")
-    if packer is not None and not _WORD.fullmatch(packer):
+    if packer is not None and not PACKER_NAME.fullmatch(packer):
         text = f"`packer` cannot be '{visible(packer)}'"
         table.problem("packer", text, 'it is the name of one: packer = "best"')
-    factor = _number(table, "time_factor", LARGEST_FACTOR, zero=False)
     given: dict[str, Any] = {
         "enabled": enabled,
         "packer": packer,
-        "largest_bundle": _count(table, "largest_bundle", at_least=1),
+        "largest_bundle": table.integer("largest_bundle"),
         "longest_seconds": _seconds(table, "longest", LONGEST_WALLTIME, at_least=1),
-        "time_factor": factor,
+        "time_factor": table.number("time_factor"),
     }
     return otherwise._replace(**{key: it for key, it in given.items() if it is not None})
 
@@ -263,8 +198,8 @@ def _packing_values(table: TomlTable, otherwise: PackingDefaults) -> PackingDefa
 # -- values --------------------------------------------------------------------------------------
 
 
-def _line(table: TomlTable, key: str, longest: int = 200) -> str | None:
-    text = table.line(key)
+def _name(table: TomlTable, key: str, longest: int = 200) -> str | None:
+    text = table.string(key)
     if text is None:
         return None
     if not text.strip() or len(text) > longest:
@@ -274,15 +209,7 @@ def _line(table: TomlTable, key: str, longest: int = 200) -> str | None:
     return text
 
 
-def _count(table: TomlTable, key: str, at_least: int = 0) -> int | None:
-    number = table.integer(key, at_least)
-    if number is not None and number > LARGEST_COUNT:
-        table.problem(key, f"`{key}` is {number:,} but must be at most {LARGEST_COUNT:,}")
-        return None
-    return number
-
-
-def _amount(table: TomlTable, key: str, at_least: int = 0) -> int | None:
+def _megabytes(table: TomlTable, key: str, at_least: int = 0) -> int | None:
     """Return the MB of `"256G"` or of a plain number."""
     value = table.values.get(key)
     if value is None:
@@ -309,22 +236,6 @@ def _amount(table: TomlTable, key: str, at_least: int = 0) -> int | None:
         table.problem(key, f"`{key}` is {megabytes:,} MB but must be {wanted}", form)
         return None
     return megabytes
-
-
-def _number(
-    table: TomlTable, key: str, most: float, least: float = 0.0, *, zero: bool = True
-) -> float | None:
-    value = table.values.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        table.problem(key, f"`{key}` must be a number, not {kind_of(value)}")
-        return None
-    if not least <= value <= most or (value == 0 and not zero):  # nan fails this comparison
-        lowest = f"{least:g}" if zero else "more than 0"
-        table.problem(key, f"`{key}` is {value} but must be from {lowest} to {most:,.0f}")
-        return None
-    return float(value)
 
 
 def _seconds(table: TomlTable, key: str, most: int, at_least: int = 0) -> int | None:

@@ -7,28 +7,15 @@ Whether the host answers and the files exist is checked only when a connection i
 
 from __future__ import annotations
 
-import math
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from rowtui.core.base.text import has_control, visible
+from rowtui.core.clusters.config.cluster_keys import MIRROR_FORM, TRANSPORTS
 from rowtui.core.clusters.model import PathPrefix, Remote
 from rowtui.core.clusters.transports.login import SshTarget
-from rowtui.core.workflow.toml_file import TomlTable, kind_of
-
-TRANSPORTS = ("asyncssh", "openssh")
-_LONGEST = {"poll": 86400, "query_timeout": 600}  # seconds
-_MEANINGS = {
-    "poll": "the seconds between two looks at the queue",
-    "query_timeout": "the seconds that the scheduler may take for one answer",
-}
-
-_SSH = ("host", "user", "port", "transport", "mirror", "config", "paths")
-_PREFIX = ("local", "remote")
-_LARGEST_PORT = (1 << 16) - 1
-_MIRROR = re.compile(r"(/|~/|\$[A-Za-z_][A-Za-z0-9_]*/)")
+from rowtui.core.workflow.toml_file import TomlTable
 
 
 def ssh_target(remote: Remote) -> SshTarget:
@@ -42,27 +29,18 @@ def load_remote(cluster: TomlTable) -> Remote | None:
     before = len(cluster.file.problems)
     table = cluster.table("ssh")
     if table is None:
-        hint = 'write it as a table: ssh.host = "..."'
-        cluster.file.problems[-1] = cluster.file.problems[-1]._replace(hint=hint)
         return None
-    table.only(_SSH)
-    if "host" not in table:
-        hint = 'the name of the login node, or a Host of ~/.ssh/config: host = "..."'
-        table.problem((), "`cluster.ssh` is missing `host`", hint)
     host, user = table.string("host"), table.string("user")
     for key, target in (("host", SshTarget(host or "x")), ("user", SshTarget("x", user or ""))):
         if complaint := target.complaint:
             table.problem(key, complaint)
     if host == "":
         table.problem("host", SshTarget(host).complaint)
-    port = table.integer("port", at_least=1)
-    if port is not None and port > _LARGEST_PORT:
-        table.problem("port", f"`port` is {port} but must be at most {_LARGEST_PORT}")
-    transport = table.choice("transport", TRANSPORTS) or TRANSPORTS[0]
+    transport = table.string("transport") or TRANSPORTS[0]
     remote = Remote(
         host=host or "",
         user=user or "",
-        port=port or 0,
+        port=table.integer("port") or 0,
         transport=transport,
         paths=_prefixes(table),
         mirror=_mirror(table),
@@ -71,28 +49,12 @@ def load_remote(cluster: TomlTable) -> Remote | None:
     return remote if len(cluster.file.problems) == before else None
 
 
-def load_seconds(cluster: TomlTable, key: str) -> float | None:
-    """Return `poll` or `query_timeout` of a cluster; None if it is not set or invalid."""
-    if key not in cluster:
-        return None
-    value, longest = cluster.values[key], _LONGEST[key]
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        hint = f"write {_MEANINGS[key]}: {key} = 60"
-        cluster.problem(key, f"`{key}` must be a number, not {kind_of(value)}", hint)
-        return None
-    if not (math.isfinite(value) and 1 <= value <= longest):
-        text = f"`{key}` is {value} but must be between 1 and {longest} seconds"
-        cluster.problem(key, text)
-        return None
-    return float(value)
-
-
 def _mirror(table: TomlTable) -> str:
     default = Remote("").mirror
-    mirror = table.line("mirror")
+    mirror = table.string("mirror")
     if mirror is None:
         return default
-    if not _MIRROR.match(mirror) or ".." in PurePosixPath(mirror).parts:
+    if not MIRROR_FORM.match(mirror) or ".." in PurePosixPath(mirror).parts:
         hint = "begin with `/`, `~/` or `$VARIABLE/`: the folder is on the cluster"
         table.problem("mirror", f"`mirror` cannot be '{visible(mirror)}'", hint)
         return default
@@ -114,9 +76,7 @@ def _config(table: TomlTable, transport: str) -> tuple[str, ...]:
 def _prefixes(table: TomlTable) -> tuple[PathPrefix, ...]:
     found: dict[str, PathPrefix] = {}
     for element in table.tables("paths") or ():
-        element.only(_PREFIX)
-        ends = [_absolute(element, key) for key in _PREFIX]
-        local, remote = ends
+        local, remote = (_absolute(element, key) for key in ("local", "remote"))
         if local is None or remote is None:
             continue
         if local in found:
@@ -129,10 +89,7 @@ def _prefixes(table: TomlTable) -> tuple[PathPrefix, ...]:
 
 def _absolute(table: TomlTable, key: str) -> str | None:
     """Return an absolute path without `.`, doubled slashes and a slash at its end."""
-    if key not in table:
-        table.problem((), f"the pair of paths is missing `{key}`")
-        return None
-    text = table.line(key)
+    text = table.string(key)
     if text is None:
         return None
     path = PurePosixPath("/" + text.lstrip("/") if text.startswith("/") else text)

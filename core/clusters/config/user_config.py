@@ -21,6 +21,7 @@ from rowtui.core.base.files import (
     write_synced,
 )
 from rowtui.core.base.text import visible
+from rowtui.core.clusters.config.cluster_keys import CLUSTER_KEYS
 from rowtui.core.clusters.config.load import LARGEST_FILE, ClusterFile, load_clusters
 from rowtui.core.workflow.toml_file import TomlFile
 
@@ -51,7 +52,7 @@ def cluster_places(environ: Mapping[str, str]) -> tuple[ClusterPlace, ...]:
             continue
         path = folder / "clusters.toml"
         try:
-            file = TomlFile(read_bounded(path, LARGEST_FILE), visible(str(path)))
+            file = TomlFile(read_bounded(path, LARGEST_FILE), visible(str(path)), CLUSTER_KEYS)
         except (OSError, RowtuiError):
             continue
         for table in file.top.tables("cluster") or ():

@@ -15,7 +15,6 @@ from rowtui.core.network.definition.load_nodes import read_node
 from rowtui.core.network.definition.load_sources import read_source
 from rowtui.core.network.definition.load_tables import (
     FIELDS,
-    LONGEST_NAME,
     NAME_HINT,
     NetworkError,
     NetworkFile,
@@ -25,6 +24,11 @@ from rowtui.core.network.definition.load_tables import (
     path_fault,
     pieces_of,
     place_of,
+)
+from rowtui.core.network.definition.network_keys import (
+    LONGEST_NAME,
+    NETWORK_KEYS,
+    PILOT_HINT,
 )
 from rowtui.core.network.definition.spec import (
     IDLE_SECONDS,
@@ -50,10 +54,6 @@ from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
 PRIORITIES: Final = ("sample", "sink", "source:+1", "source:-1", "critical-path", "row")
 EXECUTIONS: Final = ("jobs", "sequential", "pilot")
-PILOT_HINT: Final = 'write [schedule.pilot] with cpus = 16 and walltime = "08:00:00", for example'
-
-_SCHEDULE: Final = ("priority", "execution", "gather", "pilot", "ahead")
-_PILOT: Final = ("cpus", "walltime", "memory", "gpus", "idle", "number")
 _LEAST_SECONDS: Final = 60  # a shorter pilot is over before a job has begun in it
 _AFTER_COLON: Final = re.compile(r"(sink|source):(.*)", re.DOTALL)
 
@@ -63,7 +63,6 @@ def read_schedule(top: TomlTable, sinks: Collection[str]) -> Schedule:
     table = top.table("schedule")
     if table is None:
         return Schedule()
-    table.only(_SCHEDULE)
     priority = table.string("priority")
     if priority is not None and not _is_near_sink(table, priority, sinks):
         _check_word(table, "priority", priority, (*PRIORITIES[:2], "sink:NAME", *PRIORITIES[2:]))
@@ -122,7 +121,6 @@ def _gather(schedule: TomlTable) -> Gather:
     table = schedule.table("gather")
     if table is None:
         return Gather()
-    table.only(("size", "walltime"))
     size = table.integer("size")
     seconds = _seconds(table, "walltime", 1, "leave it out for no limit") or 0
     if size is None:  # without a size, a given walltime is the only limit
@@ -134,11 +132,10 @@ def _pilot(schedule: TomlTable) -> Pilot | None:
     table = schedule.table("pilot")
     if table is None:
         return None
-    table.only(_PILOT)
     for key in ("cpus", "walltime"):
         if key not in table:
             table.problem((), f"the pilot has no `{key}`", PILOT_HINT)
-    cpus, number = table.integer("cpus", 1), table.integer("number", 1)
+    cpus, number = table.integer("cpus"), table.integer("number")
     seconds = _seconds(table, "walltime", _LEAST_SECONDS, "give it a minute or more")
     idle = _seconds(table, "idle", 1, "leave it out for five minutes")
     memory = table.string("memory")
@@ -177,14 +174,12 @@ def _seconds(table: TomlTable, key: str, least: int, hint: str) -> int | None:
 #
 # Takes tables, gives `Sink`s; problems are recorded in the file object.
 
-_SINK: Final = ("name", "from", "output", "publish")
 _PUBLISH_HINT: Final = 'write publish = "results/{sample}{ext}", relative to the project'
 _OUR_FILES: Final = (".row", "network.toml", "workflow.toml")
 
 
 def read_sink(table: TomlTable) -> Sink | None:
     """Read one sink; return None if a part of it is missing."""
-    table.only(_SINK)
     name = checked_name(table, "a sink")
     what = f"sink '{visible(name)}'"
     source = _needed(table, "from", what, 'write from = "...", the name of a node')
@@ -293,7 +288,7 @@ def parse_network(data: bytes, file: str, default_name: str) -> LoadedNetwork:
     NetworkError with every problem.
     """
     try:
-        return _network(NetworkFile(data, file), default_name)
+        return _network(NetworkFile(data, file, NETWORK_KEYS), default_name)
     except NetworkError:
         raise
     except InvalidFileError as error:  # not TOML at all
@@ -306,7 +301,6 @@ def _network(toml: TomlFile, default_name: str) -> LoadedNetwork:
     Raises: NetworkError with every problem.
     """
     top = toml.top
-    top.only(("name", "source", "node", "sink", "schedule"))
     sources = [read_source(table) for table in top.tables("source") or ()]
     nodes = [read_node(table) for table in top.tables("node") or ()]
     sinks = [(table, read_sink(table)) for table in top.tables("sink") or ()]

@@ -7,7 +7,6 @@ targets of links, and `shape` checks whether dimensions match.
 from __future__ import annotations
 
 import math
-import re
 from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.text import visible
@@ -22,6 +21,7 @@ from rowtui.core.network.definition.load_tables import (
     place_of,
     scalar_fault,
 )
+from rowtui.core.network.definition.network_keys import INPUT_KEYS, LINK_KEYS, SELECT_FORM
 from rowtui.core.network.definition.spec import (
     ALL,
     JSON,
@@ -36,12 +36,8 @@ from rowtui.core.network.samples.shape import COMBINATIONS
 from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import LARGEST_INTEGER, TomlTable, did_you_mean
 
-_LINK: Final = ("output", "select", "collapse", "expand", "require")
-_NODE: Final = ("name", "action", "from", *_LINK, "inputs", "combine", "constants", "directories")
-_INPUT: Final = ("from", *_LINK, "group")
 _DEEPEST: Final = 32  # levels of a constant
 
-_SELECT: Final = re.compile(r"(-?[0-9]{1,9})|(-?[0-9]{1,9})?:(-?[0-9]{1,9})?")
 _SELECT_HINT: Final = 'write "0" for the first value, "-1" for the last, "0:2" for the first two'
 _REQUIRE_HINT: Final = 'write a number of samples (4), a share of them (0.8), or "all"'
 
@@ -56,13 +52,12 @@ class ReadNode(NamedTuple):
 def read_node(table: TomlTable) -> ReadNode:
     """Read one node; its name is "" if it has none."""
     noted = len(table.file.problems)
-    table.only(_NODE)
     name = checked_name(table, "a node")
     action = table.string("action")
     if action == "":
         table.problem("action", "`action` is empty", "the default is the name of the node")
     inputs = _inputs(table, name)
-    directories = table.choice("directories", ("auto", "own"))
+    directories = table.string("directories")
     node = Node(
         name,
         name if action is None else action,
@@ -101,7 +96,7 @@ def _combine(table: TomlTable, inputs: tuple[Input, ...]) -> str:
 def _inputs(table: TomlTable, name: str) -> tuple[Input, ...]:
     what = f"node '{visible(name)}'" if name else "the node"
     if "inputs" in table:
-        for key in ("from", *_LINK):
+        for key in ("from", *LINK_KEYS):
             if key in table:
                 message = f"{what} has `inputs`, so `{key}` cannot stand on the node itself"
                 table.problem(key, message, "write it in the table of an input")
@@ -121,7 +116,7 @@ def _inputs(table: TomlTable, name: str) -> tuple[Input, ...]:
         wrong = f"`from` must be a name or a list of names, not {kind_said(source)}"
         table.problem("from", wrong)
         return ()
-    for key in _LINK:
+    for key in LINK_KEYS:
         if key in table:
             message = f"`{key}` stands on a node only where `from` is one name"
             table.problem(key, message, "name each input in [node.inputs]")
@@ -166,9 +161,8 @@ def _input(inputs: TomlTable, name: str) -> Input:
             else:
                 inputs.problem(where, f"input '{visible(name)}' comes from an empty name")
         elif isinstance(each, dict):
-            table = TomlTable(inputs.file, (*inputs.path, *where), each)
+            table = TomlTable(inputs.file, (*inputs.path, *where), each, INPUT_KEYS)
             noted = len(table.file.problems)
-            table.only(_INPUT)
             groups[table.string("group") or ""] = None
             source = table.string("from")
             if source:
@@ -217,10 +211,6 @@ def _link(table: TomlTable, source: str) -> Link:
 
 
 def _collapse(table: TomlTable) -> tuple[str, ...]:
-    if isinstance(name := table.values.get("collapse"), str):
-        hint = f'write collapse = ["{visible(name)}"]'
-        table.problem("collapse", "`collapse` must be an array of strings, not a string", hint)
-        return ()
     names = table.strings("collapse") or ()
     for index, name in enumerate(names):
         if name in names[:index]:
@@ -244,7 +234,7 @@ def _select(table: TomlTable) -> CardinalitySlice | None:
     if written is None:
         return None
     text = str(written) if type(written) is int else written
-    match = _SELECT.fullmatch(text) if isinstance(text, str) else None
+    match = SELECT_FORM.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         shown = f"'{visible(text)}'" if isinstance(text, str) else kind_said(written)
         table.problem("select", f"`select` cannot be {shown}", _SELECT_HINT)

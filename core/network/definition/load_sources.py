@@ -21,6 +21,12 @@ from rowtui.core.network.definition.load_tables import (
     place_of,
     scalar_fault,
 )
+from rowtui.core.network.definition.network_keys import (
+    CHOSEN_KEYS,
+    EXTRAS,
+    SOURCE_KINDS,
+    SPACED_KEYS,
+)
 from rowtui.core.network.definition.numeric_ranges import NotSpacedError, range_length
 from rowtui.core.network.definition.spec import Existing, FileSource, Source, TableSource, Values
 from rowtui.core.network.samples.domain import value_key
@@ -31,7 +37,6 @@ from rowtui.core.workflow.toml_file import TomlTable, did_you_mean
 
 _MOST_TOLD: Final = 20  # reported problems of one list of values
 
-_SPACED: Final = ("range", "linspace", "logspace")
 _VALUES_HINT: Final = "write a list, or { range = 5 }, { linspace = [start, stop, number] }"
 
 
@@ -74,7 +79,7 @@ def _size(values: TomlTable, dimension: str, *, alone: bool) -> int | None:
         _check_list(values, dimension, written, alone=alone)
         number: int | None = len(written)
     elif isinstance(written, dict):
-        number = _spaced(TomlTable(values.file, (*values.path, dimension), written))
+        number = _spaced(TomlTable(values.file, (*values.path, dimension), written, SPACED_KEYS))
     else:
         hint = _VALUES_HINT
         if isinstance(written, (str, int, float)):
@@ -111,8 +116,8 @@ def _check_list(values: TomlTable, dimension: str, written: list[Any], *, alone:
 def _spaced(table: TomlTable) -> int | None:
     """Return how many values `range`, `linspace` or `logspace` makes."""
     noted = len(table.file.problems)
-    table.only(_SPACED)
-    keys = [key for key in _SPACED if key in table]
+    table.check()
+    keys = [key for key in SPACED_KEYS.named if key in table]
     if len(keys) != 1 or len(table.file.problems) > noted:
         if len(table.file.problems) == noted:
             message = f"wanted exactly one of `range`, `linspace` and `logspace`, found {len(keys)}"
@@ -194,7 +199,7 @@ def _too_close(start: float, stop: float, number: int) -> bool:
 
 
 def _zipped(table: TomlTable, sizes: dict[str, int | None]) -> tuple[tuple[str, ...], ...]:
-    sets = table.array("zip", "a list of lists of dimensions") or []
+    sets = table.array("zip") or []
     if sets and all(isinstance(each, str) for each in sets):
         table.problem("zip", "`zip` must be a list of lists", 'write zip = [["a", "b"]]')
         return ()
@@ -258,12 +263,6 @@ def _how_many(
 # Takes tables, gives `Source`s; problems are recorded in the file object.
 
 
-_KINDS: Final = ("values", "csv", "json", "files", "workspace")
-_EXTRAS: Final = {
-    "zip": ("values",),
-    "dimensions": ("csv", "json", "workspace"),
-    "dimension": ("files",),
-}
 _KIND_HINT: Final = "give it one of `values`, `csv`, `json`, `files` and `workspace`"
 
 
@@ -277,9 +276,8 @@ class ReadSource(NamedTuple):
 def read_source(table: TomlTable) -> ReadSource:
     """Read one source; its name is "" if it has none."""
     noted = len(table.file.problems)
-    table.only(("name", *_KINDS, *_EXTRAS))
     name = checked_name(table, "a source")
-    kinds = [kind for kind in _KINDS if kind in table]
+    kinds = [kind for kind in SOURCE_KINDS if kind in table]
     data: Values | TableSource | FileSource | Existing | None = None
     if len(kinds) == 1:
         data = _READERS[kinds[0]](table, name)
@@ -296,10 +294,10 @@ def read_source(table: TomlTable) -> ReadSource:
 
 
 def _needless(table: TomlTable, kind: str) -> None:
-    for key, kinds in _EXTRAS.items():
+    for key, kinds in EXTRAS.items():
         if key in table and kind not in kinds:
             expected = " or ".join(f"`{it}`" for it in kinds)
-            hint = did_you_mean(key, [it for it, them in _EXTRAS.items() if kind in them])
+            hint = did_you_mean(key, [it for it, them in EXTRAS.items() if kind in them])
             table.problem(key, f"`{key}` goes with {expected}, not with `{kind}`", hint)
 
 
@@ -362,9 +360,7 @@ def _read_workspace(table: TomlTable, _: str) -> Existing | None:
     written = table.values["workspace"]
     include: tuple[str, ...] = ()
     if isinstance(written, dict):
-        patterns = table.table("workspace")
-        assert patterns is not None
-        patterns.only(("include",))
+        patterns = TomlTable(table.file, (*table.path, "workspace"), written, CHOSEN_KEYS)
         include = patterns.strings("include") or ()
         for index, pattern in enumerate(include):
             if not pattern or "\0" in pattern or not is_text(pattern):

@@ -13,9 +13,17 @@ from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.base.text import visible
+from rowtui.core.network.definition.network_keys import LONGEST_NAME
 from rowtui.core.network.definition.spec import NODE_KEY, NetworkPosition
 from rowtui.core.workflow.positions import KeyPath, offsets
-from rowtui.core.workflow.toml_file import LARGEST_INTEGER, TomlFile, TomlTable, kind_of
+from rowtui.core.workflow.toml_file import (
+    ANY_KEYS,
+    LARGEST_INTEGER,
+    TableKeys,
+    TomlFile,
+    TomlTable,
+    kind_of,
+)
 
 # Check names and paths that a network may use; a fault is returned as half a sentence.
 #
@@ -23,8 +31,6 @@ from rowtui.core.workflow.toml_file import LARGEST_INTEGER, TomlFile, TomlTable,
 # templates and on command lines, so they are plain words.
 
 
-# characters; a directory's name has to hold a name and values in 255 bytes
-LONGEST_NAME: Final = 100
 NAME_HINT: Final = "use letters, digits, `_`, `.` and `-`; begin with a letter, a digit or `_`"
 
 _WORD: Final = re.compile(r"\w[\w.-]*")
@@ -129,8 +135,8 @@ def pieces_of(template: str) -> tuple[TemplatePiece, ...]:
 class NetworkFile(TomlFile):
     """A network.toml. Each part of a network stores its place, so places are found quickly."""
 
-    def __init__(self, data: bytes, file: str) -> None:
-        super().__init__(data, file)
+    def __init__(self, data: bytes, file: str, keys: TableKeys = ANY_KEYS) -> None:
+        super().__init__(data, file, keys)
         self._lines: list[int] = []  # where each line begins; filled at the first use
 
     def locate(self, path: KeyPath) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
-from rowtui.core.network.definition.load import PILOT_HINT
+from rowtui.core.network.definition.network_keys import PILOT_HINT
 from rowtui.core.network.definition.spec import Pilot
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.context.cluster_context import cluster_named

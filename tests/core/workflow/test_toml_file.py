@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.base.errors import InvalidFileError
-from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
+from rowtui.core.workflow.toml_file import TableKeys, TomlField, TomlFile, did_you_mean
 
 
 def problems(file: TomlFile) -> list[tuple[int, int, str, str]]:
@@ -43,15 +43,31 @@ def test_getters_give_what_is_right_and_note_what_is_wrong_and_go_on() -> None:
         b"huge = 99999999999999999999\n"
         b'list = ["a", 2, "b"]\ntable = 3\nkind = "slrum"\nday = 2020-01-01\n',
         "f.toml",
+        TableKeys(
+            {
+                "good": TomlField("string"),
+                "bad": TomlField("string"),
+                "flag": TomlField("boolean"),
+                **dict.fromkeys(("n", "f", "t", "huge"), TomlField("integer")),
+                "list": TomlField("strings"),
+                "table": TomlField("table"),
+                "kind": TomlField("string", choices=("bash", "slurm")),
+                "day": TomlField("string"),
+                "absent": TomlField("string"),
+                "number": TomlField("integer"),
+                "texts": TomlField("strings"),
+                "tables": TomlField("tables"),
+                "inner": TomlField("table"),
+            }
+        ),
     )
     top = file.top
     assert top.string("good") == "x"
     assert top.string("absent") is None
-    assert top.integer("absent") is None
-    assert top.strings("absent") is None
-    assert top.table("absent") is None
-    assert top.tables("absent") is None
-    assert file.problems == []
+    assert top.integer("number") is None
+    assert top.strings("texts") is None
+    assert top.table("inner") is None
+    assert top.tables("tables") is None
     assert top.string("bad") is None
     assert top.boolean("flag") is None
     assert top.integer("n") is None
@@ -60,7 +76,7 @@ def test_getters_give_what_is_right_and_note_what_is_wrong_and_go_on() -> None:
     assert top.integer("huge") is None
     assert top.strings("list") == ("a", "b")
     assert top.table("table") is None
-    assert top.choice("kind", ("bash", "slurm")) is None
+    assert top.string("kind") is None
     assert top.string("day") is None
     assert problems(file) == [
         (2, 1, "`bad` must be a string, not an integer", ""),
@@ -77,10 +93,12 @@ def test_getters_give_what_is_right_and_note_what_is_wrong_and_go_on() -> None:
 
 
 def test_an_unknown_key_says_what_was_probably_meant() -> None:
-    file = TomlFile(b"[workspace]\nvalue_fil = 1\nzzz = 2\n", "f")
+    workspace = TableKeys({"path": TomlField("string"), "value_file": TomlField("string")})
+    keys = TableKeys({"workspace": TomlField("table", keys=workspace)})
+    file = TomlFile(b"[workspace]\nvalue_fil = 1\nzzz = 2\n", "f", keys)
     table = file.top.table("workspace")
     assert table is not None
-    table.only(("path", "value_file"))
+    table.check()
     assert problems(file) == [
         (2, 1, "unknown key `value_fil` in `workspace`", "did you mean 'value_file'?"),
         (3, 1, "unknown key `zzz` in `workspace`", "expected one of `path`, `value_file`"),
@@ -88,7 +106,8 @@ def test_an_unknown_key_says_what_was_probably_meant() -> None:
 
 
 def test_a_table_where_an_array_of_tables_is_wanted_says_how_to_write_it() -> None:
-    file = TomlFile(b"[action]\nname = 'a'\n", "f")
+    keys = TableKeys({"action": TomlField("tables")})
+    file = TomlFile(b"[action]\nname = 'a'\n", "f", keys)
     assert file.top.tables("action") is None
     message = "`action` must be an array of tables, not a table"
     assert problems(file) == [(1, 2, message, "write it as [[action]]")]
@@ -106,10 +125,11 @@ def test_a_table_where_an_array_of_tables_is_wanted_says_how_to_write_it() -> No
     ],
 )
 def test_exactly_one_key_of_several_is_wanted(text: bytes, key: str | None, noted: int) -> None:
-    file = TomlFile(text, "f")
+    one = TableKeys({"a": TomlField("integer"), "b": TomlField("integer")}, one=True)
+    file = TomlFile(text, "f", TableKeys({"t": TomlField("table", keys=one)}))
     table = file.top.table("t")
     assert table is not None
-    assert table.exactly_one(("a", "b")) == key
+    assert table.only_key() == key
     assert len(file.problems) == noted
 
 

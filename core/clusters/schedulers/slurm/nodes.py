@@ -17,7 +17,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.commands import Transport
-from rowtui.core.clusters.config.load_node_types import LARGEST_COUNT, LONGEST_BOOT
+from rowtui.core.clusters.config.cluster_keys import LARGEST_COUNT, LONGEST_BOOT
 from rowtui.core.clusters.model import NodeType
 from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes
 from rowtui.core.clusters.schedulers.slurm.describe import gpus_of

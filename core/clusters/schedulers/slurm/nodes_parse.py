@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.config.load_node_types import LARGEST_COUNT, LARGEST_MB, LONGEST_WALLTIME
+from rowtui.core.clusters.config.cluster_keys import LARGEST_COUNT, LARGEST_MB, LONGEST_WALLTIME
 from rowtui.core.clusters.schedulers.slurm.parse import seconds_of
 
 SLEEPER_FORMAT = "%D|%c|%m|%d|%G"  # format of sinfo, for `read_sleeper`

@@ -195,6 +195,7 @@ def test_in_our_own_file_keys_of_later_versions_are_passed_over_with_a_warning(
     assert [(problem.line, problem.severity) for problem in file.problems] == [
         (6, "warning"),
         (7, "warning"),
+        (8, "warning"),
     ]
     assert file.problems[1].hint == "did you mean 'poll'?"
 

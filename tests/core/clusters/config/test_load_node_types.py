@@ -246,7 +246,7 @@ def test_all_mistakes_are_named_at_once_with_those_of_the_rest(tmp_path: Path) -
     bad = '[[cluster.node_type]]\nname = "x"\ncpus = 0\nmemory = "?"\nprice_per_hour = -1\n'
     text = HEAD.replace('"slurm"', '"slrum"') + bad + bad.replace('"x"', '"y"')
     file = load(tmp_path, text)
-    assert [it.line for it in file.problems] == [3, 12, 13, 14, 17, 18, 19, 6]
+    assert [it.line for it in file.problems] == [3, 6, 12, 13, 14, 17, 18, 19]
 
 
 def test_one_table_in_place_of_several_says_how_to_write_it(tmp_path: Path) -> None:
