@@ -33,6 +33,11 @@ class Problem(NamedTuple):
             place += f":{self.line}:{self.column}"
         return f"{place}: {self.message}" + (f"\n    {self.hint}" if self.hint else "")
 
+    @property
+    def sentence(self) -> str:
+        """The message with its hint, on one line."""
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
     def as_document(self) -> ProblemJson:
         """Return the fields that documents have."""
         hint = self.hint or None

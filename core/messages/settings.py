@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import own_config_folder
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.config.load import open_toml
 from rowtui.core.messages.model import ORDINARY, StudyEventKind
-from rowtui.core.workflow.toml_file import TableKeys, TomlField, TomlTable, did_you_mean
+from rowtui.core.workflow.toml_file import TomlTable, did_you_mean, open_toml
+from rowtui.core.workflow.toml_keys import TableKeys, TomlField
 
 FILE = "messages.toml"
 MOST_CHANNELS = 20

@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.base.errors import InvalidFileError, Problem
-from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
 from rowtui.core.mirror.model import (
     CopyFailure,
@@ -30,7 +28,8 @@ from rowtui.core.mirror.model import (
     is_relative,
     literal,
 )
-from rowtui.core.workflow.toml_file import TableKeys, TomlField, TomlFile, TomlTable
+from rowtui.core.workflow.toml_file import TomlTable, open_toml
+from rowtui.core.workflow.toml_keys import TableKeys, TomlField
 
 NAME = "mirror.toml"
 _LIMIT = 1 << 20
@@ -55,15 +54,10 @@ class MirrorRules(NamedTuple):
 
 
 def read_rules(root: Path) -> MirrorRules:
-    """Read the rules of a project. Raises: InvalidFileError with all problems; RowtuiError."""
-    try:
-        data = read_bounded(root / NAME, _LIMIT)
-    except FileNotFoundError:
+    """Read the rules of a project. Raises: InvalidFileError with all problems."""
+    file = open_toml(root / NAME, MIRROR_KEYS, _LIMIT, NAME)
+    if file is None:
         return MirrorRules()
-    except OSError as error:
-        problem = Problem(NAME, 0, 0, f"it cannot be read: {error.strerror}")
-        raise InvalidFileError((problem,)) from None
-    file = TomlFile(data, NAME, MIRROR_KEYS)
     send, exclude, fetch = (_patterns(file.top, key) for key in ("send", "exclude", "fetch"))
     largest = file.top.integer("largest_mb")
     file.raise_if_errors()

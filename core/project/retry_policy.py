@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.patterns import (
     LONGEST_SUBJECT,
@@ -46,7 +45,8 @@ from rowtui.core.submission.plan.outcome import (
 )
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
-from rowtui.core.workflow.toml_file import TableKeys, TomlField, TomlFile, TomlTable
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable, open_toml
+from rowtui.core.workflow.toml_keys import TableKeys, TomlField
 
 T = TypeVar("T")
 LogLines = Callable[[], Sequence[str]]
@@ -200,16 +200,11 @@ NO_RETRIES = RetryPolicy(())
 def load_policy(root: Path) -> RetryPolicy:
     """Return the rules of a project, with the default rules after them.
 
-    Raises: InvalidFileError with all problems of rowtui.toml; RowtuiError if it cannot be read.
+    Raises: InvalidFileError with all problems of rowtui.toml.
     """
-    path = root / POLICY_FILE
-    try:
-        data = read_bounded(path, _LARGEST_FILE)
-    except FileNotFoundError:
+    file = open_toml(root / POLICY_FILE, POLICY_KEYS, _LARGEST_FILE)
+    if file is None:
         return RetryPolicy()
-    except OSError as error:
-        raise RowtuiError(f"cannot read {visible(str(path))}: {error.strerror or error}") from None
-    file = TomlFile(data, str(path), POLICY_KEYS)
     rules = tuple(_rules(file))
     file.raise_if_errors()
     return RetryPolicy((*rules, *DEFAULT_RULES))

@@ -16,15 +16,8 @@ from rowtui.core.base.text import visible
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.model import Condition, Processes, Selector, SubmitOptions, Walltime
 from rowtui.core.workflow.positions import KeyPath
-from rowtui.core.workflow.toml_file import (
-    Kind,
-    TableKeys,
-    TomlField,
-    TomlFile,
-    TomlTable,
-    did_you_mean,
-    kind_of,
-)
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean, kind_of
+from rowtui.core.workflow.toml_keys import Kind, TableKeys, TomlField
 
 OPERATORS = ("<", "<=", "==", "!=", ">=", ">")
 

@@ -1,22 +1,24 @@
 """Read a TOML file strictly: every wrong key and type becomes a `Problem` with its place.
 
-The input is the bytes of a file and a declaration of its keys, from which `schema` also makes the
-JSON Schema of the file. A table is checked as a whole, and the typed getters then return what is
+The input is the bytes of a file and a declaration of its keys, from which the JSON Schema of the
+file is made as well. A table is checked as a whole, and the typed getters then return what is
 right, so that one reading finds all problems. Row refuses unknown keys too; reporting all problems
 at once is an addition of rowtui.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from math import inf
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
-from rowtui.core.base.errors import InvalidFileError, Problem
+from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
+from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import has_control, similar, visible
 from rowtui.core.workflow.positions import KeyPath, line_and_column, offsets, place_of
+from rowtui.core.workflow.toml_keys import ANY_KEYS, Kind, TableKeys, TomlField
 
-LARGEST_INTEGER = 2**63 - 1  # the limit of TOML and of Row
+LARGEST_FILE = 16 << 20  # bytes
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -35,65 +37,6 @@ def kind_of(value: object) -> str:
         return "a boolean"
     kinds = {str: "a string", int: "an integer", float: "a float", list: "an array"}
     return kinds.get(type(value), "a table" if isinstance(value, dict) else "a date or time")
-
-
-Kind = Literal[
-    "string",
-    "line",  # a string without control characters, which can go into the header of a script
-    "strings",
-    "texts",  # a string or several
-    "boolean",
-    "integer",
-    "number",
-    "array",
-    "table",
-    "tables",
-    "any",  # the code of the loader checks the value
-]
-
-
-class TomlField(NamedTuple):
-    """One key of a table. `about`: a sentence for the user, which editors show.
-
-    `required`: None, or the hint where the key is missing. `least`, `most`: of numbers; `wanted`:
-    the end of the message if a number is outside, or an integer too large. `hint`: for a value of a
-    wrong type, made from the path of the key and the value. `keys`: of a table, or of each table of
-    an array; None for a table with any content. `either`: the forms of a value of kind `any`, or of
-    the elements of an array. `words`: of JSON Schema, for what the code of the loader checks.
-    """
-
-    kind: Kind
-    about: str = ""
-    required: str | None = None
-    least: float | None = None
-    most: float | None = None
-    wanted: str = ""
-    choices: Collection[str] = ()
-    hint: str | Callable[[KeyPath, Any], str] = ""
-    keys: TableKeys | None = None
-    either: tuple[TomlField, ...] = ()
-    words: Mapping[str, Any] = {}
-
-
-class TableKeys(NamedTuple):
-    """The keys that a table may have. `others`: of each key with another name; None refuses it.
-
-    `subject` begins the message about a missing key, such as `the partition`; "" leaves this
-    message to the code of the loader. `one`: exactly one of the keys is wanted. `lenient`: an
-    unknown key is only a warning. `elsewhere`: keys that another file has, with the hint that
-    states which. `words`: of JSON Schema.
-    """
-
-    named: Mapping[str, TomlField]
-    others: TomlField | None = None
-    subject: str = ""
-    one: bool = False
-    lenient: bool = False
-    elsewhere: Mapping[str, str] = {}
-    words: Mapping[str, Any] = {}
-
-
-ANY_KEYS = TableKeys({}, TomlField("any"))
 
 
 class TomlFile:
@@ -145,6 +88,27 @@ class TomlFile:
             raise InvalidFileError(self.in_order)
 
 
+def open_toml(
+    path: Path, keys: TableKeys, limit: int = LARGEST_FILE, name: str = ""
+) -> TomlFile | None:
+    """Return a parsed file with these keys; None if there is none.
+
+    `limit`: bytes; `name`: in problems, instead of the path. Raises: InvalidFileError.
+    """
+    shown = name or visible(str(path))
+    try:
+        return TomlFile(read_bounded(path, limit), shown, keys)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        problem = Problem(shown, 0, 0, f"cannot be read: {error.strerror}")
+        raise InvalidFileError((problem,)) from None
+    except InvalidFileError:
+        raise
+    except RowtuiError as error:  # not a regular file, too large
+        raise InvalidFileError((Problem(shown, 0, 0, error.message),)) from None
+
+
 class TomlTable:
     """One table of a file. Getters return None for a missing or wrong key.
 
@@ -176,7 +140,7 @@ class TomlTable:
         self.file.problem((*self.path, *inner), message, hint, severity)
 
     def check(self) -> None:
-        """Record unknown and missing keys, and wrong values. Inner tables check themselves."""
+        """Record unknown and missing keys, and wrong values. Inner tables have their own check."""
         self._wrong = set()
         known, others, subject, one, *_ = self.keys
         for key in self.values:
@@ -233,9 +197,13 @@ class TomlTable:
         return elements
 
     def table(self, key: str) -> TomlTable | None:
-        """Return a table."""
+        """Return a table, checked."""
         values = self._good(key, "table")
-        return None if values is None else self._inner((key,), values)
+        if values is None:
+            return None
+        inner = self._inner((key,), values)
+        inner.check()
+        return inner
 
     def tables(self, key: str) -> list[TomlTable] | None:
         """Return an array of tables, without wrong elements."""
@@ -286,7 +254,7 @@ class TomlTable:
         """Record what is wrong with a value; wrong elements of an array do not make it wrong."""
         value, kind = self.values[key], field.kind
         name = f"`{visible(key)}`"
-        if wanted := _type_wanted(field, value):
+        if wanted := field.type_wanted(value):
             hint = field.hint
             if kind == "tables" and isinstance(value, dict):
                 hint = f"write it as [[{'.'.join(self._names(key))}]]"
@@ -301,7 +269,7 @@ class TomlTable:
                     self.problem((key, index), f"{message}, not {kind_of(element)}")
         elif kind == "line" and has_control(value):
             self._refuse(key, f"{name} has control characters")
-        elif kind in ("integer", "number") and (wanted := _size_wanted(field, value)):
+        elif kind in ("integer", "number") and (wanted := field.size_wanted(value)):
             self._refuse(key, f"{name} is {value} but must be {wanted}")
         elif field.choices and value not in field.choices:
             expected = ", ".join(f"'{choice}'" for choice in field.choices)
@@ -321,45 +289,8 @@ class TomlTable:
         return f" in `{visible('.'.join(names))}`" if names else ""
 
 
-_TYPES: Mapping[Kind, tuple[str, Any]] = {
-    "string": ("a string", str),
-    "line": ("a string", str),
-    "strings": ("an array of strings", list),
-    "texts": ("an array of strings", (list, str)),
-    "boolean": ("true or false", bool),
-    "integer": ("an integer", int),
-    "number": ("a number", (int, float)),
-    "array": ("an array", list),
-    "table": ("a table", dict),
-    "tables": ("an array of tables", list),
-    "any": ("", object),
-}
-
-
 def _is_string(value: object) -> bool:
     return isinstance(value, str)
-
-
-def _type_wanted(field: TomlField, value: object) -> str:
-    """Return the type that a value should have; "" if it has this type."""
-    wanted, right = _TYPES[field.kind]
-    is_boolean = isinstance(value, bool) and field.kind in ("integer", "number")
-    return wanted if is_boolean or not isinstance(value, right) else ""
-
-
-def _size_wanted(field: TomlField, value: float) -> str:
-    """Return what a number should be; "" if it is within its bounds."""
-    least, most = field.least or 0, field.most
-    if most is None:
-        most = LARGEST_INTEGER if field.kind == "integer" else inf
-    above = field.words.get("exclusiveMinimum", -inf)
-    if least <= value <= most and above < value < inf:  # a nan fails this comparison
-        return ""
-    if field.wanted and (field.kind == "number" or value > most):
-        return field.wanted
-    if value > most:
-        return f"at most {most}"
-    return "a non-negative integer" if least == 0 else f"at least {least}"
 
 
 def _decoded(data: bytes, file: str) -> str:

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import tomli
-from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.files import read_bounded
+from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import similar, visible
+from rowtui.core.workflow.toml_file import open_toml
+from rowtui.core.workflow.toml_keys import ANY_KEYS, TableKeys, TomlField
 from rowtui.tui.commands.command import (
     DRAWN,
     KEY_NAMES,
@@ -116,10 +116,15 @@ class KeyMap:
     """
 
     keys: Mapping[str, str] = field(default_factory=dict)
-    wrong: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
     path: Path | None = None
     found: bool = False
     merged: tuple[str, ...] = ()  # Sentences about ids that were merged into others.
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """The problems as sentences."""
+        return tuple(f"keys.toml: {problem.sentence}" for problem in self.problems)
 
 
 class Bound(NamedTuple):
@@ -133,35 +138,59 @@ class Bound(NamedTuple):
 def load_keymap(config: Path | None) -> KeyMap:
     """Read `keys.toml` in that folder."""
     path = config / "keys.toml" if config else None
-    if path is None or not path.is_file():
-        return KeyMap(path=path)
     try:
-        wanted = tomli.loads(read_bounded(path, 1 << 20).decode())
-    except (OSError, ValueError, RowtuiError, RecursionError) as error:
-        return KeyMap(wrong=(f"keys.toml: {visible(str(error))}",), path=path, found=True)
-    keys, wrong = checked_keymap(wanted)
-    sentence = tuple(f"keys.toml: {text}" for text in wrong)
-    named = [name for name, _ in _flat(wanted) if name in MERGED]
-    merged = tuple(f"{name} is now {', '.join(MERGED[name])}" for name in named)
-    return KeyMap(keys, sentence, path, found=True, merged=merged)
+        file = open_toml(path, ANY_KEYS) if path else None
+    except InvalidFileError as error:
+        return KeyMap(problems=error.problems, path=path, found=True)
+    if file is None:
+        return KeyMap(path=path)
+    keys, wrong = checked_keymap(file.data)
+    named = {".".join(at): at for at, _ in _flat(file.data)}
+    for text, name in wrong.items():
+        file.problem(named.get(name, ()), text)
+    merged = [f"{name} is now {', '.join(MERGED[name])}" for name in named if name in MERGED]
+    return KeyMap(keys, file.in_order, path, found=True, merged=tuple(merged))
 
 
-def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
-    """Return the user's keys by id, with the commands that lost a key, and the problems."""
+_COMBINATIONS = {"pattern": "^[^,]*[^, ][^,]*(,[^,]*[^, ][^,]*)*$"}
+
+
+def keymap_keys() -> TableKeys:
+    """Return the keys of `keys.toml`, as dotted names and as tables."""
+    named: dict[str, TomlField] = {}
+    tables: dict[str, dict[str, TomlField]] = {}
+    labels = {name: one.label for name, one in bound().items()}
+    for name, label in {**dict.fromkeys(MERGED, "the older name of a command"), **labels}.items():
+        about = f"The keys, separated by commas, of: {label}."
+        table, _, rest = name.partition(".")
+        named[name] = tables.setdefault(table, {})[rest] = TomlField(
+            "string", about, words=_COMBINATIONS
+        )
+    for table, inner in tables.items():
+        named[table] = TomlField("table", f"Keys of {table}.", keys=TableKeys(inner))
+    return TableKeys(dict(sorted(named.items())))
+
+
+def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the user's keys by id, with the commands that lost a key, and the problems.
+
+    The problems are sentences, each with the id of the entry that it is about.
+    """
     known = bound()
-    wrong: list[str] = []
+    wrong: dict[str, str] = {}
     own: dict[str, list[str]] = {}
-    for name, keys in _flat(wanted):
+    for path, keys in _flat(wanted):
+        name = ".".join(path)
         if name not in known and name not in MERGED:
-            wrong.append(f"there is no command '{visible(name)}'{_near(name, known)}")
+            wrong[f"there is no command '{visible(name)}'{_near(name, known)}"] = name
             continue
         if not isinstance(keys, str) or not all(key.strip() for key in keys.split(",")):
-            wrong.append(f"{name}: keys are a text such as 'ctrl+s,s'")
+            wrong[f"{name}: keys are a text such as 'ctrl+s,s'"] = name
             continue
         good = []
         for key in (one.strip() for one in keys.split(",")):
             if why := why_no_key(key):
-                wrong.append(f"{name}: {why}")
+                wrong[f"{name}: {why}"] = name
             elif normal(key) not in good:
                 good.append(normal(key))
         for one in MERGED.get(name, (name,)) if good else ():
@@ -180,7 +209,7 @@ def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[s
                     continue  # The other entry is handled in a later step.
                 loser, keeper = (name, other) if other in own else (other, name)
                 has[loser].remove(key)
-                wrong.append(_lost(key, keeper, loser, bool(has[loser])))
+                wrong[_lost(key, keeper, loser, bool(has[loser]))] = name
                 if loser == name:
                     break
         settled.append(name)
@@ -248,13 +277,15 @@ def _is_character(name: str) -> bool:
     return True
 
 
-def _flat(wanted: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """Yield flat ids, because `"a.b" = ` and `[a] b = ` mean the same to the user."""
+def _flat(
+    wanted: Mapping[str, object], above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Yield paths of values, because `"a.b" = ` and `[a] b = ` mean the same to the user."""
     for name, value in wanted.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{above}{name}.")
+            yield from _flat(value, (*above, name))
         else:
-            yield f"{above}{name}", value
+            yield (*above, name), value
 
 
 def _meet(one: str, other: str) -> bool:

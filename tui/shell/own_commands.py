@@ -16,12 +16,11 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import tomli
-from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.files import read_bounded
+from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.workflow.toml_file import TomlTable, open_toml
+from rowtui.core.workflow.toml_keys import TableKeys, TomlField
 from rowtui.tui.commands.command import LISTED, PARTS, TITLES
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.shell.keymap import normal, why_no_key
@@ -35,6 +34,40 @@ PAGE_SECONDS = 60.0
 """Seconds for which a command of a page may run."""
 
 _FIELD = re.compile(r"\{(\w+)\}")
+_NOT_BLANK = {"pattern": r"\S"}
+OWN_COMMAND_KEYS = TableKeys(
+    {
+        "command": TomlField(
+            "tables",
+            "A program of your own on a key.",
+            keys=TableKeys(
+                {
+                    "key": TomlField("string", "The key, such as f5 or ctrl+g.", ""),
+                    "name": TomlField("string", "What it does.", "", words=_NOT_BLANK),
+                    "run": TomlField(
+                        "texts",
+                        "The program and its arguments, or a line for a shell, with {FIELD} for "
+                        "values of the row under the cursor.",
+                        "",
+                        words={"items": _NOT_BLANK, "minItems": 1},
+                    ),
+                    "views": TomlField(
+                        "strings",
+                        "The views in which the key works; all if not set.",
+                        words={"items": {"enum": [*TITLES]}},
+                    ),
+                    "mode": TomlField(
+                        "string",
+                        "Whether the program has the terminal, or its output is shown on a page.",
+                        choices=("terminal", "page"),
+                    ),
+                },
+                subject="the command",
+            ),
+            words={"maxItems": MOST_COMMANDS},
+        )
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,57 +112,58 @@ def _value(found: re.Match[str], fields: Mapping[str, str]) -> str:
 
 def load_own_commands(
     config: Path | None, own_keys: Mapping[str, str]
-) -> tuple[tuple[OwnCommand, ...], list[str]]:
+) -> tuple[tuple[OwnCommand, ...], tuple[Problem, ...]]:
     """Return the commands of the file, and what is wrong with it. `own_keys`: those of keys.toml,
     by command id.
     """
-    path = config / FILE if config else None
-    if path is None or not path.is_file():
-        return (), []
     try:
-        stored = tomli.loads(read_bounded(path, 1 << 20).decode())
-    except (OSError, ValueError, RowtuiError, RecursionError) as error:
-        return (), [f"{FILE}: {visible(str(error))}"]
-    entries = stored.get("command", [])
-    wrong = [f"{FILE}: '{visible(name)}' is not known" for name in stored if name != "command"]
-    if not isinstance(entries, list) or len(entries) > MOST_COMMANDS:
-        return (), [*wrong, f"{FILE}: write at most {MOST_COMMANDS} tables [[command]]"]
+        file = open_toml(config / FILE, OWN_COMMAND_KEYS) if config else None
+    except InvalidFileError as error:
+        return (), error.problems
+    if file is None:
+        return (), ()
     found: list[OwnCommand] = []
-    for number, entry in enumerate(entries, 1):
+    tables = file.top.tables("command") or []
+    if len(tables) > MOST_COMMANDS:
+        file.problem(("command",), f"there are more than {MOST_COMMANDS} commands")
+    for table in tables[:MOST_COMMANDS]:
+        one = _command(table)
+        if one is None:
+            continue
         try:
-            one = _command(entry)
             _refuse_used_key(one, found, own_keys)
         except RowtuiError as error:
-            wrong.append(f"{FILE}: command {number}: {error.message}")
+            table.problem("key", error.message)
         else:
             found.append(one)
-    return tuple(found), wrong
+    return tuple(found), file.in_order
 
 
-_KEYS = {"key", "name", "run", "views", "mode"}
-
-
-def _command(entry: Any) -> OwnCommand:
-    if not isinstance(entry, dict) or (unknown := sorted(entry.keys() - _KEYS)):
-        names = visible(", ".join(unknown)) if isinstance(entry, dict) else "it"
-        raise RowtuiError(f"{names} is not known; write {', '.join(sorted(_KEYS))}")
-    key, name, run = entry.get("key"), entry.get("name"), entry.get("run")
-    if not isinstance(key, str) or not isinstance(name, str) or not name.strip():
-        raise RowtuiError("key and name are texts, and both are needed")
-    if why := why_no_key(key):
-        raise RowtuiError(why)
-    views = entry.get("views", list(TITLES))
-    if not isinstance(views, list) or not all(one in TITLES for one in views):
-        raise RowtuiError(f"views is a list of {', '.join(TITLES)}")
-    mode = entry.get("mode", "terminal")
-    if mode not in ("terminal", "page"):
-        raise RowtuiError("mode is 'terminal' or 'page'")
-    about = (normal(key), name.strip())
-    if isinstance(run, str) and run.strip():
-        return OwnCommand(*about, shell=run, views=tuple(views), page=mode == "page")
-    if isinstance(run, list) and run and all(isinstance(word, str) and word for word in run):
-        return OwnCommand(*about, tuple(run), views=tuple(views), page=mode == "page")
-    raise RowtuiError("run is a list of words, or one text for a shell")
+def _command(table: TomlTable) -> OwnCommand | None:
+    """Return the command of one table; None if it has a mistake."""
+    before = len(table.file.problems)
+    key, name, run = table.string("key"), table.string("name"), table.strings("run")
+    if key is not None and (why := why_no_key(key)):
+        table.problem("key", why)
+    if name is not None and not name.strip():
+        table.problem("name", "`name` is empty")
+    if run is not None and not (run and all(word.strip() for word in run)):
+        table.problem("run", "`run` has no program, or an empty word")
+    views = table.strings("views")
+    for index, view in enumerate(views or ()):
+        if view not in TITLES:
+            table.problem(("views", index), f"views is a list of {', '.join(TITLES)}")
+    if len(table.file.problems) > before or key is None or name is None or run is None:
+        return None
+    shell = isinstance(table.values["run"], str)
+    return OwnCommand(
+        normal(key),
+        name.strip(),
+        () if shell else run,
+        run[0] if shell else "",
+        tuple(TITLES) if views is None else views,
+        page=table.string("mode") == "page",
+    )
 
 
 def _refuse_used_key(

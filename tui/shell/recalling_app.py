@@ -211,7 +211,7 @@ class RecallingApp(Dashboard):
         self.own_commands, wrong = load_own_commands(config, self.session.keys)
         for key in dict.fromkeys(one.key for one in self.own_commands):
             self.bind(key, f"own_command('{key}')", show=False)
-        return wrong
+        return [f"commands.toml: {problem.sentence}" for problem in wrong]
 
     def action_own_command(self, key: str) -> None:
         """Run the user's command for this key in the current view."""

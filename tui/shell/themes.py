@@ -9,14 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import tomli as tomllib
-from rowtui.core.base.text import similar, visible
+from rowtui.core.base.errors import InvalidFileError, Problem
+from rowtui.core.base.text import visible
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable, open_toml
+from rowtui.core.workflow.toml_keys import TableKeys, TomlField
 from rowtui.tui.shell.terminal import NO_COLOURS
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
@@ -96,7 +97,23 @@ _COLOURS = (
     "primary", "secondary", "warning", "error", "success", "accent",
     "foreground", "background", "surface", "panel", "boost",
 )  # fmt: skip
-_SWITCHES = {"dark": True, "ansi": False}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_COLOUR = TomlField("string", "A colour, such as #7bd88f or ansi_green.")
+THEME_KEYS = TableKeys(
+    {
+        "name": TomlField(
+            "string", "The name of the theme.", "", words={"pattern": f"^{_NAME.pattern}$"}
+        ),
+        "dark": TomlField("boolean", "Whether the background is dark."),
+        "ansi": TomlField("boolean", "Whether the colours are the terminal's own 16."),
+        **dict.fromkeys(_COLOURS, _COLOUR),
+        "primary": _COLOUR._replace(required=""),
+        "variables": TomlField(
+            "table", "Colours of single things.", keys=TableKeys(dict.fromkeys(VARIABLES, _COLOUR))
+        ),
+    },
+    subject="the theme",
+)
 
 _GROUND = "ansi_bright_white"
 """This background is drawn in reverse: see `filters.py`."""
@@ -125,8 +142,6 @@ MOST_BYTES = 64_000
 
 MOST_FILES = 200
 """The largest number of files in one folder."""
-
-LONGEST_NAME = 40
 
 
 class ThemeFile(NamedTuple):
@@ -201,87 +216,56 @@ def load_themes(own: Path | None = None, before: LoadedThemes | None = None) -> 
     wrong = []
     for path, _ in sources(own):
         try:
-            found[path] = parse_theme(_read(path))
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
-            wrong.append(f"theme {os.path.basename(path)}: {why}")
+            found[path] = load_theme(Path(path))
+        except InvalidFileError as error:
+            wrong.append(f"theme {os.path.basename(path)}: {error.problems[0].sentence}")
             if before is not None and path in before.by_file:
                 found[path] = before.by_file[path]
     return LoadedThemes(found, tuple(wrong))
 
 
-def _read(path: str) -> bytes:
-    """Return the content of a small file.
-
-    Raises: ValueError with a sentence if the path is not a regular file, or the file is too large:
-    /dev/zero would have no end.
-    """
-    try:
-        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    except NotADirectoryError:
-        return (resources.files(SHIPPED) / os.path.basename(path)).read_bytes()  # in a zip
-    with open(opened, "rb") as file:
-        info = os.fstat(file.fileno())
-        if not stat.S_ISREG(info.st_mode):
-            raise ValueError("it is not a file")
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"it has {info.st_size:,} bytes; a theme has at most {MOST_BYTES:,}")
-    return data
+def load_theme(path: Path) -> Theme:
+    """Return a validated theme. Raises: InvalidFileError with all problems."""
+    shipped = resources.files(SHIPPED) / path.name
+    if str(path) == str(shipped) and not path.is_file():  # rowtui runs from a zip
+        return parse_theme(TomlFile(shipped.read_bytes(), path.name, THEME_KEYS))
+    file = open_toml(path, THEME_KEYS, MOST_BYTES)
+    if file is None:
+        shown = visible(str(path))
+        raise InvalidFileError((Problem(shown, 0, 0, "there is no such file"),))
+    return parse_theme(file)
 
 
-def parse_theme(data: bytes) -> Theme:
-    """Return a validated theme. Raises: ValueError with a sentence for the user."""
-    try:
-        table = tomllib.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise ValueError("the file is not UTF-8") from None
-    except RecursionError:
-        raise ValueError("values in values in values without end") from None
-    known = {"name", *_SWITCHES, "variables", *_COLOURS}
-    if unknown := sorted(set(table) - known):
-        raise ValueError(f"unknown key {unknown[0]!r}; {_meant(unknown[0], known)}")
-    name = table.get("name")
-    if not isinstance(name, str) or not name:
-        raise ValueError("`name` is missing")
-    if len(name) > LONGEST_NAME or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
-        raise ValueError(
-            f"`name` is at most {LONGEST_NAME} letters, digits, `-` and `_`: {name[:60]!r}"
-        )
-    for key, default in _SWITCHES.items():
-        if not isinstance(table.get(key, default), bool):
-            raise ValueError(f"`{key}` is true or false")
-    if "primary" not in table:
-        raise ValueError("`primary` is missing")
-    ansi = table.get("ansi", False)
-    colours: dict[str, Any] = {
-        key: _colour(key, table[key], ansi) for key in _COLOURS if key in table
-    }
-    variables = table.get("variables", {})
-    if not isinstance(variables, dict):
-        raise ValueError("`variables` is a table")
-    if unknown := sorted(set(variables) - set(VARIABLES)):
-        raise ValueError(f"unknown variable {unknown[0]!r}; {_meant(unknown[0], VARIABLES)}")
-    checked = {key: _colour(key, value, ansi) for key, value in variables.items()}
-    checked = {**(_ANSI_VARIABLES if ansi else {}), **checked}
-    dark = table.get("dark", True)
-    return Theme(name=name, dark=dark, ansi=ansi, variables=checked, **colours)
+def parse_theme(file: TomlFile) -> Theme:
+    """Return the theme of a file with `THEME_KEYS`. Raises: InvalidFileError with all problems."""
+    table = file.top
+    name, ansi = table.string("name"), table.boolean("ansi") or False
+    if name is not None and not _NAME.fullmatch(name):
+        message = "`name` is at most 40 letters, digits, `-` and `_`"
+        table.problem("name", f"{message}: '{visible(name[:60])}'")
+    colours = {key: _colour(table, key, ansi) for key in _COLOURS if key in table}
+    inner = table.table("variables")
+    variables = {key: _colour(inner, key, ansi) for key in VARIABLES if inner and key in inner}
+    file.raise_if_errors()
+    dark = table.boolean("dark")
+    return Theme(
+        name=name or "",
+        dark=dark is None or dark,
+        ansi=ansi,
+        variables={**(_ANSI_VARIABLES if ansi else {}), **variables},
+        **colours,
+    )
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
-    close = similar(word, sorted(known))
-    return f"did you mean {close[0]!r}?" if close else f"possible are {', '.join(sorted(known))}"
-
-
-def _colour(key: str, value: object, ansi: bool) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"`{key}` is a colour in quotes")
-    if ansi and not value.startswith("ansi_"):
-        raise ValueError(f"`{key}`: with `ansi = true` colours are ansi_red and the like")
-    try:
-        Color.parse(value)
-    except ColorParseError:
-        raise ValueError(f"`{key}`: {value[:60]!r} is not a colour") from None
+def _colour(table: TomlTable, key: str, ansi: bool) -> Any:
+    value = table.string(key)
+    if value is not None and ansi and not value.startswith("ansi_"):
+        table.problem(key, f"`{key}`: with `ansi = true` colours are ansi_red and the like")
+    elif value is not None:
+        try:
+            Color.parse(value)
+        except ColorParseError:
+            table.problem(key, f"`{key}`: '{visible(value[:60])}' is not a colour")
     return value
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from rowtui.core.workflow.toml_file import TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import TableKeys, TomlField
 
 ROW_SCHEDULERS = ("bash", "slurm")  # the schedulers that Row's own file may name
 LARGEST_MB = 1 << 40  # an exabyte

@@ -9,11 +9,10 @@ partition adds its settings (how the cluster is reached over SSH) to the first c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
-from rowtui.core.base.files import own_config_folder, read_bounded, row_config_folder
+from rowtui.core.base.files import own_config_folder, row_config_folder
 from rowtui.core.base.text import has_control, visible
 from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.config.cluster_keys import (
@@ -26,9 +25,8 @@ from rowtui.core.clusters.config.cluster_keys import (
 )
 from rowtui.core.clusters.model import Cluster, EnergyFactors, Identify, Partition, Remote
 from rowtui.core.clusters.schedulers.kind import has_scheduler, scheduler_kind, scheduler_names
-from rowtui.core.workflow.toml_file import ANY_KEYS, TableKeys, TomlFile, TomlTable, did_you_mean
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean, open_toml
 
-LARGEST_FILE = 16 << 20  # bytes
 DEFAULT_REMOTE = "slurm"  # the scheduler of a cluster that only `ssh` describes
 
 _Seconds = tuple[float | None, float | None]  # `poll` and `query_timeout`
@@ -79,22 +77,6 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
     clusters = _with_additions(entries)
     problems += (problem for file in files for problem in file.in_order)
     return ClusterFile(tuple(clusters), tuple(problems))
-
-
-def open_toml(path: Path, keys: TableKeys = ANY_KEYS) -> TomlFile | None:
-    """Return a parsed file with these keys; None if there is none. Raises: InvalidFileError."""
-    shown = visible(str(path))
-    try:
-        return TomlFile(read_bounded(path, LARGEST_FILE), shown, keys)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        problem = Problem(shown, 0, 0, f"cannot be read: {error.strerror}")
-        raise InvalidFileError((problem,)) from None
-    except InvalidFileError:
-        raise
-    except RowtuiError as error:  # not a regular file, too large
-        raise InvalidFileError((Problem(shown, 0, 0, error.message),)) from None
 
 
 def _cluster(table: TomlTable, own: bool) -> list[Cluster]:

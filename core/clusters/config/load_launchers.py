@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from rowtui.core.base.files import row_config_folder
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import LAUNCHERS
-from rowtui.core.clusters.config.load import open_toml
 from rowtui.core.clusters.model import Launcher, Launchers
 from rowtui.core.workflow.positions import KeyPath
-from rowtui.core.workflow.toml_file import TableKeys, TomlField, TomlFile
+from rowtui.core.workflow.toml_file import TomlFile, open_toml
+from rowtui.core.workflow.toml_keys import TableKeys, TomlField
 
 
 def _hint(path: KeyPath, _: object) -> str:

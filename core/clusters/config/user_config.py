@@ -22,8 +22,8 @@ from rowtui.core.base.files import (
 )
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.cluster_keys import CLUSTER_KEYS
-from rowtui.core.clusters.config.load import LARGEST_FILE, ClusterFile, load_clusters
-from rowtui.core.workflow.toml_file import TomlFile
+from rowtui.core.clusters.config.load import ClusterFile, load_clusters
+from rowtui.core.workflow.toml_file import LARGEST_FILE, open_toml
 
 # Find where in the user's files each cluster is described, for users who want to edit it.
 #
@@ -50,15 +50,15 @@ def cluster_places(environ: Mapping[str, str]) -> tuple[ClusterPlace, ...]:
     for folder in (row_config_folder(environ), own_config_folder(environ)):
         if folder is None:
             continue
-        path = folder / "clusters.toml"
         try:
-            file = TomlFile(read_bounded(path, LARGEST_FILE), visible(str(path)), CLUSTER_KEYS)
-        except (OSError, RowtuiError):
+            file = open_toml(folder / "clusters.toml", CLUSTER_KEYS)
+        except RowtuiError:
             continue
-        for table in file.top.tables("cluster") or ():
+        for table in () if file is None else file.top.tables("cluster") or ():
             name = table.values.get("name")
             if isinstance(name, str):
-                found.append(ClusterPlace(name, file.file, file.locate(table.path)[0]))
+                line, _ = table.file.locate(table.path)
+                found.append(ClusterPlace(name, table.file.file, line))
     return tuple(found)
 
 

@@ -34,7 +34,8 @@ from rowtui.core.network.definition.spec import (
 )
 from rowtui.core.network.samples.shape import COMBINATIONS
 from rowtui.core.workflow.positions import KeyPath
-from rowtui.core.workflow.toml_file import LARGEST_INTEGER, TomlTable, did_you_mean
+from rowtui.core.workflow.toml_file import TomlTable, did_you_mean
+from rowtui.core.workflow.toml_keys import LARGEST_INTEGER
 
 _DEEPEST: Final = 32  # levels of a constant
 

@@ -16,14 +16,8 @@ from rowtui.core.base.text import visible
 from rowtui.core.network.definition.network_keys import LONGEST_NAME
 from rowtui.core.network.definition.spec import NODE_KEY, NetworkPosition
 from rowtui.core.workflow.positions import KeyPath, offsets
-from rowtui.core.workflow.toml_file import (
-    ANY_KEYS,
-    LARGEST_INTEGER,
-    TableKeys,
-    TomlFile,
-    TomlTable,
-    kind_of,
-)
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable, kind_of
+from rowtui.core.workflow.toml_keys import ANY_KEYS, LARGEST_INTEGER, TableKeys
 
 # Check names and paths that a network may use; a fault is returned as half a sentence.
 #

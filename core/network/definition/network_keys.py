@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from rowtui.core.base.text import visible
-from rowtui.core.workflow.toml_file import TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import TableKeys, TomlField
 
 # characters; a directory's name has to hold a name and values in 255 bytes
 LONGEST_NAME: Final = 100

@@ -10,10 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rowtui.core.base.errors import InvalidFileError
+from rowtui.core.workflow.toml_file import TomlFile
 from rowtui.tui.commands.command import VIEWS
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.shell.terminal import Manner
-from rowtui.tui.shell.themes import STYLES, VARIABLES, load_themes, parse_theme, variable_defaults
+from rowtui.tui.shell.themes import (
+    STYLES,
+    THEME_KEYS,
+    VARIABLES,
+    load_themes,
+    parse_theme,
+    variable_defaults,
+)
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
@@ -168,23 +177,26 @@ def test_states_stay_apart_for_the_eyes_that_a_theme_is_made_for(name: str) -> N
     ("text", "wrong"),
     [
         ('name = "x"\nprimary = "#12345"', "not a colour"),
-        ('name = "x"\nprimary = "#123456"\ncolour = "red"', "unknown key 'colour'"),
-        ('name = "x"\nprimary = "red"\n[variables]\nstate-done = "red"', "unknown variable"),
-        ('primary = "red"', "`name` is missing"),
-        ('name = "x"', "`primary` is missing"),
-        ('name = "x"\nprimary = 3', "a colour in quotes"),
+        ('name = "x"\nprimary = "#123456"\ncolour = "red"', "unknown key `colour`"),
+        (
+            'name = "x"\nprimary = "red"\n[variables]\nstate-done = "red"',
+            "unknown key `state-done` in `variables`",
+        ),
+        ('primary = "red"', "missing `name`"),
+        ('name = "x"', "missing `primary`"),
+        ('name = "x"\nprimary = 3', "must be a string"),
         ('name = "x"\nprimary = "red"\ndark = "yes"', "true or false"),
-        ('name = "x', "Unterminated"),
-        ('name = "x"\nprimary = "red"\nvariables = 1', "is a table"),
+        ('name = "x', "[Uu]nterminated"),
+        ('name = "x"\nprimary = "red"\nvariables = 1', "must be a table"),
         ('name = "x"\nprimry = "red"', "did you mean 'primary'"),
         ('name = "x\\u001b[31m"\nprimary = "red"', "`name` is at most 40 letters"),
         ('name = "x"\nprimary = "red"\nansi = true', "colours are ansi_red"),
-        ('name = "x"\nprimary = "red"\nx = ' + "[" * 30_000, "without end"),
+        ('name = "x"\nprimary = "red"\nx = ' + "[" * 30_000, "nested too deeply"),
     ],
 )
 def test_a_wrong_theme_says_what_is_wrong(text: str, wrong: str) -> None:
-    with pytest.raises(ValueError, match=wrong):
-        parse_theme(text.encode())
+    with pytest.raises(InvalidFileError, match=wrong):
+        parse_theme(TomlFile(text.encode(), "x.toml", THEME_KEYS))
 
 
 async def until_looked_at(hand: Hand[SampleEngine], theme: str) -> None:
@@ -210,9 +222,9 @@ async def test_themes_of_ones_own_are_checked_chosen_remembered_and_followed(
         f"theme {name}.toml" for name in ("bad", "gone", "long", "pipe", "worse", "zero")
     ]
     assert "5,000,000 bytes" in wrong[2]
-    assert wrong[5].endswith("it is not a file")
+    assert wrong[5].endswith("is not a regular file")
     async with opened(config=tmp_path, state=state, theme="bad") as hand:
-        await hand.sees("bad.toml", "worse.toml: the file is not UTF-8", "there is no theme 'bad'")
+        await hand.sees("bad.toml", "worse.toml: byte 0xff is not UTF-8", "there is no theme 'bad'")
         assert hand.app.theme == "rowtui-dark"
         for _ in hand.app.themes.names:  # T goes through all of them
             await hand.press("T")
