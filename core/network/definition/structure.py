@@ -163,9 +163,9 @@ def _cycles(network: Network, file: str) -> Iterable[Problem]:
     """Yield each cycle once; cycles that share a node may be reported as one."""
     before = _before(network)
     for node in network.nodes:
-        if node.name in before.get(node.name, ()):
-            place = next(link.place for link in node.links if link.source == node.name)
-            yield problem_at(file, place, f"{_of(node)} has a link to itself")
+        own = next((link for link in node.links if link.source == node.name), None)
+        if own is not None and node.name in before:
+            yield problem_at(file, own.place, f"{_of(node)} has a link to itself")
     before = {
         name: tuple(each for each in earlier if each != name) for name, earlier in before.items()
     }
@@ -176,8 +176,9 @@ def _cycles(network: Network, file: str) -> Iterable[Problem]:
         if len(circle) > _LONGEST_CIRCLE:
             names[_LONGEST_CIRCLE - 1 : -2] = ["..."]
         shown = " -> ".join(names)
-        last = next(node for node in network.nodes if node.name == circle[0])
-        place = next(link.place for link in last.links if link.source == circle[-1])
+        last = (node for node in network.nodes if node.name == circle[0])  # or several: an error
+        links = (link for node in last for link in node.links)
+        place = next(link.place for link in links if link.source == circle[-1])
         hint = "take one of these links out"
         yield problem_at(file, place, f"the nodes wait for each other: {shown}", hint)
         before = {name: before[name] for name in before if name not in circle}

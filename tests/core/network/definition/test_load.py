@@ -477,6 +477,12 @@ def test_a_cycle_is_printed_from_its_first_node() -> None:
     assert (problem.line, problem.column) == (6, 14)
 
 
+def test_two_nodes_of_one_name_are_reported_even_if_one_of_them_waits_for_itself() -> None:
+    text = '[[node]]\nname = "a"\nfrom = "a"\n[[node]]\nname = "a"\nfrom = "b"\n'
+    with pytest.raises(NetworkError, match="a node is called 'a', too"):
+        parse_network(text.encode(), "network.toml", "p")
+
+
 def test_a_long_cycle_is_not_printed_whole() -> None:
     text = "".join(f'[[node]]\nname="n{at}"\nfrom="n{(at - 1) % 500}"\n' for at in range(500))
     message = only(text).message
