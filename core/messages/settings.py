@@ -18,7 +18,7 @@ from rowtui.core.base.files import own_config_folder
 from rowtui.core.base.text import visible
 from rowtui.core.messages.model import ORDINARY, StudyEventKind
 from rowtui.core.workflow.toml_file import TomlTable, did_you_mean, open_toml
-from rowtui.core.workflow.toml_keys import TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import Key, TableKeys
 
 FILE = "messages.toml"
 MOST_CHANNELS = 20
@@ -32,39 +32,26 @@ _COMMAND_HINT = 'a program and its arguments, without a shell: command = ["ntfy"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ADDRESS = re.compile(r"(?!-)[A-Za-z0-9_.+=%-]+(@[A-Za-z0-9.-]+)?")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
-_HOST = re.compile(r"[A-Za-z0-9.:-]+")
 _INTERVAL = re.compile(r"([0-9]{1,7})([smhd])")
 
-_URL = {"url": TomlField("string", "The address that messages are sent to.", 'url = "https://..."')}
-_COMMAND = TomlField(
+_URL = {"url": Key("string", "The address that messages are sent to.", 'url = "https://..."')}
+_COMMAND = Key(
     "strings",
     "A program of your own, with its arguments.",
     _COMMAND_HINT,
     hint=_COMMAND_HINT,
-    words={"minItems": 1, "prefixItems": [{"minLength": 1}]},
+    words={"minItems": 1, "prefixItems": [{"type": "string", "minLength": 1}]},
 )
-_ADDRESSES = {"type": "string", "pattern": f"^{_ADDRESS.pattern}$"}
+_ADDRESSES = Key("texts", form=_ADDRESS, words={"minItems": 1})
 _MAIL = {
-    "to": TomlField(
-        "any",
-        "The addresses of the mail.",
-        "",
-        either=(
-            TomlField("string", words=_ADDRESSES),
-            TomlField("strings", words={"minItems": 1, "items": _ADDRESSES}),
-        ),
-    ),
-    "from": TomlField("string", "The sender.", words={"pattern": f"^({_ADDRESS.pattern})?$"}),
-    "host": TomlField(
-        "string",
-        "The mail server; else sendmail sends.",
-        words={"pattern": f"^({_HOST.pattern})?$"},
-    ),
-    "port": TomlField("integer", "The port of the mail server.", least=1, most=65_535),
-    "user": TomlField("string", "Your name on the mail server."),
-    "starttls": TomlField("boolean", "Whether the connection is encrypted."),
+    "to": Key("any", "The addresses of the mail.", "", either=(_ADDRESSES,)),
+    "from": Key("string", "The sender.", form=re.compile(f"({_ADDRESS.pattern})?")),
+    "host": Key("string", "The mail server, if not sendmail.", form=re.compile(r"[A-Za-z0-9.:-]*")),
+    "port": Key("integer", "The port of the mail server.", least=1, most=65_535),
+    "user": Key("string", "Your name on the mail server."),
+    "starttls": Key("boolean", "Whether the connection is encrypted."),
 }
-_KEYS: dict[str, dict[str, TomlField]] = {
+_KEYS: dict[str, dict[str, Key]] = {
     "command": {"command": _COMMAND},
     "webhook": _URL,
     "slack": _URL,
@@ -74,22 +61,13 @@ _KEYS: dict[str, dict[str, TomlField]] = {
     "terminal": {},
 }
 KINDS = tuple(_KEYS)
-_KIND = TomlField("string", "How messages are sent.", f"one of {', '.join(KINDS)}", choices=KINDS)
+_KIND = Key("string", "How messages are sent.", f"one of {', '.join(KINDS)}", choices=KINDS)
+_EVENTS = [kind.value for kind in StudyEventKind]
+_TIMES = (Key("number", most=_LONGEST_INTERVAL), Key("string", form=_INTERVAL))
 _COMMON = {
-    "name": TomlField("string", "The channel's name.", words={"pattern": f"^{_NAME.pattern}$"}),
-    "on": TomlField(
-        "strings",
-        "The events to report.",
-        words={"items": {"enum": [kind.value for kind in StudyEventKind]}},
-    ),
-    "min_interval": TomlField(
-        "any",
-        "The least time between two messages.",
-        either=(
-            TomlField("number", most=_LONGEST_INTERVAL),
-            TomlField("string", words={"pattern": f"^{_INTERVAL.pattern}$"}),
-        ),
-    ),
+    "name": Key("string", "The channel's name.", form=_NAME),
+    "on": Key("strings", "The events to report.", words={"items": {"enum": _EVENTS}}),
+    "min_interval": Key("any", "The least time between two messages.", either=_TIMES),
 }
 _NEEDS_HOST = {"dependentRequired": {key: ["host"] for key in ("port", "user", "starttls")}}
 _CHANNELS = {
@@ -100,14 +78,14 @@ _CHANNELS = {
     )
     for kind, keys in _KEYS.items()
 }
-_ANY_CHANNEL = TableKeys({"kind": _KIND}, TomlField("any"), subject="the channel")
+_ANY_CHANNEL = TableKeys({"kind": _KIND}, Key("any"), subject="the channel")
 MESSAGE_KEYS = TableKeys(
     {
-        "channel": TomlField(
+        "channel": Key(
             "tables",
             "A way to reach you.",
             keys=_ANY_CHANNEL,
-            either=tuple(TomlField("table", keys=keys) for keys in _CHANNELS.values()),
+            either=tuple(Key("table", keys=keys) for keys in _CHANNELS.values()),
         )
     }
 )
@@ -182,8 +160,11 @@ def messages_file(environ: Mapping[str, str]) -> Path | None:
 def load_messages(environ: Mapping[str, str]) -> MessageSettings:
     """Return the user's channels; a missing file has none."""
     path = messages_file(environ)
-    if path is None:
-        return MessageSettings(None)
+    return MessageSettings(None) if path is None else read_messages(path)
+
+
+def read_messages(path: Path) -> MessageSettings:
+    """Return the channels of this file; a missing file has none."""
     try:
         file = open_toml(path, MESSAGE_KEYS)
     except InvalidFileError as error:
@@ -324,7 +305,7 @@ def _mail(table: TomlTable) -> MailSettings:
         if address and not _ADDRESS.fullmatch(address):
             table.problem(key, f"'{visible(address)}' is no mail address", "as me@example.org")
     host, user = table.string("host") or "", table.string("user") or ""
-    if host and not _HOST.fullmatch(host):
+    if not (form := _MAIL["host"].form) or not form.fullmatch(host):
         table.problem("host", f"`host` cannot be '{visible(host)}'")
     starttls, port = table.boolean("starttls"), table.integer("port")
     if not host:

@@ -29,16 +29,16 @@ from rowtui.core.mirror.model import (
     literal,
 )
 from rowtui.core.workflow.toml_file import TomlTable, open_toml
-from rowtui.core.workflow.toml_keys import TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import Key, TableKeys
 
 NAME = "mirror.toml"
 _LIMIT = 1 << 20
 MIRROR_KEYS = TableKeys(
     {
-        "send": TomlField("strings", "Patterns of the files outside the workspace to send."),
-        "exclude": TomlField("strings", "Patterns of files that are neither sent nor fetched."),
-        "fetch": TomlField("strings", "Patterns of files to fetch, in addition to the products."),
-        "largest_mb": TomlField("integer", "The largest file to send, in MB.", least=1),
+        "send": Key("strings", "Patterns of the files outside the workspace to send."),
+        "exclude": Key("strings", "Patterns of files that are neither sent nor fetched."),
+        "fetch": Key("strings", "Patterns of files to fetch, in addition to the products."),
+        "largest_mb": Key("integer", "The largest file to send, in MB.", least=1),
     }
 )
 _WORKFLOW = "workflow.toml"

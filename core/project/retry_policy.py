@@ -46,7 +46,7 @@ from rowtui.core.submission.plan.outcome import (
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, open_toml
-from rowtui.core.workflow.toml_keys import TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import Key, TableKeys
 
 T = TypeVar("T")
 LogLines = Callable[[], Sequence[str]]
@@ -70,29 +70,23 @@ _CAUSES = {
     ANY: (),
 }
 _EXIT = re.compile(r"exit (?:code )?([0-9]{1,3})")
+_CAUSE = re.compile("|".join((*_CAUSES, _EXIT.pattern)))
 _RULE = {
-    "action": TomlField("string", "The actions of the rule, as a pattern; all if not set."),
-    "on": TomlField(
-        "texts",
-        "The causes of a failure that the rule retries.",
-        words={"items": {"anyOf": [{"enum": [*_CAUSES]}, {"pattern": f"^{_EXIT.pattern}$"}]}},
+    "action": Key("string", "The actions of the rule, as a pattern; all if not set."),
+    "on": Key("texts", "The causes of a failure that the rule retries.", form=_CAUSE),
+    "log": Key("string", "A pattern that a line of the job's log must contain."),
+    "attempts": Key(
+        "integer", "The most attempts at a directory; 3 if not set.", least=1, most=MOST_ATTEMPTS
     ),
-    "log": TomlField("string", "A pattern that a line of the job's log must contain."),
-    "attempts": TomlField(
-        "integer",
-        "The most attempts at a directory; 3 if not set.",
-        least=1,
-        most=MOST_ATTEMPTS,
-    ),
-    "memory": TomlField("string", 'The memory of the next attempt, such as "2x" or "16G".'),
-    "walltime": TomlField("string", 'The time limit of the next attempt, such as "2x".'),
-    "cpus": TomlField("string", 'The CPUs of the next attempt, such as "2x" or "8".'),
-    "partition": TomlField("string", "The partition of the next attempt."),
-    "wait": TomlField("string", 'The time before the second attempt, such as "00:10:00".'),
+    "memory": Key("string", 'The memory of the next attempt, such as "2x" or "16G".'),
+    "walltime": Key("string", 'The time limit of the next attempt, such as "2x".'),
+    "cpus": Key("string", 'The CPUs of the next attempt, such as "2x" or "8".'),
+    "partition": Key("string", "The partition of the next attempt."),
+    "wait": Key("string", 'The time before the second attempt, such as "00:10:00".'),
 }
 POLICY_KEYS = TableKeys(
     {
-        "retry": TomlField(
+        "retry": Key(
             "tables",
             "A rule about failed work; the first one that fits decides.",
             keys=TableKeys(_RULE, words={"anyOf": [{"required": ["on"]}, {"required": ["log"]}]}),
@@ -259,7 +253,7 @@ def _causes(table: TomlTable) -> tuple[str, ...]:
         return ()
     found = table.strings("on") or ()
     for cause in found:
-        if cause not in _CAUSES and not _EXIT.fullmatch(cause):
+        if not _CAUSE.fullmatch(cause):
             table.problem("on", f"'{visible(cause)}' is no cause of a failure", _HINT)
     return found
 

@@ -17,7 +17,7 @@ from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.model import Condition, Processes, Selector, SubmitOptions, Walltime
 from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean, kind_of
-from rowtui.core.workflow.toml_keys import Kind, TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import Key, Kind, TableKeys
 
 OPERATORS = ("<", "<=", "==", "!=", ">=", ">")
 
@@ -45,63 +45,59 @@ def _hint_at_cluster(path: KeyPath, _: object) -> str:
     return f"{near[:-1]} of a cluster? {hint}" if near else hint
 
 
-def _amount(about: str, kind: Kind) -> TomlField:
+def _amount(about: str, kind: Kind) -> Key:
     each = {
-        "per_submission": TomlField(kind, f"{about} of the whole job"),
-        "per_directory": TomlField(kind, f"{about} for each directory of the job"),
+        "per_submission": Key(kind, f"{about} of the whole job"),
+        "per_directory": Key(kind, f"{about} for each directory of the job"),
     }
-    return TomlField("table", f"{about}.", hint=_hint_at_amount, keys=TableKeys(each, one=True))
+    return Key("table", f"{about}.", hint=_hint_at_amount, keys=TableKeys(each, one=True))
 
 
 _SUBMIT_OPTIONS = {
-    "account": TomlField("string", "The account that the jobs are charged to."),
-    "setup": TomlField("string", "Commands that each job script runs before the action's command."),
-    "custom": TomlField("strings", "More options for the header of the job script."),
-    "partition": TomlField(
-        "string", "The partition of all jobs; chosen from the resources if not set."
-    ),
-    "output_file_path": TomlField("string", "The folder of the jobs' logs."),
-    "output_file_name": TomlField("string", "The name of a job's log; %j is the job's id."),
+    "account": Key("string", "The account that the jobs are charged to."),
+    "setup": Key("string", "Commands that each job script runs before the action's command."),
+    "custom": Key("strings", "More options for the header of the job script."),
+    "partition": Key("string", "The partition of all jobs; chosen from the resources if not set."),
+    "output_file_path": Key("string", "The folder of the jobs' logs."),
+    "output_file_name": Key("string", "The name of a job's log; %j is the job's id."),
 }
 _RESOURCES = {
     "processes": _amount("Processes", "integer"),
-    "threads_per_process": TomlField("integer", "CPUs of each process."),
-    "gpus_per_process": TomlField("integer", "GPUs of each process."),
+    "threads_per_process": Key("integer", "CPUs of each process."),
+    "gpus_per_process": Key("integer", "GPUs of each process."),
     "walltime": _amount('The time limit, such as "01:30:00",', "string"),
-    "memory_per_cpu_mb": TomlField("integer", "Memory for each CPU, in MB."),
-    "memory_per_gpu_mb": TomlField("integer", "Memory for each GPU, in MB."),
+    "memory_per_cpu_mb": Key("integer", "Memory for each CPU, in MB."),
+    "memory_per_gpu_mb": Key("integer", "Memory for each GPU, in MB."),
 }
 _SELECTOR = {
-    "condition": TomlField("array", "A condition on the value of a directory.", words=_CONDITION),
-    "all": TomlField("array", "Conditions that must all be true.", words={"items": _CONDITION}),
+    "condition": Key("array", "A condition on the value of a directory.", words=_CONDITION),
+    "all": Key("array", "Conditions that must all be true.", words={"items": _CONDITION}),
 }
 _GROUP = {
-    "include": TomlField(
+    "include": Key(
         "tables",
         "The directories to take: those for which any of these is true; all if not set.",
         keys=TableKeys(_SELECTOR, one=True),
     ),
-    "sort_by": TomlField("strings", "JSON pointers of the values that order the directories."),
-    "split_by_sort_key": TomlField("boolean", "Whether a group has one value of `sort_by` only."),
-    "reverse_sort": TomlField("boolean", "Whether the order is reversed."),
-    "maximum_size": TomlField("integer", "The most directories of one job."),
-    "submit_whole": TomlField("boolean", "Whether a group is only submitted as a whole."),
+    "sort_by": Key("strings", "JSON pointers of the values that order the directories."),
+    "split_by_sort_key": Key("boolean", "Whether a group has one value of `sort_by` only."),
+    "reverse_sort": Key("boolean", "Whether the order is reversed."),
+    "maximum_size": Key("integer", "The most directories of one job."),
+    "submit_whole": Key("boolean", "Whether a group is only submitted as a whole."),
 }
 _ACTION = {
-    "name": TomlField("string", "The name of the action."),
-    "command": TomlField(
-        "string", "The command of a job; it has `{directory}` or `{directories}`."
-    ),
-    "launchers": TomlField("strings", 'Prefixes of the command, such as "mpi" (launchers.toml).'),
-    "previous_actions": TomlField("strings", "Actions that must be complete in a directory first."),
-    "products": TomlField("strings", "Files in the directory that show that it is complete."),
-    "resources": TomlField("table", "What a job asks for.", keys=TableKeys(_RESOURCES)),
-    "submit_options": TomlField(
+    "name": Key("string", "The name of the action."),
+    "command": Key("string", "The command of a job; it has `{directory}` or `{directories}`."),
+    "launchers": Key("strings", 'Prefixes of the command, such as "mpi" (launchers.toml).'),
+    "previous_actions": Key("strings", "Actions that must be complete in a directory first."),
+    "products": Key("strings", "Files in the directory that show that it is complete."),
+    "resources": Key("table", "What a job asks for.", keys=TableKeys(_RESOURCES)),
+    "submit_options": Key(
         "table",
         "Options of the scheduler, by the name of a cluster.",
         keys=TableKeys(
             {},
-            TomlField(
+            Key(
                 "table",
                 "Options for this cluster.",
                 hint=_hint_at_cluster,
@@ -109,26 +105,24 @@ _ACTION = {
             ),
         ),
     ),
-    "group": TomlField(
-        "table", "How directories form groups, one for a job.", keys=TableKeys(_GROUP)
-    ),
-    "from": TomlField("string", "The name of another action, whose settings this one takes over."),
+    "group": Key("table", "How directories form groups, one for a job.", keys=TableKeys(_GROUP)),
+    "from": Key("string", "The name of another action, whose settings this one takes over."),
 }
 _WORKSPACE = {
-    "path": TomlField("string", "The folder of the directories.", words=_FILE_NAME),
-    "value_file": TomlField(
+    "path": Key("string", "The folder of the directories.", words=_FILE_NAME),
+    "value_file": Key(
         "string", "The JSON file in each directory that holds its value.", words=_FILE_NAME
     ),
 }
 WORKFLOW_KEYS = TableKeys(
     {
-        "workspace": TomlField("table", "Where the directories are.", keys=TableKeys(_WORKSPACE)),
-        "default": TomlField(
+        "workspace": Key("table", "Where the directories are.", keys=TableKeys(_WORKSPACE)),
+        "default": Key(
             "table",
             "Settings for all actions.",
             keys=TableKeys(
                 {
-                    "action": TomlField(
+                    "action": Key(
                         "table",
                         "Settings that an action has if it does not set them itself.",
                         keys=TableKeys(_ACTION, words={"not": {"required": ["from"]}}),
@@ -136,9 +130,7 @@ WORKFLOW_KEYS = TableKeys(
                 }
             ),
         ),
-        "action": TomlField(
-            "tables", "A command that runs on directories.", keys=TableKeys(_ACTION)
-        ),
+        "action": Key("tables", "A command that runs on directories.", keys=TableKeys(_ACTION)),
     }
 )
 

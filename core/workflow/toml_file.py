@@ -16,7 +16,7 @@ from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import has_control, similar, visible
 from rowtui.core.workflow.positions import KeyPath, line_and_column, offsets, place_of
-from rowtui.core.workflow.toml_keys import ANY_KEYS, Kind, TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import ANY_KEYS, Key, Kind, TableKeys
 
 LARGEST_FILE = 16 << 20  # bytes
 
@@ -230,7 +230,7 @@ class TomlTable:
         assert self._field(key).kind in kinds, key  # the declaration and the code disagree
         return None if key in self._wrong else self.values.get(key)
 
-    def _field(self, key: str) -> TomlField:
+    def _field(self, key: str) -> Key:
         field = self.keys.named.get(key, self.keys.others)
         assert field is not None, key
         return field
@@ -250,7 +250,7 @@ class TomlTable:
         hint = self.keys.elsewhere.get(key, hint)
         self.problem(key, f"unknown key `{visible(key)}`{self._inside()}", hint)
 
-    def _check(self, key: str, field: TomlField) -> None:
+    def _check(self, key: str, field: Key) -> None:
         """Record what is wrong with a value; wrong elements of an array do not make it wrong."""
         value, kind = self.values[key], field.kind
         name = f"`{visible(key)}`"

@@ -9,25 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from math import inf
+from re import Pattern
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rowtui.core.workflow.positions import KeyPath
 
 LARGEST_INTEGER = 2**63 - 1  # the limit of TOML and of Row
 
+# A line is a string without control characters, which can go into the header of a script; texts are
+# one string or several. The code of the loader checks the values of kind `any`.
 Kind = Literal[
-    "string",
-    "line",  # a string without control characters, which can go into the header of a script
-    "strings",
-    "texts",  # a string or several
-    "boolean",
-    "integer",
-    "number",
-    "array",
-    "table",
-    "tables",
-    "any",  # the code of the loader checks the value
-]
+    "string", "line", "strings", "texts", "boolean", "integer", "number",
+    "array", "table", "tables", "any",
+]  # fmt: skip
 _TYPES: Mapping[Kind, tuple[str, Any]] = {
     "string": ("a string", str),
     "line": ("a string", str),
@@ -43,14 +37,15 @@ _TYPES: Mapping[Kind, tuple[str, Any]] = {
 }
 
 
-class TomlField(NamedTuple):
+class Key(NamedTuple):
     """One key of a table. `about`: a sentence for the user, which editors show.
 
     `required`: None, or the hint where the key is missing. `least`, `most`: of numbers; `wanted`:
     the end of the message if a number is outside, or an integer too large. `hint`: for a value of a
     wrong type, made from the path of the key and the value. `keys`: of a table, or of each table of
     an array; None for a table with any content. `either`: the forms of a value of kind `any`, or of
-    the elements of an array. `words`: of JSON Schema, for what the code of the loader checks.
+    the elements of an array. The code of the loader checks `form`, the pattern of a whole string or
+    of each, and `words`, further rules in words of JSON Schema.
     """
 
     kind: Kind
@@ -62,7 +57,8 @@ class TomlField(NamedTuple):
     choices: Collection[str] = ()
     hint: str | Callable[[KeyPath, Any], str] = ""
     keys: TableKeys | None = None
-    either: tuple[TomlField, ...] = ()
+    either: tuple[Key, ...] = ()
+    form: Pattern[str] | None = None
     words: Mapping[str, Any] = {}
 
     def type_wanted(self, value: object) -> str:
@@ -95,8 +91,8 @@ class TableKeys(NamedTuple):
     states which. `words`: of JSON Schema.
     """
 
-    named: Mapping[str, TomlField]
-    others: TomlField | None = None
+    named: Mapping[str, Key]
+    others: Key | None = None
     subject: str = ""
     one: bool = False
     lenient: bool = False
@@ -104,7 +100,7 @@ class TableKeys(NamedTuple):
     words: Mapping[str, Any] = {}
 
 
-ANY_KEYS = TableKeys({}, TomlField("any"))
+ANY_KEYS = TableKeys({}, Key("any"))
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -120,9 +116,9 @@ _SCHEMAS: dict[Kind, Schema] = {
 }
 
 
-def file_schema(title: str, about: str, keys: TableKeys) -> Schema:
+def file_schema(title: str, keys: TableKeys) -> Schema:
     """Return the schema of a file with these keys, as JSON data."""
-    return {"$schema": DRAFT, "title": title, "description": about, **_table(keys)}
+    return {"$schema": DRAFT, "title": title, **_table(keys)}
 
 
 def _table(keys: TableKeys) -> Schema:
@@ -140,25 +136,28 @@ def _table(keys: TableKeys) -> Schema:
     return schema
 
 
-def _field(field: TomlField) -> Schema:
+def _field(field: Key) -> Schema:
     about: Schema = {"description": field.about} if field.about else {}
     either = [_field(each) for each in field.either]
     inner: Schema = {"type": "object"} if field.keys is None else _table(field.keys)
+    form = {} if field.form is None else {"pattern": f"^({field.form.pattern})$"}
     words = dict(field.words)
     match field.kind:
         case "table":
             return about | inner | words
         case "tables":
-            return about | {"type": "array", "items": {"anyOf": either} if either else inner}
+            return (
+                about | {"type": "array", "items": {"anyOf": either} if either else inner} | words
+            )
         case "strings" | "texts":
-            one = {"type": "string", **words.pop("items", {})}
+            one = {"type": "string", **form, **words.pop("items", {})}
             several = {"type": "array", "items": one, **words}
             return about | (several if field.kind == "strings" else {"anyOf": [one, several]})
         case "array" if either:
             return about | {"type": "array", "items": {"anyOf": either}} | words
         case "any" if either:
             return about | {"anyOf": either} | words
-    schema = about | _SCHEMAS[field.kind]
+    schema = about | _SCHEMAS[field.kind] | form
     if field.choices:
         schema["enum"] = list(field.choices)
     if field.kind in ("integer", "number") and "exclusiveMinimum" not in words:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.core.project.views.views import INJECT
-from rowtui.tui.commands.command import PARTS, may_change
+from rowtui.tui.commands.command import PARTS, may_change, shown_keys
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.line.commands import WORDS, LineCommand
 from rowtui.tui.line.field import Aliases, LineHistory, LineScreen
 from rowtui.tui.line.parse import CommandOffer, RefusedLine, complete, offers, read
 from rowtui.tui.shell.external_program import run_command
-from rowtui.tui.shell.keymap import keys_page, load_keymap
+from rowtui.tui.shell.keymap import KeyMap, bound, load_keymap
 from rowtui.tui.shell.played import control_played
 from rowtui.tui.shell.recall import LONGEST_TEXT, MOST_FILTERS
 from rowtui.tui.shell.work import start
@@ -345,3 +345,28 @@ class LineVerbs:
     def _demo(self, fault: str) -> str:
         control_played(self._app, INJECT, fault)
         return ""
+
+
+def keys_page(keys: KeyMap) -> list[str]:
+    """Return the page about the user's keys, as lines."""
+    if keys.path is None:
+        return ["Keys cannot be changed here: there is no folder for settings."]
+    shown = visible(str(keys.path))
+    lines = [f"{shown}{'' if keys.found else ' (there is no such file yet)'}", ""]
+    known = bound()
+    for name, own in keys.keys.items():
+        usual = shown_keys(",".join(known[name].keys))
+        lines.append(f"  {name:<28} {shown_keys(own) or 'no key':<14} instead of {usual}")
+    if not keys.keys:
+        lines.append("  All keys are as usual.")
+    if keys.merged:
+        lines += ["", "Merged into other commands:", *(f"  {text}" for text in keys.merged)]
+    if keys.wrong:
+        lines += ["", "Settings that cannot be applied:", *(f"  {text}" for text in keys.wrong)]
+    lines += [
+        "",
+        "Every command has an id: ? and docs/keys.md show them. A line of the file is",
+        '  "queue.cancel" = "ctrl+x"',
+        "and takes effect with the next start.",
+    ]
+    return lines

@@ -16,13 +16,14 @@ import pkgutil
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import similar, visible
 from rowtui.core.workflow.toml_file import open_toml
-from rowtui.core.workflow.toml_keys import ANY_KEYS, TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import ANY_KEYS, Key, TableKeys
 from rowtui.tui.commands.command import (
     DRAWN,
     KEY_NAMES,
@@ -32,7 +33,6 @@ from rowtui.tui.commands.command import (
     TITLES,
     VIEWS,
     Command,
-    shown_keys,
 )
 from rowtui.tui.commands.registry import BY_ID, COMMANDS, commands_here
 from textual.binding import Binding
@@ -152,22 +152,20 @@ def load_keymap(config: Path | None) -> KeyMap:
     return KeyMap(keys, file.in_order, path, found=True, merged=tuple(merged))
 
 
-_COMBINATIONS = {"pattern": "^[^,]*[^, ][^,]*(,[^,]*[^, ][^,]*)*$"}
+_NO_GAP = {"not": {"pattern": r"(^|,)\s*(,|$)"}}
 
 
 def keymap_keys() -> TableKeys:
     """Return the keys of `keys.toml`, as dotted names and as tables."""
-    named: dict[str, TomlField] = {}
-    tables: dict[str, dict[str, TomlField]] = {}
+    named: dict[str, Key] = {}
+    tables: dict[str, dict[str, Key]] = {}
     labels = {name: one.label for name, one in bound().items()}
     for name, label in {**dict.fromkeys(MERGED, "the older name of a command"), **labels}.items():
         about = f"The keys, separated by commas, of: {label}."
         table, _, rest = name.partition(".")
-        named[name] = tables.setdefault(table, {})[rest] = TomlField(
-            "string", about, words=_COMBINATIONS
-        )
+        named[name] = tables.setdefault(table, {})[rest] = Key("string", about, words=_NO_GAP)
     for table, inner in tables.items():
-        named[table] = TomlField("table", f"Keys of {table}.", keys=TableKeys(inner))
+        named[table] = Key("table", f"Keys of {table}.", keys=TableKeys(inner))
     return TableKeys(dict(sorted(named.items())))
 
 
@@ -217,6 +215,7 @@ def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], dict[s
     return {name: ",".join(has[name]) or NO_KEY for name in has if name in changed}, wrong
 
 
+@cache
 def bound() -> dict[str, Bound]:
     """Return every binding of rowtui with an id: those of the registry and of the pages."""
     found = {
@@ -314,31 +313,6 @@ def _near(name: str, known: Mapping[str, Bound]) -> str:
     near = similar(name, known, ratio=0.75)
     near = near or [one for one in known if one.partition(".")[2] == name.rpartition(".")[2]][:1]
     return f"; did you mean '{near[0]}'?" if near else ""
-
-
-def keys_page(keys: KeyMap) -> list[str]:
-    """Return the page about the user's keys, as lines."""
-    if keys.path is None:
-        return ["Keys cannot be changed here: there is no folder for settings."]
-    shown = visible(str(keys.path))
-    lines = [f"{shown}{'' if keys.found else ' (there is no such file yet)'}", ""]
-    known = bound()
-    for name, own in keys.keys.items():
-        usual = shown_keys(",".join(known[name].keys))
-        lines.append(f"  {name:<28} {shown_keys(own) or 'no key':<14} instead of {usual}")
-    if not keys.keys:
-        lines.append("  All keys are as usual.")
-    if keys.merged:
-        lines += ["", "Merged into other commands:", *(f"  {text}" for text in keys.merged)]
-    if keys.wrong:
-        lines += ["", "Settings that cannot be applied:", *(f"  {text}" for text in keys.wrong)]
-    lines += [
-        "",
-        "Every command has an id: ? and docs/keys.md show them. A line of the file is",
-        '  "queue.cancel" = "ctrl+x"',
-        "and takes effect with the next start.",
-    ]
-    return lines
 
 
 class Stray:

@@ -20,7 +20,7 @@ from pathlib import Path
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.workflow.toml_file import TomlTable, open_toml
-from rowtui.core.workflow.toml_keys import TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import Key, TableKeys
 from rowtui.tui.commands.command import LISTED, PARTS, TITLES
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.shell.keymap import normal, why_no_key
@@ -37,26 +37,26 @@ _FIELD = re.compile(r"\{(\w+)\}")
 _NOT_BLANK = {"pattern": r"\S"}
 OWN_COMMAND_KEYS = TableKeys(
     {
-        "command": TomlField(
+        "command": Key(
             "tables",
             "A program of your own on a key.",
             keys=TableKeys(
                 {
-                    "key": TomlField("string", "The key, such as f5 or ctrl+g.", ""),
-                    "name": TomlField("string", "What it does.", "", words=_NOT_BLANK),
-                    "run": TomlField(
+                    "key": Key("string", "The key, such as f5 or ctrl+g.", ""),
+                    "name": Key("string", "What it does.", "", words=_NOT_BLANK),
+                    "run": Key(
                         "texts",
                         "The program and its arguments, or a line for a shell, with {FIELD} for "
                         "values of the row under the cursor.",
                         "",
                         words={"items": _NOT_BLANK, "minItems": 1},
                     ),
-                    "views": TomlField(
+                    "views": Key(
                         "strings",
                         "The views in which the key works; all if not set.",
                         words={"items": {"enum": [*TITLES]}},
                     ),
-                    "mode": TomlField(
+                    "mode": Key(
                         "string",
                         "Whether the program has the terminal, or its output is shown on a page.",
                         choices=("terminal", "page"),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import visible
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, open_toml
-from rowtui.core.workflow.toml_keys import TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import Key, TableKeys
 from rowtui.tui.shell.terminal import NO_COLOURS
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
@@ -98,17 +98,15 @@ _COLOURS = (
     "foreground", "background", "surface", "panel", "boost",
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-_COLOUR = TomlField("string", "A colour, such as #7bd88f or ansi_green.")
+_COLOUR = Key("string", "A colour, such as #7bd88f or ansi_green.")
 THEME_KEYS = TableKeys(
     {
-        "name": TomlField(
-            "string", "The name of the theme.", "", words={"pattern": f"^{_NAME.pattern}$"}
-        ),
-        "dark": TomlField("boolean", "Whether the background is dark."),
-        "ansi": TomlField("boolean", "Whether the colours are the terminal's own 16."),
+        "name": Key("string", "The name of the theme.", "", form=_NAME),
+        "dark": Key("boolean", "Whether the background is dark."),
+        "ansi": Key("boolean", "Whether the colours are the terminal's own 16."),
         **dict.fromkeys(_COLOURS, _COLOUR),
         "primary": _COLOUR._replace(required=""),
-        "variables": TomlField(
+        "variables": Key(
             "table", "Colours of single things.", keys=TableKeys(dict.fromkeys(VARIABLES, _COLOUR))
         ),
     },

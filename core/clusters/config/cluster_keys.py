@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
-from rowtui.core.workflow.toml_keys import TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import Key, TableKeys
 
 ROW_SCHEDULERS = ("bash", "slurm")  # the schedulers that Row's own file may name
+DESCRIPTION = ("scheduler", "identify", "partition")  # what makes an entry a cluster of its own
 LARGEST_MB = 1 << 40  # an exabyte
 LARGEST_COUNT = 1 << 20  # CPUs or GPUs of one node, nodes of one type, requests in one bundle
 LARGEST_PRICE = 1e9  # per hour
@@ -21,43 +22,37 @@ MEMORY_FORM = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([KMGTPkmgtp])(?:[Ii]
 PACKER_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
-def _number(about: str, least: float, most: float) -> TomlField:
+def _number(about: str, least: float, most: float) -> Key:
     wanted = f"from {least:g} to {most:,.0f}"
-    return TomlField("number", about, least=least, most=most, wanted=wanted)
+    return Key("number", about, least=least, most=most, wanted=wanted)
 
 
-def _count(about: str, least: int = 0, required: str | None = None) -> TomlField:
+def _count(about: str, least: int = 0, required: str | None = None) -> Key:
     wanted = f"at most {LARGEST_COUNT:,}"
-    return TomlField("integer", about, required, least, LARGEST_COUNT, wanted)
+    return Key("integer", about, required, least, LARGEST_COUNT, wanted)
 
 
-def _line(about: str, longest: int = 200, required: str | None = None) -> TomlField:
-    return TomlField("line", about, required, words={"pattern": r"\S", "maxLength": longest})
+def _line(about: str, longest: int = 200, required: str | None = None) -> Key:
+    return Key("line", about, required, words={"pattern": r"\S", "maxLength": longest})
 
 
-def _amount(about: str, least: int = 0, required: str | None = None) -> TomlField:
-    number = TomlField("integer", least=least, most=LARGEST_MB)
-    text = TomlField("string", words={"pattern": rf"^\s*{MEMORY_FORM.pattern}\s*$"})
-    return TomlField("any", about, required, either=(number, text))
+def _amount(about: str, least: int = 0, required: str | None = None) -> Key:
+    text = Key("string", form=re.compile(rf"\s*{MEMORY_FORM.pattern}\s*"))
+    number = Key("integer", least=least, most=LARGEST_MB)
+    return Key("any", about, required, either=(number, text))
 
 
-def _time(about: str, most: int, least: int = 0) -> TomlField:
-    number = TomlField("number", most=most, words={"exclusiveMinimum": least - 1})
-    return TomlField("any", about, either=(number, TomlField("string")))
+def _time(about: str, most: int, least: int = 0) -> Key:
+    number = Key("number", most=most, words={"exclusiveMinimum": least - 1})
+    return Key("any", about, either=(number, Key("string")))
 
 
-_HOURS = TomlField("number", least=0, wanted="a number of hours")
-BUDGET = TomlField(
+_HOURS = Key("number", "Hours of one CPU or one GPU.", least=0, wanted="a number of hours")
+BUDGET = Key(
     "table",
     "The hours that the jobs of one project may ask for.",
     hint="write it as a table: budget = { cpu_hours = 20000 }",
-    keys=TableKeys(
-        {
-            "cpu_hours": _HOURS._replace(about="CPU-hours."),
-            "gpu_hours": _HOURS._replace(about="GPU-hours."),
-        },
-        words={"minProperties": 1},
-    ),
+    keys=TableKeys({"cpu_hours": _HOURS, "gpu_hours": _HOURS}, words={"minProperties": 1}),
 )
 FACTORS = {
     "core_watts": _number("Watts of one CPU.", 0.0, 1000.0),
@@ -66,19 +61,12 @@ FACTORS = {
     "pue": _number("The power of the whole building for each watt of its computers.", 1.0, 10.0),
     "carbon_g_per_kwh": _number("Grams of CO2 for each kWh.", 0.0, 10_000.0),
 }
-ENERGY = TomlField(
+_SOURCE = Key("string", "Where the factors are from.", words={"maxLength": LONGEST_SOURCE})
+ENERGY = Key(
     "table",
-    "What the energy of jobs is estimated from. Keys that are left out have the values of the "
-    "Green Algorithms calculator for unknown hardware.",
+    "What energy is estimated from; by default as the Green Algorithms calculator does.",
     hint="write it as a table: energy = { core_watts = 12, carbon_g_per_kwh = 475 }",
-    keys=TableKeys(
-        {
-            **FACTORS,
-            "source": TomlField(
-                "string", "Where the factors are from.", words={"maxLength": LONGEST_SOURCE}
-            ),
-        }
-    ),
+    keys=TableKeys({**FACTORS, "source": _SOURCE}),
 )
 NODE_TYPE = TableKeys(
     {
@@ -92,17 +80,17 @@ NODE_TYPE = TableKeys(
         "count": _count("How many of these nodes there are.", 1),
         "boot_time": _time("The time until a new node runs jobs.", LONGEST_BOOT),
         "maximum_walltime": _time("The longest job.", LONGEST_WALLTIME, 1),
-        "whole_node": TomlField("boolean", "Whether a job has a whole node for itself."),
+        "whole_node": Key("boolean", "Whether a job has a whole node for itself."),
     },
     subject="the node type",
 )
 CURRENCY = _line("The currency of prices.", 12)
 PACKING_KEYS = {
-    "enabled": TomlField("boolean", "Whether jobs share nodes."),
-    "packer": TomlField("string", "The packer.", words={"pattern": f"^{PACKER_NAME.pattern}$"}),
+    "enabled": Key("boolean", "Whether jobs share nodes."),
+    "packer": Key("string", "The packer.", form=PACKER_NAME),
     "largest_bundle": _count("The most requests of one job.", 1),
     "longest": _time("The longest time limit of a shared job.", LONGEST_WALLTIME, 1),
-    "time_factor": TomlField(
+    "time_factor": Key(
         "number",
         "The time limit of requests is multiplied by this factor.",
         most=LARGEST_FACTOR,
@@ -110,76 +98,50 @@ PACKING_KEYS = {
         words={"exclusiveMinimum": 0},
     ),
 }
-PACKING = TomlField(
+_FOR_ONE = Key("table", "For this partition.", keys=TableKeys(PACKING_KEYS))
+_FOR_SOME = Key("table", "Other settings for single partitions.", keys=TableKeys({}, _FOR_ONE))
+PACKING = Key(
     "table",
     "How jobs share nodes.",
     hint="write it as a table: packing.enabled = true",
-    keys=TableKeys(
-        {
-            **PACKING_KEYS,
-            "partition": TomlField(
-                "table",
-                "Other settings for single partitions.",
-                keys=TableKeys(
-                    {}, TomlField("table", "For this partition.", keys=TableKeys(PACKING_KEYS))
-                ),
-            ),
-        }
-    ),
+    keys=TableKeys({**PACKING_KEYS, "partition": _FOR_SOME}),
 )
 
 TRANSPORTS = ("asyncssh", "openssh")
-
-_LARGEST_PORT = (1 << 16) - 1
 MIRROR_FORM = re.compile(r"(/|~/|\$[A-Za-z_][A-Za-z0-9_]*/)")
+_LARGEST_PORT = (1 << 16) - 1
 _ABSOLUTE = {"pattern": "^/"}
+_COPIES = {"pattern": f"^{MIRROR_FORM.pattern}"}
 _PREFIX = TableKeys(
     {
-        "local": TomlField("line", "The folder on this machine, in full.", "", words=_ABSOLUTE),
-        "remote": TomlField(
-            "line", "The same folder on the cluster, in full.", "", words=_ABSOLUTE
-        ),
+        "local": Key("line", "The folder on this machine, in full.", "", words=_ABSOLUTE),
+        "remote": Key("line", "The same folder on the cluster, in full.", "", words=_ABSOLUTE),
     },
     subject="the pair of paths",
 )
-SSH = TomlField(
+_HOST_HINT = 'the name of the login node, or a Host of ~/.ssh/config: host = "..."'
+_SSH = {
+    "host": Key("string", "The login node, or a Host of ~/.ssh/config.", _HOST_HINT),
+    "user": Key("string", "Your name on the cluster."),
+    "port": Key("integer", "The port of the SSH server.", least=1, most=_LARGEST_PORT),
+    "transport": Key("string", "The program that connects.", choices=TRANSPORTS),
+    "mirror": Key("line", "The folder on the cluster for copies of projects.", words=_COPIES),
+    "config": Key("strings", "Files in place of ~/.ssh/config.", form=re.compile("(/|~/).*")),
+    "paths": Key("tables", "Folders that the cluster shares.", keys=_PREFIX),
+}
+SSH = Key(
     "table",
     "How the cluster is reached over SSH.",
     hint='write it as a table: ssh.host = "..."',
-    keys=TableKeys(
-        {
-            "host": TomlField(
-                "string",
-                "The login node, or a Host of ~/.ssh/config.",
-                'the name of the login node, or a Host of ~/.ssh/config: host = "..."',
-            ),
-            "user": TomlField("string", "Your name on the cluster."),
-            "port": TomlField(
-                "integer", "The port of the SSH server.", least=1, most=_LARGEST_PORT
-            ),
-            "transport": TomlField("string", "The program that connects.", choices=TRANSPORTS),
-            "mirror": TomlField(
-                "line",
-                "The folder on the cluster for copies of projects.",
-                words={"pattern": f"^{MIRROR_FORM.pattern}"},
-            ),
-            "config": TomlField(
-                "strings",
-                "Files to read in place of ~/.ssh/config.",
-                words={"items": {"pattern": "^(/|~/)"}},
-            ),
-            "paths": TomlField("tables", "Folders that the cluster shares.", keys=_PREFIX),
-        },
-        subject="`cluster.ssh`",
-    ),
+    keys=TableKeys(_SSH, subject="`cluster.ssh`"),
 )
 
 
-def _seconds(key: str, meaning: str, longest: int) -> TomlField:
+def _seconds(key: str, meaning: str, longest: int) -> Key:
     hint = f"write the {meaning}: {key} = 60"
     wanted = f"between 1 and {longest} seconds"
     about = f"{meaning[0].upper()}{meaning[1:]}."
-    return TomlField("number", about, least=1, most=longest, wanted=wanted, hint=hint)
+    return Key("number", about, least=1, most=longest, wanted=wanted, hint=hint)
 
 
 POLL = _seconds("poll", "seconds between two looks at the queue", 86_400)
@@ -188,20 +150,16 @@ QUERY_TIMEOUT = _seconds("query_timeout", "seconds that the scheduler may take f
 GRID_ENGINE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+*-]*")
 
 
-def _grid_engine(about: str) -> TomlField:
-    return TomlField("line", about, words={"pattern": f"^{GRID_ENGINE_NAME.pattern}$"})
-
-
-def _divisor(about: str) -> TomlField:
-    return TomlField("integer", about, least=1)
+def _divisor(about: str) -> Key:
+    return Key("integer", about, least=1)
 
 
 COUNTS = {
-    "maximum_cpus_per_job": TomlField("integer", "The most CPUs of one job."),
-    "memory_per_cpu_mb": TomlField("integer", "The most memory for each CPU, in MB."),
-    "minimum_gpus_per_job": TomlField("integer", "The fewest GPUs of one job."),
-    "maximum_gpus_per_job": TomlField("integer", "The most GPUs of one job."),
-    "memory_per_gpu_mb": TomlField("integer", "The most memory for each GPU, in MB."),
+    "maximum_cpus_per_job": Key("integer", "The most CPUs of one job."),
+    "memory_per_cpu_mb": Key("integer", "The most memory for each CPU, in MB."),
+    "minimum_gpus_per_job": Key("integer", "The fewest GPUs of one job."),
+    "maximum_gpus_per_job": Key("integer", "The most GPUs of one job."),
+    "memory_per_gpu_mb": Key("integer", "The most memory for each GPU, in MB."),
     "require_cpus_multiple_of": _divisor("The CPUs of a job must be a multiple of this number."),
     "warn_cpus_not_multiple_of": _divisor("A warning follows if the CPUs are no multiple."),
     "cpus_per_node": _divisor("CPUs of one node; needed for jobs on several nodes."),
@@ -210,109 +168,80 @@ COUNTS = {
     "gpus_per_node": _divisor("GPUs of one node; needed for jobs on several nodes."),
 }
 TEXTS = {
-    "memory_per_cpu": TomlField(
-        "line", 'The memory that a job asks for with each CPU, such as "2G".'
-    ),
-    "memory_per_gpu": TomlField(
-        "line", 'The memory that a job asks for with each GPU, such as "16G".'
-    ),
-    "account_suffix": TomlField("line", "What is added to the account of jobs in this partition."),
+    "memory_per_cpu": Key("line", 'The memory that a job asks for with each CPU, such as "2G".'),
+    "memory_per_gpu": Key("line", 'The memory that a job asks for with each GPU, such as "16G".'),
+    "account_suffix": Key("line", "What is added to the account of jobs in this partition."),
 }
-ELSEWHERE = "Row has no entry for it: write it in ~/.config/rowtui/clusters.toml"
+_ELSEWHERE = "Row has no entry for it: write it in ~/.config/rowtui/clusters.toml"
+_LINES = {"items": {"not": {"pattern": r"[\x00-\x1f\x7f]"}}}
+_PAIR = {"minItems": 2, "maxItems": 2}
 _PARTITION = {
-    "name": TomlField("line", "The name of the partition.", ""),
+    "name": Key("line", "The name of the partition.", ""),
     **COUNTS,
     **TEXTS,
-    "prevent_auto_select": TomlField("boolean", "Whether only jobs that name it go here."),
-}
-_OWN_PARTITION = {
-    **_PARTITION,
-    "parallel_environment": _grid_engine("The parallel environment of Grid Engine."),
+    "prevent_auto_select": Key("boolean", "Whether only jobs that name it go here."),
 }
 _IDENTIFY = {
-    "by_environment": TomlField(
-        "strings",
-        "A variable of the environment, and its value on this cluster.",
-        words={"minItems": 2, "maxItems": 2},
-    ),
-    "always": TomlField("boolean", "Whether this machine is surely the cluster."),
+    "by_environment": Key("strings", "A variable, and its value on this cluster.", words=_PAIR),
+    "always": Key("boolean", "Whether this machine is surely the cluster."),
 }
 _CLUSTER = {
-    "name": TomlField("line", "The name of the cluster.", ""),
-    "identify": TomlField(
-        "table",
-        "How rowtui finds out that this machine belongs to the cluster.",
-        "",
-        keys=TableKeys(_IDENTIFY, one=True),
-    ),
-    "scheduler": TomlField(
-        "string", "The scheduler of the cluster.", "", words={"enum": [*ROW_SCHEDULERS]}
-    ),
-    "partition": TomlField(
+    "name": Key("line", "The name of the cluster.", ""),
+    "identify": Key("table", "How the cluster is recognised.", keys=TableKeys(_IDENTIFY, one=True)),
+    "scheduler": Key("string", "The scheduler.", words={"enum": [*ROW_SCHEDULERS]}),
+    "partition": Key(
         "tables",
         "A partition; jobs go to the first one that can take them.",
-        "",
         keys=TableKeys(
-            _PARTITION, subject="the partition", elsewhere={"parallel_environment": ELSEWHERE}
+            _PARTITION, subject="the partition", elsewhere={"parallel_environment": _ELSEWHERE}
         ),
     ),
-    "slurm_gpus_per_task": TomlField(
-        "line", "How Slurm is asked for GPUs, instead of --gpus-per-task."
-    ),
-    "submit_options": TomlField(
-        "strings",
-        "More options for the header of each job script.",
-        words={"items": {"not": {"pattern": "[\\x00-\\x1f\\x7f]"}}},
-    ),
+    "slurm_gpus_per_task": Key("line", "How Slurm is asked for GPUs, instead of --gpus-per-task."),
+    "submit_options": Key("strings", "More options for the headers of scripts.", words=_LINES),
 }
 _OF_ROWTUI = {
     "ssh": SSH,
     "poll": POLL,
     "query_timeout": QUERY_TIMEOUT,
-    "arrays": TomlField("boolean", "Whether equal jobs are sent as one array."),
+    "arrays": Key("boolean", "Whether equal jobs are sent as one array."),
     "budget": BUDGET,
     "energy": ENERGY,
-    "memory_resource": _grid_engine("The resource of Grid Engine for memory."),
-    "gpu_resource": _grid_engine("The resource of Grid Engine for GPUs."),
-    "node_type": TomlField("tables", "Machines of one kind.", keys=NODE_TYPE),
+    "memory_resource": Key("line", "Grid Engine's resource for memory.", form=GRID_ENGINE_NAME),
+    "gpu_resource": Key("line", "Grid Engine's resource for GPUs.", form=GRID_ENGINE_NAME),
+    "node_type": Key("tables", "Machines of one kind.", keys=NODE_TYPE),
     "currency": CURRENCY,
     "packing": PACKING,
 }
 ROW_CLUSTER_KEYS = TableKeys(
     {
-        "cluster": TomlField(
+        "cluster": Key(
             "tables",
             "A cluster.",
             keys=TableKeys(
                 _CLUSTER,
                 subject="the cluster",
-                elsewhere=dict.fromkeys(_OF_ROWTUI, ELSEWHERE),
+                elsewhere=dict.fromkeys(_OF_ROWTUI, _ELSEWHERE),
+                words={"required": ["name", *DESCRIPTION]},
             ),
         )
     }
 )
+_ENVIRONMENT = Key("line", "The parallel environment of Grid Engine.", form=GRID_ENGINE_NAME)
+_OWN_PARTITION = {**_PARTITION, "parallel_environment": _ENVIRONMENT}
+_OWN_CLUSTER = {
+    **_CLUSTER,
+    "scheduler": Key("string", "The scheduler: slurm, grid_engine, bash, local, or a plug-in."),
+    "partition": _CLUSTER["partition"]._replace(
+        keys=TableKeys(_OWN_PARTITION, subject="the partition", lenient=True)
+    ),
+    **_OF_ROWTUI,
+}
 CLUSTER_KEYS = TableKeys(
     {
-        "cluster": TomlField(
+        "cluster": Key(
             "tables",
-            "A cluster; without scheduler, identify and partition, more settings of the cluster "
-            "of this name.",
-            keys=TableKeys(
-                {
-                    **{key: field._replace(required=None) for key, field in _CLUSTER.items()},
-                    "name": _CLUSTER["name"],
-                    "scheduler": TomlField(
-                        "string", "The scheduler of the cluster: slurm, grid_engine, bash, local."
-                    ),
-                    "partition": _CLUSTER["partition"]._replace(
-                        required=None,
-                        keys=TableKeys(_OWN_PARTITION, subject="the partition", lenient=True),
-                    ),
-                    **_OF_ROWTUI,
-                },
-                subject="the cluster",
-                lenient=True,
-            ),
+            "A cluster, or, without scheduler, identify and partition, more settings of one.",
+            keys=TableKeys(_OWN_CLUSTER, subject="the cluster", lenient=True),
         )
     }
 )

@@ -9,6 +9,7 @@ partition adds its settings (how the cluster is reached over SSH) to the first c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
@@ -18,6 +19,7 @@ from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.config.cluster_keys import (
     CLUSTER_KEYS,
     COUNTS,
+    DESCRIPTION,
     GRID_ENGINE_NAME,
     ROW_CLUSTER_KEYS,
     ROW_SCHEDULERS,
@@ -30,7 +32,6 @@ from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean, op
 DEFAULT_REMOTE = "slurm"  # the scheduler of a cluster that only `ssh` describes
 
 _Seconds = tuple[float | None, float | None]  # `poll` and `query_timeout`
-_OWN_DESCRIPTION = ("scheduler", "identify", "partition")
 _OF_PACKING = ("node_type", "currency", "packing")
 
 
@@ -50,22 +51,26 @@ class ClusterFile(NamedTuple):
 
 def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
     """Return the user's clusters (Row's file, then rowtui's), then built-in ones. Never raises."""
+    row, own = row_config_folder(environ), own_config_folder(environ)
+    return read_clusters(row and row / "clusters.toml", own and own / "clusters.toml")
+
+
+def read_clusters(row_file: Path | None, own_file: Path | None) -> ClusterFile:
+    """Return the same from these files, which need not exist. Never raises."""
     entries: list[Cluster | TomlTable] = []
     problems: list[Problem] = []
     files: list[TomlFile] = []
-    for folder, own in ((row_config_folder(environ), False), (own_config_folder(environ), True)):
-        if folder is None:
-            continue
+    for path, own in ((row_file, False), (own_file, True)):
         try:
             keys = CLUSTER_KEYS if own else ROW_CLUSTER_KEYS
-            file = open_toml(folder / "clusters.toml", keys)
+            file = None if path is None else open_toml(path, keys)
         except InvalidFileError as error:
             problems += error.problems
             continue
         if file is not None:
             files.append(file)
             for table in file.top.tables("cluster") or ():
-                if own and not any(key in table for key in _OWN_DESCRIPTION):
+                if own and not any(key in table for key in DESCRIPTION):
                     entries.append(table)
                     continue
                 names = {it.name for it in entries if isinstance(it, Cluster)}
@@ -84,8 +89,8 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     before = _errors(table.file)
     table.check()
     over_ssh = own and "ssh" in table
-    for key in _OWN_DESCRIPTION if own else ():
-        if key not in table and not _may_be_left_out(key, table, over_ssh):
+    for key in DESCRIPTION:
+        if key not in table and not (own and _may_be_left_out(key, table, over_ssh)):
             table.problem((), f"the cluster is missing `{key}`")
     name = table.string("name")
     identify = Identify() if over_ssh and "identify" not in table else _identify(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from rowtui.core.base.files import row_config_folder
 from rowtui.core.base.text import visible
@@ -10,7 +11,7 @@ from rowtui.core.clusters.config.builtin import LAUNCHERS
 from rowtui.core.clusters.model import Launcher, Launchers
 from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import TomlFile, open_toml
-from rowtui.core.workflow.toml_keys import TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import Key, TableKeys
 
 
 def _hint(path: KeyPath, _: object) -> str:
@@ -19,26 +20,15 @@ def _hint(path: KeyPath, _: object) -> str:
 
 _LAUNCHER = TableKeys(
     {
-        "executable": TomlField("string", "The program that begins the command, with its options."),
-        "gpus_per_process": TomlField("string", "The option before the number of GPUs."),
-        "processes": TomlField("string", "The option before the number of processes."),
-        "threads_per_process": TomlField("string", "The option before the number of threads."),
+        "executable": Key("string", "The program that begins the command, with its options."),
+        "gpus_per_process": Key("string", "The option before the number of GPUs."),
+        "processes": Key("string", "The option before the number of processes."),
+        "threads_per_process": Key("string", "The option before the number of threads."),
     }
 )
-_DEFAULT = TomlField(
-    "table", "On clusters without an entry of their own.", "", hint=_hint, keys=_LAUNCHER
-)
-_CLUSTER = TomlField("table", "On the cluster of this name.", hint=_hint, keys=_LAUNCHER)
+_CLUSTER = Key("table", "On this cluster, or by `default`.", hint=_hint, keys=_LAUNCHER)
 _ABOUT = "A prefix of commands, by the name of a cluster."
-LAUNCHER_KEYS = TableKeys(
-    {
-        name: TomlField(
-            "table", _ABOUT, keys=TableKeys({"default": _DEFAULT._replace(required=None)}, _CLUSTER)
-        )
-        for name in LAUNCHERS
-    },
-    TomlField("table", _ABOUT, keys=TableKeys({"default": _DEFAULT}, _CLUSTER)),
-)
+LAUNCHER_KEYS = TableKeys({}, Key("table", _ABOUT, keys=TableKeys({}, _CLUSTER)))
 
 
 def load_launchers(environ: Mapping[str, str]) -> Launchers:
@@ -46,9 +36,14 @@ def load_launchers(environ: Mapping[str, str]) -> Launchers:
 
     Raises: InvalidFileError with every problem of launchers.toml.
     """
-    merged = {name: dict(by_cluster) for name, by_cluster in LAUNCHERS.items()}
     folder = row_config_folder(environ)
-    file = None if folder is None else open_toml(folder / "launchers.toml", LAUNCHER_KEYS)
+    return read_launchers(None if folder is None else folder / "launchers.toml")
+
+
+def read_launchers(path: Path | None) -> Launchers:
+    """Return the same with the launchers of this file, which need not exist."""
+    merged = {name: dict(by_cluster) for name, by_cluster in LAUNCHERS.items()}
+    file = None if path is None else open_toml(path, LAUNCHER_KEYS)
     if file is not None:
         for name, by_cluster in _launchers(file).items():
             entry = merged.setdefault(name, {})

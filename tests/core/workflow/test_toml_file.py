@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
-from rowtui.core.workflow.toml_keys import TableKeys, TomlField
+from rowtui.core.workflow.toml_keys import Key, TableKeys
 
 
 def problems(file: TomlFile) -> list[tuple[int, int, str, str]]:
@@ -46,19 +46,19 @@ def test_getters_give_what_is_right_and_note_what_is_wrong_and_go_on() -> None:
         "f.toml",
         TableKeys(
             {
-                "good": TomlField("string"),
-                "bad": TomlField("string"),
-                "flag": TomlField("boolean"),
-                **dict.fromkeys(("n", "f", "t", "huge"), TomlField("integer")),
-                "list": TomlField("strings"),
-                "table": TomlField("table"),
-                "kind": TomlField("string", choices=("bash", "slurm")),
-                "day": TomlField("string"),
-                "absent": TomlField("string"),
-                "number": TomlField("integer"),
-                "texts": TomlField("strings"),
-                "tables": TomlField("tables"),
-                "inner": TomlField("table"),
+                "good": Key("string"),
+                "bad": Key("string"),
+                "flag": Key("boolean"),
+                **dict.fromkeys(("n", "f", "t", "huge"), Key("integer")),
+                "list": Key("strings"),
+                "table": Key("table"),
+                "kind": Key("string", choices=("bash", "slurm")),
+                "day": Key("string"),
+                "absent": Key("string"),
+                "number": Key("integer"),
+                "texts": Key("strings"),
+                "tables": Key("tables"),
+                "inner": Key("table"),
             }
         ),
     )
@@ -94,8 +94,8 @@ def test_getters_give_what_is_right_and_note_what_is_wrong_and_go_on() -> None:
 
 
 def test_an_unknown_key_says_what_was_probably_meant() -> None:
-    workspace = TableKeys({"path": TomlField("string"), "value_file": TomlField("string")})
-    keys = TableKeys({"workspace": TomlField("table", keys=workspace)})
+    workspace = TableKeys({"path": Key("string"), "value_file": Key("string")})
+    keys = TableKeys({"workspace": Key("table", keys=workspace)})
     file = TomlFile(b"[workspace]\nvalue_fil = 1\nzzz = 2\n", "f", keys)
     table = file.top.table("workspace")
     assert table is not None
@@ -106,7 +106,7 @@ def test_an_unknown_key_says_what_was_probably_meant() -> None:
 
 
 def test_a_table_where_an_array_of_tables_is_wanted_says_how_to_write_it() -> None:
-    keys = TableKeys({"action": TomlField("tables")})
+    keys = TableKeys({"action": Key("tables")})
     file = TomlFile(b"[action]\nname = 'a'\n", "f", keys)
     assert file.top.tables("action") is None
     message = "`action` must be an array of tables, not a table"
@@ -125,8 +125,8 @@ def test_a_table_where_an_array_of_tables_is_wanted_says_how_to_write_it() -> No
     ],
 )
 def test_exactly_one_key_of_several_is_wanted(text: bytes, key: str | None, noted: int) -> None:
-    one = TableKeys({"a": TomlField("integer"), "b": TomlField("integer")}, one=True)
-    file = TomlFile(text, "f", TableKeys({"t": TomlField("table", keys=one)}))
+    one = TableKeys({"a": Key("integer"), "b": Key("integer")}, one=True)
+    file = TomlFile(text, "f", TableKeys({"t": Key("table", keys=one)}))
     table = file.top.table("t")
     assert table is not None
     assert table.only_key() == key

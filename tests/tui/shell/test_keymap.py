@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from rowtui.tui.commands.command import NO_KEY
 from rowtui.tui.commands.registry import BY_ID, COMMANDS
+from rowtui.tui.line.verbs import keys_page
 from rowtui.tui.shell.keymap import (
     MERGED,
     MOVED,
     bound,
     checked_keymap,
     every_binding,
-    keys_page,
     load_keymap,
     normal,
     why_no_key,
