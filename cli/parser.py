@@ -159,6 +159,8 @@ _PARTS = (
             "edited values",
             "clean": "remove cached state; everything is found again, but job ids are lost",
             "doctor": "identify the local cluster, and list missing or wrong settings",
+            "check": "check all files of the project and your own, without any cluster",
+            "schema": "print the JSON Schemas of these files, for editors",
             "demo": "make a project to try things out on, and open the dashboard on it",
             "completion": "print a script that completes rowtui's commands in your shell",
         },

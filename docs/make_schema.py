@@ -1,4 +1,5 @@
-"""Write docs/schema/*.json from the types of what `--json` prints: `python docs/make_schema.py`.
+"""Write docs/schema from the types of what `--json` prints, and docs/schema/files from the
+declarations of the files that users write: `python docs/make_schema.py`.
 
 The types (records, see `core/base/document.py`) are those that the commands are checked against, so
 the schemas cannot differ from them; a test fails when the files are older than the types. JSON
@@ -18,6 +19,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from rowtui.cli.check.check import CheckedFiles
+from rowtui.cli.check.files import KINDS, schema_of
 from rowtui.cli.clusters.doctor import DoctorFindings, ShownNodeTypes
 from rowtui.cli.jobs.json import JobJson, JobsJson, LogJson, QueueJson, QueueRowJson
 from rowtui.cli.jobs.verbs import JobAnswersJson
@@ -109,6 +112,7 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "copied": ("mirror --send, --fetch, --keep", Copied),
     "findings": ("doctor", DoctorFindings),
     "node-types": ("doctor --node-types", ShownNodeTypes),
+    "checked": ("check", CheckedFiles),
 }
 """What each command prints: name of the schema -> the command, and the type."""
 
@@ -241,20 +245,26 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (types.UnionType, Union) else (kind,)
 
 
-def text(name: str) -> str:
-    """The file of one schema."""
-    return json.dumps(schemas()[name], indent=2, ensure_ascii=False) + "\n"
+def texts() -> dict[str, str]:
+    """The text of each schema by its name: of what commands print, and of files that users write.
+
+    The name of a file's schema begins with `files/`.
+    """
+    found = schemas() | {f"files/{name}": schema_of(name) for name in KINDS}
+    return {
+        name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in found.items()
+    }
 
 
 def main() -> None:
     """Write all of them, and remove those of types that are gone."""
-    FOLDER.mkdir(exist_ok=True)
-    names = schemas()
-    for old in FOLDER.glob("*.json"):
-        if old.stem not in names:
-            old.unlink()
-    for name in names:
-        (FOLDER / f"{name}.json").write_text(text(name), encoding="utf-8")
+    (FOLDER / "files").mkdir(exist_ok=True, parents=True)
+    wanted = {FOLDER / f"{name}.json": text for name, text in texts().items()}
+    for old in set(FOLDER.rglob("*.json")) - wanted.keys():
+        old.unlink()
+    for path, text in wanted.items():
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

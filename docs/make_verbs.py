@@ -53,6 +53,8 @@ COMMAND_LINE_ONLY = {
     "demo": "makes a project, and opens the dashboard on it",
     "serve": "shows the dashboard in a browser",
     "completion": "is about the shell",
+    "check": "is for hooks and continuous integration; the views show the problems of the files",
+    "schema": "prints schemas for editors",
     "network init": "writes a file to begin with, to be edited",
     "mapping format": "rewrites a file, for the editor that has it open",
     "mapping test": "is for continuous integration",

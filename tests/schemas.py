@@ -76,6 +76,7 @@ def schema_of(words: Sequence[str], document: Any) -> str | None:
 
 _SCHEMAS = {
     "show status": "status",
+    "check": "checked",
     "show directories": "directory-names",
     "show jobs": "jobs",
     "show cluster": "clusters",

@@ -1,15 +1,13 @@
-"""Commands for authors of mapping files: `rowtui mapping format`, `lint`, `schema` and `test`.
+"""Commands for authors of mapping files: `rowtui mapping format`, `lint` and `test`.
 
-`format` gives files the standard layout without a change of their meaning, `lint` checks them
-without running them and reports as a compiler does, and `schema` prints their JSON schema for
-editors.
+`format` gives files the standard layout without a change of their meaning, and `lint` checks them
+without running them and reports as a compiler does.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import json
 import os
 import random
 import sys
@@ -31,7 +29,6 @@ from rowtui.core.mapping.files.case_reader import read_cases
 from rowtui.core.mapping.files.cases import CaseResult, run_cases
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.mapping.files.places import FoundSources
-from rowtui.core.mapping.files.schema import mapping_schema
 from rowtui.core.mapping.files.trust import LARGEST_SOURCE
 from rowtui.core.mapping.lint.lint import CODES, LintFinding
 from rowtui.core.mapping.lint.lint import lint as lint_configuration
@@ -141,12 +138,6 @@ def _summary(results: list[Formatted], out: Output) -> None:
     right = sum(not result.changed and not result.error for result in results)
     if right:
         out.print(f"{plural(right, 'file has', 'files have')} the usual form.")
-
-
-def schema(_args: argparse.Namespace, out: Output) -> int:
-    """Print the schema."""
-    out.print(json.dumps(mapping_schema(), indent=2))
-    return 0
 
 
 SEVERITIES = ("error", "warning", "note")

@@ -71,10 +71,10 @@ _VERBS = (
 
 # The module of a command whose module has another name, and its function there.
 _MODULES = {
-    "format": "authoring",
-    "lint": "authoring:lint",
-    "schema": "authoring:schema",
-    "test": "authoring:test_cases",
+    "format": "mapping.authoring",
+    "lint": "mapping.authoring:lint",
+    "schema": "check.files:print_schema",
+    "test": "mapping.authoring:test_cases",
 }
 
 
@@ -109,7 +109,7 @@ def _add_mapping(commands: Any, add: Any, text: str) -> None:
         "schema": json_option,
     }
     for name, said, examples in _VERBS:
-        parser = add(what, name, f"mapping.{_MODULES.get(name, name)}", said, examples, mixed=True)
+        parser = add(what, name, _MODULES.get(name, f"mapping.{name}"), said, examples, mixed=True)
         if isinstance(parser, argparse.ArgumentParser):
             options[name](parser)
 

@@ -12,7 +12,7 @@ from rowtui.cli.argument_parser import directories_argument, json_option
 
 
 def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """Add init, scan, clean, doctor, demo and completion."""
+    """Add init, scan, clean, doctor, check, schema, demo and completion."""
     init = add(
         commands,
         "init",
@@ -84,6 +84,8 @@ def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
     doctor.add_argument("--yes", action="store_true", help="do not ask before that")
     json_option(doctor)
 
+    _add_check(commands, add, about)
+
     from rowtui.cli.parser import add_demo
 
     add_demo(commands, add, about["demo"])
@@ -96,6 +98,38 @@ def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
         '  eval "$(rowtui completion bash)"\n  rowtui completion fish | source',
     )
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
+
+
+_CHECK_EXAMPLES = """\
+  rowtui check                               the project's files, and your own
+  rowtui check workflow.toml mirror.toml     these files only; or the projects in these folders
+  rowtui check --format github               annotations of GitHub Actions
+  rowtui check --format sarif > rowtui.sarif"""
+
+_SCHEMA_EXAMPLES = """\
+  rowtui schema                              the names of all schemas
+  rowtui schema workflow > workflow.schema.json
+
+Editors complete and check a TOML file (taplo, Even Better TOML) whose first line is
+  #:schema ./workflow.schema.json
+and a YAML file (yaml-language-server) whose first line is
+  # yaml-language-server: $schema=./mapping.schema.json"""
+
+
+def _add_check(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add check and schema."""
+    check = add(commands, "check", "check.check", about["check"], _CHECK_EXAMPLES, mixed=True)
+    check.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders of projects")
+    check.add_argument(
+        "--format",
+        choices=("text", "json", "sarif", "github"),
+        default="text",
+        metavar="FORM",
+        help="text, json, sarif or github [default: text]",
+    )
+    json_option(check)
+    schema = add(commands, "schema", "check.files:print_schema", about["schema"], _SCHEMA_EXAMPLES)
+    schema.add_argument("name", nargs="?", metavar="NAME", help="a name that `rowtui schema` lists")
 
 
 _EXAMPLES = """\

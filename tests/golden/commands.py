@@ -208,13 +208,16 @@ WRONG = {
     "empty": ("", "show status", "show jobs --json", "plan", "network show", "mapping show",
               "mapping lint", "queue --no-login", "queue --no-login --json", "doctor",
               "show cluster", "logs 1"),
-    "bad-toml": ("show status", "show status --json", "plan", "network check", "doctor"),
-    "bad-workflow": ("show status", "plan", "doctor --json"),
+    "bad-toml": ("show status", "show status --json", "plan", "network check", "doctor",
+                 "check"),
+    "bad-workflow": ("show status", "plan", "doctor --json", "check --json"),
     "bad-value": ("show status", "scan", "plan", "show directories -a one"),
     "bad-yaml": ("plan", "explain one", "mapping lint", "mapping lint --json", "mapping show",
-                 "doctor"),
-    "bad-network": ("network show", "network check", "network check --json", "network run"),
-    "bad-clusters": ("show status", "show cluster --all", "plan", "queue --no-login", "doctor"),
+                 "doctor", "check"),
+    "bad-network": ("network show", "network check", "network check --json", "network run",
+                    "check --format github"),
+    "bad-clusters": ("show status", "show cluster --all", "plan", "queue --no-login", "doctor",
+                     "check -v"),
 }  # fmt: skip
 WORDS = (
     "--version",
@@ -247,7 +250,7 @@ WITH_HELP = (
     "network show", "network make", "network run", "network stop", "network limits",
     "network runs", "network retry", "network redo", "network cancel", "network retire",
     "network restore", "connect", "disconnect", "secrets", "secrets list", "secrets get",
-    "secrets set", "secrets delete", "serve",
+    "secrets set", "secrets delete", "serve", "check", "schema",
 )  # fmt: skip
 
 
