@@ -32,6 +32,7 @@ COMPLETERS = {
     "machine": "machines",
     "node": "nodes",
     "run": "runs",
+    "schema": "schemas",
     "trash": "trashes",
     "value": "pointers",
     "place_view": "views",

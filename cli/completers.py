@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from rowtui.cli.check.files import KINDS
 from rowtui.cli.mapping.files import usual_files
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded
@@ -32,6 +33,11 @@ _LARGEST_VALUES = 1 << 20  # bytes
 def actions(_prefix: str) -> list[str]:
     """Return the workflow's actions."""
     return list(load_workflow(find_project(Path.cwd())).action_names())
+
+
+def schemas(_prefix: str) -> list[str]:
+    """Return the names of the schemas of files."""
+    return list(KINDS)
 
 
 def views(_prefix: str) -> list[str]:

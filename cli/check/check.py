@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -41,6 +40,7 @@ from rowtui.core.network.definition.load import load_network
 from rowtui.core.project.retry_policy import load_policy
 from rowtui.core.workflow.load import load_workflow
 
+_SHELL = "rowtui.tui.shell"  # imports Textual, so that only files of the dashboard load it
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _STYLES = {"error": "red bold", "warning": "yellow bold"}
 
@@ -154,7 +154,7 @@ def _checked(kind: str, path: Path) -> Iterator[Problem]:
     shown = _shown(path)
     try:
         if not kind:
-            names = ", ".join(dict.fromkeys(kind.file for kind in KINDS.values()))
+            names = ", ".join(dict.fromkeys(it.place for it in KINDS.values()))
             text = "this is not the name of a file that rowtui reads"
             raise RowtuiError(text, f"there are {names}")
         if not path.exists():
@@ -191,7 +191,8 @@ def _network(path: Path) -> Sequence[Problem]:
 
 def _own_clusters(path: Path) -> Sequence[Problem]:
     """Return the problems of rowtui's file, whose entries may add to clusters of Row's file."""
-    row: Path | None = path.absolute().parent.parent / ROW_FOLDER
+    path = path.absolute()
+    row: Path | None = path.parent.parent / ROW_FOLDER
     if path.parent == own_config_folder(os.environ):
         row = row_config_folder(os.environ)
     file = visible(str(path))
@@ -200,14 +201,9 @@ def _own_clusters(path: Path) -> Sequence[Problem]:
 
 
 def _commands(path: Path) -> Sequence[Problem]:
-    keys = _dashboard("keymap").load_keymap(path.parent).keys
-    problems: Sequence[Problem] = _dashboard("own_commands").load_own_commands(path.parent, keys)[1]
-    return problems
-
-
-def _dashboard(module: str) -> ModuleType:
-    """Return a module of the dashboard, which imports Textual."""
-    return import_module(f"rowtui.tui.shell.{module}")
+    keys = import_module(f"{_SHELL}.keymap").load_keymap(path.parent).keys
+    _, found = import_module(f"{_SHELL}.own_commands").load_own_commands(path.parent, keys)
+    return tuple(found)
 
 
 _NOTHING_FETCHED = Fetching(allowed=False)
@@ -252,9 +248,9 @@ _LOADERS: Mapping[str, Callable[[Path], object]] = {
     "row-clusters": lambda path: read_clusters(path, None),
     "launchers": read_launchers,
     "messages": read_messages,
-    "keys": lambda path: _dashboard("keymap").load_keymap(path.parent),
+    "keys": lambda path: import_module(f"{_SHELL}.keymap").load_keymap(path.parent),
     "commands": _commands,
-    "theme": lambda path: _dashboard("themes").load_theme(path),
+    "theme": lambda path: import_module(f"{_SHELL}.themes").load_theme(path),
 }
 """Each raises `InvalidFileError`, or returns problems, or a record that may have some."""
 

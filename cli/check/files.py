@@ -24,9 +24,9 @@ from rowtui.core.workflow.toml_keys import file_schema
 ROW_FOLDER = "row"  # of Row's own clusters.toml, below ~/.config
 THEMES = "themes"
 MAPPING = "mapping"
-_OF_PROJECT = ("workflow", "network", "rowtui", "mirror")
-_OF_ROW = ("row-clusters", "launchers")
-_OF_USER = ("clusters", "messages", "keys", "commands")
+_OF_PROJECT = ("workflow.toml", "network.toml", "rowtui.toml", "mirror.toml")
+_OF_ROW = ("clusters.toml", "launchers.toml")
+_OF_USER = ("clusters.toml", "messages.toml", "keys.toml", "commands.toml")
 
 
 class FileKind(NamedTuple):
@@ -36,11 +36,6 @@ class FileKind(NamedTuple):
 
     place: str
     declared: str
-
-    @property
-    def file(self) -> str:
-        """The name of the file."""
-        return self.place.rpartition("/")[2]
 
 
 _ROW, _OWN = "~/.config/row", "~/.config/rowtui"
@@ -70,29 +65,32 @@ def kind_of(path: Path) -> str | None:
         return "mapping"
     if path.name == "clusters.toml" and folder == ROW_FOLDER:
         return "row-clusters"
-    return next((name for name, kind in KINDS.items() if kind.file == path.name), None)
+    found = (name for name, kind in KINDS.items() if os.path.basename(kind.place) == path.name)
+    return next(found, None)
 
 
 def named_files(paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
     """Yield the kinds and paths of these files, and of the project's files in these folders."""
     for path in map(Path, dict.fromkeys(paths)):
-        if not path.is_dir():
+        if path.is_dir():
+            yield from _existing(path, (*_OF_PROJECT, *PROJECT_FILES))
+        else:
             yield kind_of(path.absolute()) or "", path
-            continue
-        for name in (*(KINDS[kind].file for kind in _OF_PROJECT), *PROJECT_FILES):
-            if os.path.lexists(path / name):
-                yield kind_of(path / name) or "", path / name
 
 
 def own_files(root: Path | None) -> Iterator[tuple[str, Path]]:
     """Yield those of the project at `root` and of the user, without mapping files."""
     row, own = row_config_folder(os.environ), own_config_folder(os.environ)
-    for folder, kinds in ((root, _OF_PROJECT), (row, _OF_ROW), (own, _OF_USER)):
-        for kind in kinds:
-            if folder is not None and os.path.lexists(folder / KINDS[kind].file):
-                yield kind, folder / KINDS[kind].file
+    for folder, names in ((root, _OF_PROJECT), (row, _OF_ROW), (own, _OF_USER)):
+        yield from _existing(folder, names) if folder is not None else ()
     for path in sorted((own / THEMES).glob("[!.]*.toml")) if own is not None else ():
         yield "theme", path
+
+
+def _existing(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    for path in (folder / name for name in names):
+        if os.path.lexists(path):
+            yield kind_of(path) or "", path
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -109,7 +107,7 @@ def schema_of(name: str) -> dict[str, Any]:
 
 def print_schema(args: argparse.Namespace, out: Output) -> int:
     """Print one schema, or the names of all."""
-    name = getattr(args, "name", MAPPING)  # `rowtui mapping schema` has no name
+    name = getattr(args, "schema", MAPPING)  # `rowtui mapping schema` has no name
     if name is not None:
         if name not in KINDS:
             hint = did_you_mean(name, KINDS) or "'rowtui schema' lists the names"

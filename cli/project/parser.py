@@ -129,7 +129,9 @@ def _add_check(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     )
     json_option(check)
     schema = add(commands, "schema", "check.files:print_schema", about["schema"], _SCHEMA_EXAMPLES)
-    schema.add_argument("name", nargs="?", metavar="NAME", help="a name that `rowtui schema` lists")
+    schema.add_argument(
+        "schema", nargs="?", metavar="NAME", help="a name that `rowtui schema` lists"
+    )
 
 
 _EXAMPLES = """\

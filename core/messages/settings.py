@@ -27,12 +27,12 @@ DEFAULT_INTERVAL = 300.0  # seconds
 TERMINAL_INTERVAL = 10.0
 _LONGEST_INTERVAL = 7 * 86_400.0
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_INTERVAL_HINT = 'write seconds, or a time as "30s", "5m" or "1h"'
 _COMMAND_HINT = 'a program and its arguments, without a shell: command = ["ntfy", "publish", "me"]'
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_ADDRESS = re.compile(r"(?!-)[A-Za-z0-9_.+=%-]+(@[A-Za-z0-9.-]+)?")
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
-_INTERVAL = re.compile(r"([0-9]{1,7})([smhd])")
+_ADDRESS = r"(?!-)[A-Za-z0-9_.+=%-]+(@[A-Za-z0-9.-]+)?"
+_NAME = r"[A-Za-z0-9_.-]{1,40}"
+_HOST = r"[A-Za-z0-9.:-]*"
+_INTERVAL = r"([0-9]{1,7})([smhd])"
 
 _URL = {"url": Key("string", "The address that messages are sent to.", 'url = "https://..."')}
 _COMMAND = Key(
@@ -45,8 +45,8 @@ _COMMAND = Key(
 _ADDRESSES = Key("texts", form=_ADDRESS, words={"minItems": 1})
 _MAIL = {
     "to": Key("any", "The addresses of the mail.", "", either=(_ADDRESSES,)),
-    "from": Key("string", "The sender.", form=re.compile(f"({_ADDRESS.pattern})?")),
-    "host": Key("string", "The mail server, if not sendmail.", form=re.compile(r"[A-Za-z0-9.:-]*")),
+    "from": Key("string", "The sender.", form=f"({_ADDRESS})?"),
+    "host": Key("string", "The mail server, if not sendmail.", form=_HOST),
     "port": Key("integer", "The port of the mail server.", least=1, most=65_535),
     "user": Key("string", "Your name on the mail server."),
     "starttls": Key("boolean", "Whether the connection is encrypted."),
@@ -220,7 +220,7 @@ def _channel(table: TomlTable, taken: set[str]) -> ChannelSettings | None:
 def _name(table: TomlTable, kind: str, taken: set[str]) -> str:
     name = table.string("name")
     if name is not None:
-        if not _NAME.fullmatch(name):
+        if not re.fullmatch(_NAME, name):
             hint = "use at most 40 letters, digits, `_`, `.` and `-`"
             table.problem("name", f"`name` cannot be '{visible(name)}'", hint)
         elif name in taken:
@@ -251,8 +251,8 @@ def _interval(table: TomlTable, default: float) -> float:
     value = table.values.get("min_interval")
     if value is None:
         return default
-    hint = _INTERVAL_HINT
-    if isinstance(value, str) and (match := _INTERVAL.fullmatch(value)):
+    hint = 'write seconds, or a time as "30s", "5m" or "1h"'
+    if isinstance(value, str) and (match := re.fullmatch(_INTERVAL, value)):
         value = int(match[1]) * _UNITS[match[2]]
     if not isinstance(value, int | float) or isinstance(value, bool):
         table.problem("min_interval", "`min_interval` is no time", hint)
@@ -302,10 +302,10 @@ def _mail(table: TomlTable) -> MailSettings:
         to = []
     sender = table.string("from") or ""
     for key, address in (*(("to", it) for it in to), ("from", sender)):
-        if address and not _ADDRESS.fullmatch(address):
+        if address and not re.fullmatch(_ADDRESS, address):
             table.problem(key, f"'{visible(address)}' is no mail address", "as me@example.org")
     host, user = table.string("host") or "", table.string("user") or ""
-    if not (form := _MAIL["host"].form) or not form.fullmatch(host):
+    if not re.fullmatch(_HOST, host):
         table.problem("host", f"`host` cannot be '{visible(host)}'")
     starttls, port = table.boolean("starttls"), table.integer("port")
     if not host:

@@ -70,7 +70,7 @@ _CAUSES = {
     ANY: (),
 }
 _EXIT = re.compile(r"exit (?:code )?([0-9]{1,3})")
-_CAUSE = re.compile("|".join((*_CAUSES, _EXIT.pattern)))
+_CAUSE = "|".join((*_CAUSES, _EXIT.pattern))
 _RULE = {
     "action": Key("string", "The actions of the rule, as a pattern; all if not set."),
     "on": Key("texts", "The causes of a failure that the rule retries.", form=_CAUSE),
@@ -253,7 +253,7 @@ def _causes(table: TomlTable) -> tuple[str, ...]:
         return ()
     found = table.strings("on") or ()
     for cause in found:
-        if not _CAUSE.fullmatch(cause):
+        if not re.fullmatch(_CAUSE, cause):
             table.problem("on", f"'{visible(cause)}' is no cause of a failure", _HINT)
     return found
 

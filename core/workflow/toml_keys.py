@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from math import inf
-from re import Pattern
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rowtui.core.workflow.positions import KeyPath
@@ -58,7 +57,7 @@ class Key(NamedTuple):
     hint: str | Callable[[KeyPath, Any], str] = ""
     keys: TableKeys | None = None
     either: tuple[Key, ...] = ()
-    form: Pattern[str] | None = None
+    form: str = ""
     words: Mapping[str, Any] = {}
 
     def type_wanted(self, value: object) -> str:
@@ -105,15 +104,7 @@ ANY_KEYS = TableKeys({}, Key("any"))
 Schema: TypeAlias = dict[str, Any]
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_SCHEMAS: dict[Kind, Schema] = {
-    "string": {"type": "string"},
-    "line": {"type": "string", "not": {"pattern": r"[\x00-\x1f\x7f]"}},
-    "boolean": {"type": "boolean"},
-    "integer": {"type": "integer"},
-    "number": {"type": "number"},
-    "array": {"type": "array"},
-    "any": {},
-}
+_LINE: Schema = {"type": "string", "not": {"pattern": r"[\x00-\x1f\x7f]"}}
 
 
 def file_schema(title: str, keys: TableKeys) -> Schema:
@@ -140,7 +131,7 @@ def _field(field: Key) -> Schema:
     about: Schema = {"description": field.about} if field.about else {}
     either = [_field(each) for each in field.either]
     inner: Schema = {"type": "object"} if field.keys is None else _table(field.keys)
-    form = {} if field.form is None else {"pattern": f"^({field.form.pattern})$"}
+    form = {"pattern": f"^({field.form})$"} if field.form else {}
     words = dict(field.words)
     match field.kind:
         case "table":
@@ -157,7 +148,8 @@ def _field(field: Key) -> Schema:
             return about | {"type": "array", "items": {"anyOf": either}} | words
         case "any" if either:
             return about | {"anyOf": either} | words
-    schema = about | _SCHEMAS[field.kind] | form
+    own: Schema = {} if field.kind == "any" else {"type": field.kind}
+    schema = about | (_LINE if field.kind == "line" else own) | form
     if field.choices:
         schema["enum"] = list(field.choices)
     if field.kind in ("integer", "number") and "exclusiveMinimum" not in words:

@@ -36,3 +36,7 @@ def test_what_stands_before_the_command_does_not_matter(rowtui: Shell, before: s
 
 def test_pointers_are_those_of_the_values(rowtui: Shell) -> None:
     assert completed(rowtui, "rowtui show directories --value /v") == ["/v", "/v2"]
+
+
+def test_schemas_are_completed_by_their_names(rowtui: Shell) -> None:
+    assert completed(rowtui, "rowtui schema wor") == ["workflow "]

@@ -97,7 +97,7 @@ _COLOURS = (
     "primary", "secondary", "warning", "error", "success", "accent",
     "foreground", "background", "surface", "panel", "boost",
 )  # fmt: skip
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}"
 _COLOUR = Key("string", "A colour, such as #7bd88f or ansi_green.")
 THEME_KEYS = TableKeys(
     {
@@ -238,7 +238,7 @@ def parse_theme(file: TomlFile) -> Theme:
     """Return the theme of a file with `THEME_KEYS`. Raises: InvalidFileError with all problems."""
     table = file.top
     name, ansi = table.string("name"), table.boolean("ansi") or False
-    if name is not None and not _NAME.fullmatch(name):
+    if name is not None and not re.fullmatch(_NAME, name):
         message = "`name` is at most 40 letters, digits, `-` and `_`"
         table.problem("name", f"{message}: '{visible(name[:60])}'")
     colours = {key: _colour(table, key, ansi) for key in _COLOURS if key in table}

@@ -5,8 +5,6 @@ The loaders check files against these declarations, and the JSON Schemas are mad
 
 from __future__ import annotations
 
-import re
-
 from rowtui.core.workflow.toml_keys import Key, TableKeys
 
 ROW_SCHEDULERS = ("bash", "slurm")  # the schedulers that Row's own file may name
@@ -18,8 +16,8 @@ LONGEST_BOOT = 7 * 86400  # seconds
 LONGEST_WALLTIME = 10 * 365 * 86400  # seconds
 LARGEST_FACTOR = 100.0
 LONGEST_SOURCE = 300  # characters
-MEMORY_FORM = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([KMGTPkmgtp])(?:[Ii]?[Bb])?")
-PACKER_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+MEMORY_FORM = r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([KMGTPkmgtp])(?:[Ii]?[Bb])?"
+PACKER_NAME = r"[a-z][a-z0-9_-]{0,39}"
 
 
 def _number(about: str, least: float, most: float) -> Key:
@@ -37,7 +35,7 @@ def _line(about: str, longest: int = 200, required: str | None = None) -> Key:
 
 
 def _amount(about: str, least: int = 0, required: str | None = None) -> Key:
-    text = Key("string", form=re.compile(rf"\s*{MEMORY_FORM.pattern}\s*"))
+    text = Key("string", form=rf"\s*{MEMORY_FORM}\s*")
     number = Key("integer", least=least, most=LARGEST_MB)
     return Key("any", about, required, either=(number, text))
 
@@ -108,10 +106,10 @@ PACKING = Key(
 )
 
 TRANSPORTS = ("asyncssh", "openssh")
-MIRROR_FORM = re.compile(r"(/|~/|\$[A-Za-z_][A-Za-z0-9_]*/)")
+MIRROR_FORM = r"(/|~/|\$[A-Za-z_][A-Za-z0-9_]*/)"
 _LARGEST_PORT = (1 << 16) - 1
 _ABSOLUTE = {"pattern": "^/"}
-_COPIES = {"pattern": f"^{MIRROR_FORM.pattern}"}
+_COPIES = {"pattern": f"^{MIRROR_FORM}"}
 _PREFIX = TableKeys(
     {
         "local": Key("line", "The folder on this machine, in full.", "", words=_ABSOLUTE),
@@ -126,7 +124,7 @@ _SSH = {
     "port": Key("integer", "The port of the SSH server.", least=1, most=_LARGEST_PORT),
     "transport": Key("string", "The program that connects.", choices=TRANSPORTS),
     "mirror": Key("line", "The folder on the cluster for copies of projects.", words=_COPIES),
-    "config": Key("strings", "Files in place of ~/.ssh/config.", form=re.compile("(/|~/).*")),
+    "config": Key("strings", "Files in place of ~/.ssh/config.", form="(/|~/).*"),
     "paths": Key("tables", "Folders that the cluster shares.", keys=_PREFIX),
 }
 SSH = Key(
@@ -147,7 +145,7 @@ def _seconds(key: str, meaning: str, longest: int) -> Key:
 POLL = _seconds("poll", "seconds between two looks at the queue", 86_400)
 QUERY_TIMEOUT = _seconds("query_timeout", "seconds that the scheduler may take for one answer", 600)
 
-GRID_ENGINE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+*-]*")
+GRID_ENGINE_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+*-]*"
 
 
 def _divisor(about: str) -> Key:

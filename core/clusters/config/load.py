@@ -8,6 +8,7 @@ partition adds its settings (how the cluster is reached over SSH) to the first c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -307,7 +308,7 @@ def _partition(table: TomlTable, own: bool) -> Partition | None:
 def _word(table: TomlTable, key: str) -> str | None:
     """Return a name of Grid Engine, which has no spaces, commas or equal signs."""
     text = table.string(key)
-    if text is not None and not GRID_ENGINE_NAME.fullmatch(text):
+    if text is not None and not re.fullmatch(GRID_ENGINE_NAME, text):
         table.problem(key, f"`{key}` must be the name of one, without options")
         return None
     return text

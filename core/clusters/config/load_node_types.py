@@ -9,6 +9,7 @@ Row; plain numbers are MB.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from rowtui.core.base.text import plural, visible
@@ -66,7 +67,7 @@ def load_energy(cluster: TomlTable) -> EnergyFactors | None:
 
 def memory_mb(text: str) -> int | None:
     """Return `256G`, `250 GB`, `1.5TiB`, `500M` in whole MB; None if the text is no amount."""
-    match = MEMORY_FORM.fullmatch(text.strip())
+    match = re.fullmatch(MEMORY_FORM, text.strip())
     return None if match is None else int(float(match[1]) * _UNITS[match[2].upper()])
 
 
@@ -182,7 +183,7 @@ def _packing_values(table: TomlTable, otherwise: PackingDefaults) -> PackingDefa
     """Return the settings of a table, with those of `otherwise` for missing keys."""
     enabled = table.boolean("enabled")
     packer = table.string("packer")
-    if packer is not None and not PACKER_NAME.fullmatch(packer):
+    if packer is not None and not re.fullmatch(PACKER_NAME, packer):
         text = f"`packer` cannot be '{visible(packer)}'"
         table.problem("packer", text, 'it is the name of one: packer = "best"')
     given: dict[str, Any] = {

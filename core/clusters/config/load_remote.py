@@ -8,6 +8,7 @@ Whether the host answers and the files exist is checked only when a connection i
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -54,7 +55,7 @@ def _mirror(table: TomlTable) -> str:
     mirror = table.string("mirror")
     if mirror is None:
         return default
-    if not MIRROR_FORM.match(mirror) or ".." in PurePosixPath(mirror).parts:
+    if not re.match(MIRROR_FORM, mirror) or ".." in PurePosixPath(mirror).parts:
         hint = "begin with `/`, `~/` or `$VARIABLE/`: the folder is on the cluster"
         table.problem("mirror", f"`mirror` cannot be '{visible(mirror)}'", hint)
         return default

@@ -7,6 +7,7 @@ targets of links, and `shape` checks whether dimensions match.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.text import visible
@@ -235,7 +236,7 @@ def _select(table: TomlTable) -> CardinalitySlice | None:
     if written is None:
         return None
     text = str(written) if type(written) is int else written
-    match = SELECT_FORM.fullmatch(text) if isinstance(text, str) else None
+    match = re.fullmatch(SELECT_FORM, text) if isinstance(text, str) else None
     if match is None:
         shown = f"'{visible(text)}'" if isinstance(text, str) else kind_said(written)
         table.problem("select", f"`select` cannot be {shown}", _SELECT_HINT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from rowtui.core.base.text import visible
@@ -75,7 +74,7 @@ SOURCE_KEYS: Final = TableKeys(
     },
 )
 
-SELECT_FORM: Final = re.compile(r"(-?[0-9]{1,9})|(-?[0-9]{1,9})?:(-?[0-9]{1,9})?")
+SELECT_FORM: Final = r"(-?[0-9]{1,9})|(-?[0-9]{1,9})?:(-?[0-9]{1,9})?"
 _INDICES: Final = (
     Key("string", form=SELECT_FORM),
     Key("integer", most=999_999_999, words={"minimum": -999_999_999}),
