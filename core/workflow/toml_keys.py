@@ -118,13 +118,12 @@ def _table(keys: TableKeys) -> Schema:
         "type": "object",
         "properties": {name: _field(field) for name, field in keys.named.items()},
         "additionalProperties": others,
-        **keys.words,
     }
     if required := [name for name, field in keys.named.items() if field.required is not None]:
         schema["required"] = required
     if keys.one:
         schema |= {"minProperties": 1, "maxProperties": 1}
-    return schema
+    return schema | dict(keys.words)
 
 
 def _field(field: Key) -> Schema:

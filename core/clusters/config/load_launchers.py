@@ -28,7 +28,12 @@ _LAUNCHER = TableKeys(
 )
 _CLUSTER = Key("table", "On this cluster, or by `default`.", hint=_hint, keys=_LAUNCHER)
 _ABOUT = "A prefix of commands, by the name of a cluster."
-LAUNCHER_KEYS = TableKeys({}, Key("table", _ABOUT, keys=TableKeys({}, _CLUSTER)))
+_BY_CLUSTER = TableKeys({"default": _CLUSTER}, _CLUSTER)
+_WITH_DEFAULT = _BY_CLUSTER._replace(named={"default": _CLUSTER._replace(required="")})
+LAUNCHER_KEYS = TableKeys(
+    dict.fromkeys(LAUNCHERS, Key("table", _ABOUT, keys=_BY_CLUSTER)),
+    Key("table", _ABOUT, keys=_WITH_DEFAULT),
+)
 
 
 def load_launchers(environ: Mapping[str, str]) -> Launchers:

@@ -103,9 +103,7 @@ RULES: dict[str, tuple[str, ...]] = {
         r"`value_file` is not set",
         r"a table or date cannot be compared",
     ),
-    "A cluster is described in full once, its node types have prices for all or for none, and a "
-    "launcher has a `default`.": (
-        r"has no `default`$",
+    "A cluster is described in full once, and its node types have prices for all or for none.": (
         r"^the cluster is missing",
         r"node types? ha(s|ve) no `price_per_hour`",
         r"cannot be reached over SSH",
@@ -121,7 +119,7 @@ RULES: dict[str, tuple[str, ...]] = {
         r"^(the )?(node|sink)( '.*'|:)",
         r"wait for each other",
         r"differ only in letter case",
-        r"makes .* samples",
+        r"makes .* (samples|values)",
         r"execution is 'pilot'",
         r"priority cannot be",
         r"must be a JSON value",
