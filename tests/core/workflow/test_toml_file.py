@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from jsonschema import Draft202012Validator
 from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
-from rowtui.core.workflow.toml_keys import Key, TableKeys
+from rowtui.core.workflow.toml_keys import Key, TableKeys, file_schema
 
 
 def problems(file: TomlFile) -> list[tuple[int, int, str, str]]:
@@ -147,3 +148,58 @@ def test_the_nearest_name_is_suggested() -> None:
     assert did_you_mean("Delta", ["delta", "anvil"]) == "did you mean 'delta'?"
     assert did_you_mean("dleta", ["delta", "anvil"]) == "did you mean 'delta'?"
     assert did_you_mean("xyz", ["delta", "anvil"]) == ""
+
+
+KINDS = TableKeys(
+    {
+        "name": Key("line", "The name.", "name it"),
+        "on": Key("texts", form="[a-z]+"),
+        "share": Key("number", least=1, most=5, wanted="from 1 to 5", hint="write 3"),
+        "above": Key("number", most=2, wanted="more than 0", words={"exclusiveMinimum": 0}),
+        "port": Key("integer", least=1, most=9),
+        "parts": Key("tables", keys=TableKeys({"a": Key("integer")})),
+    },
+    subject="the thing",
+    elsewhere={"other": "it is a key of another file"},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('name = "x"\non = "a"\nshare = 2\nabove = 0.5\nport = 9\nparts = [{a = 1}]', []),
+        ('name = "x"\non = ["a", "b"]\nshare = 1.0\nparts = []', []),
+        ("", [(0, 0, "the thing is missing `name`", "name it")]),
+        ('name = "a\\n"', [(1, 1, "`name` has control characters", "")]),
+        ('name = "x"\non = 1', [(2, 1, "`on` must be an array of strings, not an integer", "")]),
+        ('name = "x"\nshare = ""', [(2, 1, "`share` must be a number, not a string", "write 3")]),
+        ('name = "x"\nshare = 0', [(2, 1, "`share` is 0 but must be from 1 to 5", "")]),
+        ('name = "x"\nshare = nan', [(2, 1, "`share` is nan but must be from 1 to 5", "")]),
+        ('name = "x"\nabove = 0.0', [(2, 1, "`above` is 0.0 but must be more than 0", "")]),
+        ('name = "x"\nport = 10', [(2, 1, "`port` is 10 but must be at most 9", "")]),
+        ('name = "x"\nport = 0', [(2, 1, "`port` is 0 but must be at least 1", "")]),
+        (
+            'name = "x"\nother = 1',
+            [(2, 1, "unknown key `other`", "it is a key of another file")],
+        ),
+        (
+            'name = "x"\nparts = [1]',
+            [(2, 10, "element 0 of `parts` must be a table, not an integer", "")],
+        ),
+    ],
+)
+def test_a_table_and_its_schema_are_checked_by_one_declaration(
+    text: str, found: list[tuple[int, int, str, str]]
+) -> None:
+    file = TomlFile(text.encode(), "f", KINDS)
+    file.top.check()
+    assert problems(file) == found
+    if "nan" not in text:  # which JSON does not have
+        assert Draft202012Validator(file_schema("f", KINDS)).is_valid(file.data) == (not found)
+
+
+def test_an_unknown_key_of_a_lenient_table_is_a_warning() -> None:
+    file = TomlFile(b"nmae = 1", "f", KINDS._replace(lenient=True, subject=""))
+    file.top.check()
+    (problem,) = file.problems
+    assert (problem.severity, problem.hint) == ("warning", "did you mean 'name'?")
