@@ -88,7 +88,7 @@ def _folder(
         yield DoctorFinding(topic, verdict, f"{shown} cannot be written: {error.strerror}", hints)
         return
     free = room.f_bavail * room.f_frsize
-    yield DoctorFinding(topic, OK, f"{shown} can be written, {file_size(free)} are free")
+    yield DoctorFinding(topic, OK, f"{shown} can be written")
     if free < _LEAST_ROOM:
         yield DoctorFinding("room", WARNING, f"only {file_size(free)} are free in {shown}", hint)
     if room.f_files and room.f_favail < _LEAST_FILES:
