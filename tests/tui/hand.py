@@ -103,7 +103,7 @@ def screen_colours(app: App[Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _key_event(key: str) -> events.Key:
+def key_event(key: str) -> events.Key:
     """What a terminal would send for a key by its name, `enter`, or for a character."""
     if len(key) == 1:
         return events.Key(key if key.isalnum() else _character_to_key(key), key)
@@ -123,7 +123,9 @@ class Hand(Generic[Anything]):
         self._eye = eye
 
     async def press(self, *keys: str) -> None:
-        for key in keys:
+        for at, key in enumerate(keys):
+            if at and keys[at : at + 3] == ("y", "e", "s"):  # to a question that may be on its way
+                await self.until(lambda: self.app.screen.is_modal, "a question")
             # a person who has read the question
             await self._press(key, AT_ONCE if key == "enter" else 0.0)
 
@@ -134,7 +136,7 @@ class Hand(Generic[Anything]):
 
     async def _press(self, key: str, later: float) -> None:
         await self._settle()
-        event = _key_event(key)
+        event = key_event(key)
         event.time += later
         event.set_sender(self.app)
         assert self.app._driver is not None

@@ -67,7 +67,7 @@ async def test_a_conflict_keeps_the_plan_from_being_confirmed() -> None:
     async with opened(engine) as hand:
         await planned_with_conflict(hand)
         await hand.sees("✗ conflict: tools/run\\x1b.sh", "✗ conflict: b")
-        await hand.press("s", "y", "e", "s", "enter")
+        await hand.types("syes\n")
         await hand.rests()
         assert "Type yes" not in hand.text()
         assert hand.engine.submitted_plans == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual import events
 
-from tests.tui.hand import Hand, _key_event, opened
+from tests.tui.hand import Hand, key_event, opened
 from tests.tui.sample import SampleEngine
 from tests.tui.sample_again import with_failures
 
@@ -13,7 +13,7 @@ def burst(hand: Hand[SampleEngine], *keys: str) -> None:
     """All at once: nobody waits for what one of them does."""
     assert hand.app._driver is not None
     for key in keys:
-        event = events.Paste(key) if len(key) > 1 and " " in key else _key_event(key)
+        event = events.Paste(key) if len(key) > 1 and " " in key else key_event(key)
         event.set_sender(hand.app)
         hand.app._driver.send_message(event)
 
