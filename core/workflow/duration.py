@@ -24,6 +24,7 @@ _DATE_UNITS = {"Y": 365 * 86_400, "M": 30 * 86_400, "W": 7 * 86_400, "D": 86_400
 _TIME_UNITS = {"H": 3600, "M": 60, "S": 1}
 
 _SHORT = re.compile(r"([0-9]{1,6}) ?([dhm])", re.IGNORECASE)
+_SLURM_DAYS = re.compile(r"^([0-9]{1,9})-([0-9]+:.*)$")
 _SHORT_UNITS = {"d": SECONDS_PER_DAY, "h": 3600, "m": 60}
 
 _EXAMPLES = 'write it as "01:30:00", "2 days, 12:00:00" or "PT1H30M"'
@@ -56,14 +57,15 @@ def parse_duration(text: str) -> int:
 
 
 def parse_time(text: str) -> int:
-    """Return the whole seconds that a user typed: also `2d`, `4h` or `30m`. Raises: DurationError.
+    """Return the whole seconds that a user typed: also `2d`, `4h`, `30m` or Slurm's `1-12:00:00`.
 
-    These short forms are not for workflow.toml, which Row reads, too.
+    It reads what `format_duration` writes. These forms are not for workflow.toml, which Row reads,
+    too. Raises: DurationError.
     """
     if match := _SHORT.fullmatch(text.strip()):
         return int(match[1]) * _SHORT_UNITS[match[2].lower()]
     try:
-        return parse_duration(text.strip())
+        return parse_duration(_SLURM_DAYS.sub(r"\1d \2", text.strip()))
     except DurationError as error:
         raise DurationError(str(error), "write it as 04:00:00, 4h or 30m") from None
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.cli.jobs.job_text import clock
-from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
+from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration, parse_time
 from rowtui.tui.widgets.short_text import duration
 
 DAY = 86_400
@@ -122,6 +122,11 @@ def test_any_text_gives_seconds_or_a_duration_error(text: str) -> None:
 )
 def test_durations_are_written_as_slurm_writes_them(seconds: int, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+@given(st.integers(0, 10**9))
+def test_what_is_written_can_be_typed_again(seconds: int) -> None:
+    assert parse_time(format_duration(seconds)) == seconds
 
 
 def test_a_part_of_a_second_counts_as_one_wherever_a_duration_is_shown() -> None:

@@ -11,6 +11,7 @@ from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.model.cluster_destinations import destinations_of
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest
+from rowtui.core.mapping.model.sentences import check_in_words
 from rowtui.core.workflow.model import Processes, Resources, Walltime
 
 small = st.none() | st.integers(1, 6)
@@ -83,6 +84,14 @@ def test_every_change_that_is_offered_admits_the_job(
         for change in refusal.changes:
             again = decide(mapper, request._replace(what_if=change.what_if), changes=False)
             assert refusal.destination_id in {each.destination_id for each in again.candidates}
+
+
+def test_a_time_limit_of_days_is_stated_in_words() -> None:
+    days = Partition(name="a", maximum_walltime_seconds=2 * 86_400)
+    asked = Resources(walltime=Walltime(3 * 86_400, per_directory=False))
+    mapper = mapper_for(Cluster("c", Identify(), "slurm", (days,)))
+    (refusal,) = decide(mapper, request_for(asked, 1)).refusals
+    assert check_in_words(refusal.failed[0]) == "asks 3 d, accepts at most 2 d"
 
 
 def test_a_cluster_without_partitions_is_one_destination() -> None:
