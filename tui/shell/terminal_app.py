@@ -36,6 +36,7 @@ from textual.color import Color
 from textual.driver import Driver
 from textual.events import Resize
 from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
+from textual.worker import WorkerFailed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -309,8 +310,10 @@ def clipboard_needs(environment: os._Environ[str] | dict[str, str]) -> str:
 
 def defect_error(defect: Exception) -> RowtuiError:
     """Return an error in rowtui as one sentence; write its traceback to a file."""
+    if isinstance(defect, WorkerFailed) and isinstance(defect.error, Exception):
+        defect = defect.error  # a worker's own error has the traceback
     path = Path(platformdirs.user_log_dir("rowtui")) / "dashboard.log"
-    hint = f"the details are in {path}"
+    hint = f"the details are in {path}; if it happens again: rowtui --fresh"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = "".join(traceback.format_exception(defect))
