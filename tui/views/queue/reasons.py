@@ -172,7 +172,7 @@ def _field(name: str, text: str) -> Line:
 
 
 class WhyScreen(Dialog[None]):
-    """A page to read. The scheduler is polled when the page opens, and for an estimate after `e`.
+    """A page to read. The scheduler is polled when the page opens, and for an estimate after `r`.
 
     Each answer is passed to the callback `told`, for the pane below the list.
     """
@@ -217,7 +217,7 @@ class WhyScreen(Dialog[None]):
         row, page = self._row, self.query_one(LaidOut)
         waits = row.state in WAITS
         title = f"{row.label} · why is it not running?" if waits else f"{row.label} · {row.cluster}"
-        ask = "e when may it start? · " if waits else ""
+        ask = "r when may it start? · " if waits else ""
         set_titles(page, title, f"{ask}y copy · Esc close")
         page.show_made(self._lines)
 
