@@ -206,6 +206,9 @@ def _say_what(
     """Print what the run will do, and the limits beyond which it pauses."""
     name = "A new run" if had is None else f"Run {had.id} goes on"
     out.print(f"{name}: {visible(project.root.name)} is driven until all is complete.")
+    if not project.mapping.exists:  # whose rules may send each job elsewhere
+        name, here = visible(project.cluster.name), project.cluster.scheduler == "local"
+        out.print("Jobs run on this machine." if here else f"Jobs go to {name}.")
     for why in project.unfinished:
         out.warn(f"{why}; it is sent again")
     out.print("Limits, beyond which it pauses:")
@@ -261,7 +264,8 @@ def _stop_or_show(
         )
         out.json(shown)
         return 0
-    driven = f"driven by {holder}" if holder is not None else "no process drives it"
+    on = "; 'rowtui run' continues it" * (standing.status == RunStatus.RUNNING)
+    driven = f"driven by {holder}" if holder is not None else f"no process drives it{on}"
     explained = standing.why and standing.status in _EXPLAINED
     why = f" ({visible(standing.why)})" if explained else ""
     out.print(f"Run {run.id}: {standing.status.value}{why}, {driven}.")

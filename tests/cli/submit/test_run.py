@@ -78,6 +78,7 @@ def status(here: Local) -> Any:
 def test_a_project_is_driven_to_its_end_and_failures_are_retried_by_rules(project: Local) -> None:
     done = project("run", "--yes")
     assert done.code == 0, done.err
+    assert "Jobs run on this machine." in done.out
     assert "Done: all directories are complete." in done.out
     assert "retry: one on 1 directory: exit code 75; attempt 3 of 5, the same again" in done.out
     assert runs(project.folder) == {"a": 1, "b": 3, "c": 1}
@@ -298,6 +299,7 @@ def test_a_driver_that_was_killed_is_reported_by_the_next(
     driver.kill()
     driver.wait(30)
     open_gate(shell.folder)
+    assert "'rowtui run' continues it." in shell("run", "--status", cluster="local").stdout
     assert shell("run", "--resume", cluster="local").returncode == 0
     assert "stood still: its driver ended without a word" in seen.read_text()
 
