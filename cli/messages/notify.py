@@ -128,10 +128,11 @@ def _test(channel: ChannelSettings, root: Path | None, out: Output, *, quiet: bo
     sending = SendingMeans(dict(os.environ), terminal)
     delivery = send_test(channel, sending, "rowtui" if root is None else root.name)
     if not quiet:
-        where = f" to {channel.target}" if channel.target else ""
         if delivery.outcome.value == "sent":
+            where = f" to {channel.target}" if channel.target else ""
             out.print(f"{channel.name}: sent{where}")
         else:
+            where = f" ({channel.target})" if channel.target else ""
             out.error(f"{channel.name}: {delivery.outcome.value}: {delivery.reason}{where}")
     return delivery._replace(at=time.time())
 

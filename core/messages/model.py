@@ -94,9 +94,9 @@ class Outgoing(NamedTuple):
 
     @property
     def title(self) -> str:
-        """One line: the project and what happened."""
-        count = len(self.events) + self.more
-        what = self.events[0].text if count == 1 else plural(count, "event")
+        """One line: the project and what happened last."""
+        others = len(self.events) + self.more - 1
+        what = self.events[-1].text + (f", and {plural(others, 'more event')}" if others else "")
         again = " (may be a repetition)" if self.repeated else ""
         return f"{self.project}: {what}{again}"
 

@@ -6,6 +6,7 @@ line and column; a channel with a mistake is left out, and the others are used.
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Mapping
@@ -271,7 +272,7 @@ def _command(table: TomlTable) -> tuple[str, ...]:
         table.problem("command", "`command` is empty", _COMMAND_HINT)
     elif any("\0" in word for word in command):
         table.problem("command", "`command` has a NUL character")
-    return command
+    return (os.path.expanduser(command[0]), *command[1:]) if command else ()
 
 
 def _url(table: TomlTable) -> str:

@@ -72,7 +72,7 @@ def test_test_sends_a_message_and_prints_the_outcome_of_each_channel(
     done = empty_folder("notify", "--test")
     assert done.returncode == 1
     assert "me: sent" in done.stdout
-    assert "bad: failed: there is no program nowhere" in done.stderr
+    assert "bad: failed: there is no program nowhere (/nowhere)" in done.stderr
     assert "test message" in out.read_text()
     assert empty_folder("notify", "--test", "me").returncode == 0
     wrong = empty_folder("notify", "--test", "mee")

@@ -109,7 +109,7 @@ def test_within_the_interval_events_wait_and_become_one_digest(
     clock.now += 100
     assert messages(tmp_path, clock).send([]) is None  # another process
     assert post.texts == [["a"], ["b", "c"]]
-    assert post.sent[1].title == "p: 2 events"
+    assert post.sent[1].title == "p: c, and 1 more event"
 
 
 def test_a_process_that_ends_sends_one_message_more_and_no_two(

@@ -50,6 +50,14 @@ def test_intervals_and_events_are_read(tmp_path: Path) -> None:
     assert found.channels[0].on == {StudyEventKind.JOB_STARTED}
 
 
+def test_the_program_of_a_channel_may_be_named_from_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    found = load(tmp_path, '[[channel]]\nkind = "command"\ncommand = ["~/tell.sh", "~/x"]')
+    assert found.channels[0].command == ("/home/me/tell.sh", "~/x")
+
+
 def test_mail_on_this_machine_is_encrypted_where_a_password_is_sent(tmp_path: Path) -> None:
     local = '[[channel]]\nkind = "mail"\nto = "a@b.org"\nhost = "localhost"\n'
     found = load(tmp_path, f'{local}{local}user = "me"\n')
