@@ -38,7 +38,8 @@ def decision_lines(decision: Decision, out: Output) -> Iterator[str]:
         order = decision.ranked_by
         by = "by score" if order == "score" else f"by the rank function of {order}"
         table = _candidates(decision.candidates, out)
-        yield from _section(f"Destinations that take it, {by}", table, out)
+        what = "take it" if any(each.chosen for each in decision.candidates) else "were tried"
+        yield from _section(f"Destinations that {what}, {by}", table, out)
     refused = [line for each in decision.refusals for line in _refused(each)]
     yield from _section("Destinations that do not", refused, out)
 

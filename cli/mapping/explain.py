@@ -89,6 +89,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     actions = project.workflow.named(args.action)
     if not actions:
         hint = did_you_mean(args.action, project.workflow.action_names())
+        if args.action[:1].isdecimal():
+            hint = hint or "for a job that waits, 'rowtui queue' prints the reason"
         raise RowtuiError(action_not_found(args.action).message, hint)
     if args.write or args.undo or args.yes:
         return change_workflow(args, project, _asked(args).what_if, out)

@@ -156,7 +156,7 @@ def chosen_actions(
     """
     actions = matching_actions(project.workflow, args.action)
     if not actions:
-        text = f"No actions match '{visible(args.action)}'."
+        text = no_action(project, args.action)
         if required and (names := project.workflow.action_names()):
             shown = ", ".join(map(visible, names[:10])) + ", …" * (len(names) > 10)
             raise RowtuiError(text, f"the actions are {shown}")
@@ -267,6 +267,13 @@ def answer_to(prompt: str, hint: str = "") -> str:
     if not line:
         raise RowtuiError("the question has no answer, so nothing was done", hint or ADD_YES)
     return line.strip()
+
+
+def no_action(project: OpenProject, pattern: str) -> str:
+    """Return why there is no action to show or to submit."""
+    if not project.workflow.action_names():
+        return "workflow.toml has no action yet: add an [[action]] table."
+    return f"No actions match '{visible(pattern)}'."
 
 
 def action_not_found(name: str) -> RowtuiError:

@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, Row, TableCell, TextColumn, table_lines
-from rowtui.cli.project.open import chosen_positions, open_project, say_configuration_problems
+from rowtui.cli.project.open import (
+    chosen_positions,
+    no_action,
+    open_project,
+    say_configuration_problems,
+)
 from rowtui.core.base.text import count, plural
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.groups.status import StatusCounts, status_counts
@@ -38,7 +43,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     counted = [(row, status_counts(row, among)) for row in table.rows]
     counted = [(row, counts) for row, counts in counted if matches(args.action, row.action.name)]
     if not counted and not args.json:
-        out.warn(f"No actions match '{args.action}'.")
+        out.warn(no_action(project, args.action))
         return 0
     for row, _ in counted:
         if row.problem:

@@ -192,6 +192,7 @@ def test_an_unknown_action_has_a_suggestion(here: Here) -> None:
     done = here("explain", "sampel")
     assert done.code == 1
     assert "did you mean 'sample'?" in done.err
+    assert "'rowtui queue' prints the reason" in here("explain", "37").err
 
 
 @pytest.mark.parametrize(
@@ -337,6 +338,8 @@ def test_what_the_cluster_says_of_its_load_is_in_the_table(here: Here) -> None:
     done = here("explain", "sample", "--cluster", "local")
     assert "# Destination Score" in done.out
     assert "Wait Free CPUs" in done.out
+    too_large = here("explain", "sample", "--cluster", "local", "--cpus", "9999")
+    assert "Destinations that were tried, by score" in too_large.out
     (decision,) = here.json("explain", "sample", "--cluster", "local", code=done.code)["decisions"]
     (destination,) = [*decision["candidates"], *decision["refusals"]]
     assert destination["destination_id"] == "local"
