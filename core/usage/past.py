@@ -239,4 +239,4 @@ def _jobs(columns: UsageColumns, times: JobTimes, most: int, order: Order) -> tu
         )
         for job, start in zip(shown.jobs(), starts, strict=True)
     ]
-    return tuple(sorted(rows, key=lambda row: (row.started_at, row.ended_at, row.id)))
+    return tuple(sorted(rows, key=lambda row: (row.started_at, row.ended_at, len(row.id), row.id)))

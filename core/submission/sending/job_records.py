@@ -57,9 +57,7 @@ class JobTable:
                 found += self._of_plan(plan_id)
             except RowtuiError as error:
                 self._notice(str(error))
-        found.sort(
-            key=lambda it: (-it.submitted_at, token_in_queue(it.token), it.member or 0, it.token)
-        )
+        found.sort(key=_newest_first)
         return found
 
     def _of_plan(self, plan_id: str) -> list[JobRecord]:
@@ -94,6 +92,12 @@ class JobTable:
         if not changed:
             return plan
         return replace(plan, jobs=tuple(_with_change(job, changed) for job in plan.jobs))
+
+
+def _newest_first(job: JobRecord) -> tuple[float, int, int, str, int, str]:
+    """Return the sort key; the tasks of an array are in the order of their numbers."""
+    task, member = job.task or 0, job.member or 0
+    return -job.submitted_at, -job.job_id, task, token_in_queue(job.token), member, job.token
 
 
 def _with_change(job: PlannedJob, changed: Mapping[str, tuple[int, str]]) -> PlannedJob:

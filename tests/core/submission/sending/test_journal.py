@@ -250,6 +250,19 @@ def test_an_end_without_a_run_time_has_that_of_the_marks_of_the_job(tmp_path: Pa
     assert [(it.seconds, it.elapsed) for it in records] == [(3.5, 4)] * 2
 
 
+def test_the_tasks_of_an_array_are_listed_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    tasks = (0, 3, 10, 11)
+    made = plan(*(f"t-{task}" for task in tasks))
+    made = replace(made, id=plan_id(made))
+    save_plan(tmp_path, made)
+    journal = Journal(tmp_path)
+    sent = [entry(f"t-{task}", JobStep.ACCEPTED, 41) for task in tasks]
+    journal.append(
+        [it._replace(plan_id=made.id, task=task) for it, task in zip(sent, tasks, strict=True)]
+    )
+    assert [it.task for it in JobTable(tmp_path, journal, pytest.fail).records()] == list(tasks)
+
+
 def test_a_changed_job_has_its_new_limit_partition_and_cost(tmp_path: Path) -> None:
     whole = replace(
         plan("t-1", "t-2"),
