@@ -122,8 +122,8 @@ def _ask_workspace(root: Path, out: Output) -> str:
 
 
 def _ask_action(out: Output) -> FirstAction | None:
-    out.print("Command for one directory, such as ./simulate {directory}; it runs in this folder.")
-    command = answer_to("Command [none yet]: ")
+    out.print("Command that runs in this folder; {directory} is the name of a directory:")
+    command = answer_to("Command, such as ./simulate {directory} [none yet]: ")
     if not command:
         return None
     if "{directory}" not in command and "{directories}" not in command:
@@ -171,7 +171,8 @@ def commented_workflow(workspace: str, action: FirstAction | None) -> str:
 path = {_quoted(workspace)}  # each folder in it is a directory: a set of parameters
 # value_file = "value.json"  # a JSON file in each directory, to sort and choose directories by
 
-# An action is a shell command for directories. It is complete where all its products exist.
+# An action is a shell command for directories, which runs in the folder of this file. In it,
+# {{directory}} is the name of a directory. It is complete where all its products exist.
 {written}
 # What a job of the action asks for, and how many directories it takes:
 # resources.threads_per_process = 8
