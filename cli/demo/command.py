@@ -252,7 +252,8 @@ def _with_dashboard(
 def _say_end(root: Path, played: RealDemo, out: Output) -> None:
     """Print the results of a demo that the user left, and what to try next."""
     out.lines(played.results())
-    out.note(f"The project is in {root}; to continue: cd {root} && rowtui")
+    program = "rowtui" if shutil.which("rowtui") else f"{sys.executable} -m rowtui"
+    out.note(f"The project is in {root}; to continue: cd {root} && {program}")
     _say_next(played.state.try_next, out)
 
 

@@ -191,7 +191,7 @@ KEYS_SAID = {
     "1 back": "1",
     "space mark a group": "Space",
     "s submit the marked groups": "s",
-    "s confirm": "s",
+    "s send the jobs": "s",
 }
 
 

@@ -84,7 +84,9 @@ async def test_the_first_steps_lead_a_stranger_to_a_submission(demo: DemoEngine)
         await hand.press("space")
         await hand.sees("Next: s submit the marked groups")
         await hand.press("s")
-        await hand.sees("Script · equilibrate", "s asks for “yes”", "s confirm, with the word that")
+        await hand.sees(
+            "Script · equilibrate", "s asks for “yes”", "s send the jobs; a dialog asks first"
+        )
         await hand.press("s", "y", "e", "s", "enter")
         await hand.sees("1 of 1 job", "Next: 6 watch your jobs")
         await hand.press("6")

@@ -80,7 +80,7 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
     elif view == "submit" and sending is not None and not sending.plan.jobs:
         steps = [("1", "back: there is nothing to send")]
     elif view == "submit" and (sending is not None or session.planning):
-        steps = [("↓", "read the scripts"), ("s", "confirm, with the word that the dialog shows")]
+        steps = [("↓", "read the scripts"), ("s", "send the jobs; a dialog asks first")]
     elif view == "submit" and not nothing_to_mark:
         steps = [("2", "choose groups first")]
     elif view == "queue" and "log" not in session.seen:
@@ -100,7 +100,7 @@ def _in_the_network(session: Session) -> list[tuple[str, str]]:
     """Return the steps to a run, and to its jobs."""
     view = session.network.view
     if view is None:
-        return [("", "Wait, or"), ("1", "back to the actions")]
+        return _onward(session) if session.network.known else [("", "the network is read")]
     status = "new" if view.run is None else view.run.status.value
     if status in ("new", "stopped", "paused"):
         return [("S", "let it run by itself; it asks for limits first")]

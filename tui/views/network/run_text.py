@@ -32,6 +32,7 @@ NO_NETWORK = (
     ),
     line(),
     line(("rowtui network init", "key"), "  writes a network.toml to begin with"),
+    line(("rowtui demo network", "key"), "  shows one at work"),
     line(("docs/network.md", "key"), "  has it key by key; ", ("examples/study", "key"), " is one"),
 )
 """Shown for a project without a network.toml."""
