@@ -75,7 +75,7 @@ class TerminalAsker:
             self._asked.append(prompts)
             return ""
         self._asked = [prompts]
-        return "Again: an answer was not accepted, or another login asks the same.\n"
+        return "Again: an answer was not accepted, or a jump host asks the same.\n"
 
     def _named(self, text: str) -> str:
         return f"[{self._cluster}] {text}" if self._cluster else text

@@ -82,7 +82,7 @@ def test_who_is_asked_the_same_again_is_told_that_this_may_be_a_mistake(
 
     assert outcome(terminal) == [[["x"]] * 4, ""]
     assert terminal.seen.count(b"not accepted") == 1
-    again = b"[alpha] Again: an answer was not accepted, or another login asks the same.\r\n"
+    again = b"[alpha] Again: an answer was not accepted, or a jump host asks the same.\r\n"
     assert again + b"Password: \r\n[alpha] Code: " in terminal.seen
 
 
