@@ -153,7 +153,9 @@ class Parser(argparse.ArgumentParser):
         """Exit with an error that names the unknown words, and the option that may be meant."""
         option = unknown[0].split("=")[0]
         known = [it for it in self._option_string_actions if it.startswith("--")]
-        meant = [it for it in known if option.startswith("--") and it.startswith(option)]
+        begin = option if option.startswith("--") else f"-{option[:2]}"  # also -y for --yes
+        meant = [it for it in known if it.startswith(begin)] if option.startswith("-") else []
+        meant = meant or similar(option, known, ratio=0.75)
         tip = f"; did you mean {' or '.join(meant)}?" if meant else ""
         self.error(f"unrecognized arguments: {' '.join(map(visible, unknown))}{tip}")
 

@@ -88,6 +88,8 @@ def test_what_is_short_for_an_option_is_answered_with_the_option(
     said = refused(capsys, "show", "status", "--elig")
     assert "unrecognized arguments: --elig; did you mean --eligible?" in said
     assert "Usage: rowtui show status" in said
+    assert "-y; did you mean --yes?" in refused(capsys, "submit", "-y")
+    assert "--actoin; did you mean --action?" in refused(capsys, "plan", "--actoin", "x")
 
 
 @pytest.mark.parametrize(
