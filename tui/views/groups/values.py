@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from rowtui.core.engine.api.groups import DirectoryRow
+from rowtui.core.groups.model import Status
 from rowtui.core.project.views.files import json_lines
 from rowtui.tui.shell.session import FILTERS, Session
 from rowtui.tui.widgets.cells import (
@@ -39,10 +40,14 @@ def states_of(session: Session) -> Iterator[tuple[str, str, str]]:
             yield chosen.word, f"({text})" if among and chosen != session.filter else text, style
 
 
-def directory_lines(row: DirectoryRow, size: Size) -> list[Line]:
+def directory_lines(row: DirectoryRow, session: Session, size: Size) -> list[Line]:
     """Return the status, the job and the value of a directory, for a pane of this size."""
     mark = STATUS_MARKS[row.status]
     lines: list[Line] = [(*mark.spans, *line("  " + row.job))]
+    before = session.action.previous_actions if session.action is not None else ()
+    if row.status is Status.WAITING and before:
+        verb = "is" if len(before) == 1 else "are"
+        lines += wrapped(line(f"until {' and '.join(before)} {verb} complete here"), size.width)
     if row.detail:
         lines += wrapped(line((row.detail, mark.style)), size.width)
     room = size.height - len(lines)

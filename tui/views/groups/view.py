@@ -289,7 +289,7 @@ class GroupsView(GroupVerbs):
         row = rows.item(table.cursor) if rows else None
         group = None if self.long else self._group
         self.set_class(group is not None and bool(group.problem or group.warning), "-troubled")
-        lines = directory_lines(row, panel.size) if row is not None else []
+        lines = directory_lines(row, self.session, panel.size) if row is not None else []
         panel.show(lines, stale=self.session.stale)
         set_titles(panel, row.name if row else "Directory", "y copy" if row else "")
         why.show(why_lines(group, why.size.width) if group is not None else [])

@@ -12,6 +12,7 @@ from rowtui.tui.views.queue.jobs import jobs_in_brief
 from rowtui.tui.widgets.cells import line, plain, width_of, wrapped
 from rowtui.tui.widgets.short_text import cost_forms, file_size
 
+from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine
 
 VALUES = st.recursive(
@@ -74,6 +75,12 @@ async def test_jobs_in_brief_shows_what_runs_first_and_some_of_all_kinds() -> No
     ]  # fmt: skip
     assert all(len(one) <= 60 for one in lines)
     assert jobs_in_brief(jobs, 60, 0) == []
+
+
+async def test_a_waiting_directory_names_the_action_that_must_be_complete() -> None:
+    async with opened(SampleEngine()) as hand:
+        await hand.press("2", "right_square_bracket", "f", "f")
+        await hand.sees("[waiting 90]", "until equilibrate is complete here")
 
 
 def test_costs_keep_their_unit_however_narrow() -> None:
