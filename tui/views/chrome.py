@@ -139,7 +139,8 @@ FULL_NAMES, MORE_TABS, WIDE_TABS = 72, 112, 180
 
 def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pressable, ...]]:
     """Return `[1 Status]2 Groups ...`; on a narrow line the other views are numbers alone."""
-    full = width >= FULL_NAMES
+    more = [it for it in views if it.mode == current and not it.key.isdigit()]
+    full = width >= FULL_NAMES + sum(len(f"[{it.key} {it.title}]") for it in more)
     apart = full and width < MORE_TABS  # one blank between two tabs, which brackets take
     spans: list[tuple[str, str]] = []
     areas = []

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.tui.views.chrome import Freshness, Hint, Tab, header, hints, tabs
 from rowtui.tui.views.submit.script import script_line
+from rowtui.tui.views.view import TABS
 from rowtui.tui.widgets.cells import (
     Bar,
     FirstThatFits,
@@ -119,6 +120,11 @@ def test_durations_are_as_commands_print_them_and_ages_are_short() -> None:
     assert [age(n) for n in (0, 4, 17, 61, 7300, 200_000)] == [
         "now", "now", "15 s", "1 min", "2 h", "2 d",
     ]  # fmt: skip
+
+
+def test_the_tab_of_a_view_without_a_number_is_whole() -> None:
+    assert plain(tabs(80, TABS, "clusters")[0]).endswith(" 8  9 [C Clusters]")
+    assert plain(tabs(88, TABS, "clusters")[0]).endswith("9 Past[C Clusters]")
 
 
 TITLES = ("Status", "Groups", "Log")
