@@ -212,7 +212,7 @@ async def test_a_status_without_groups_says_so_and_another_has_some() -> None:
     async with opened() as hand:
         await hand.sees("78 eligible")
         await hand.press("k", "3")
-        await hand.sees("initialize, eligible", "No directory is eligible; f shows others.")
+        await hand.sees("initialize, eligible", "No directory is eligible; f shows others. Why")
         await hand.press("right_square_bracket", "e")
         await hand.sees("next group: there is no other group", "there is no group to explain")
         await hand.press("f")

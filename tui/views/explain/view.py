@@ -187,7 +187,8 @@ class ExplainView(ScreenView):
             return "There is no decision for this job."
         if found.decision is None:
             word = self.session.filter.word
-            return "No groups." if word == "all" else f"No directory is {word}; f shows others."
+            text = f"No directory is {word}; f shows others. Why a job waits: 6, then w."
+            return "No groups." if word == "all" else text
         return "A rule stopped the job before destinations were compared."
 
     def _show_job(self, found: PlacementExplanation | None) -> None:
