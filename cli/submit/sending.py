@@ -94,6 +94,7 @@ def send_if_confirmed(
         out.print(f"{words.verb} {count} {jobs}{words.why} that may cost up to {cost}.")
         say_packing(plan, out)
         say_transfers(transfers, out)
+        _say_here(project, out)
     if conflicts := conflict_errors(transfers):
         for error in conflicts:
             out.error(str(error))
@@ -119,6 +120,14 @@ def send_if_confirmed(
         out.warn("Nothing was submitted.")
         return 1
     return _submit(args, project, plan, out, transfers) or incomplete
+
+
+def _say_here(project: OpenProject, out: Output) -> None:
+    """Print that the jobs run here, if clusters are described and nobody named one."""
+    far = project.connections.remote()
+    if far and project.cluster_name is None and is_this_machine(project.cluster):
+        name = visible(far[0].name)
+        out.print(f"The jobs run on this machine; with '--cluster {name}' they go to {name}.")
 
 
 def _finish(args: argparse.Namespace, project: OpenProject, plan: Plan, out: Output) -> int:

@@ -17,6 +17,21 @@ group.maximum_size = 1
 """
 
 
+def test_a_submission_without_a_named_cluster_states_that_it_stays_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = prepared(tmp_path, monkeypatch, capsys, WORKFLOW)
+    monkeypatch.setenv("PATH", "/usr/bin/nothing")  # no scheduler is recognised
+    made.cluster = ""
+    assert "on this machine" not in made("submit", "-n", "1").out
+    config = made.home / ".config/rowtui"
+    config.mkdir(parents=True)
+    (config / "clusters.toml").write_text('[[cluster]]\nname = "alpha"\nssh.host = "alpha"\n')
+    assert "with '--cluster alpha' they go to alpha." in made("submit", "-n", "1").out
+    made.cluster = "local"
+    assert "on this machine" not in made("submit", "-n", "1").out
+
+
 def test_a_script_is_compared_with_the_one_submitted_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
