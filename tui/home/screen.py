@@ -65,7 +65,7 @@ BEGINNINGS = {
 }
 """What can be begun outside of a project: the command's words and what it does, by key."""
 HOW_TO_BEGIN = (
-    line(("What next? ", "heading"), "Press its number, or q to leave:"),
+    line(("What next? ", "heading"), "Press a number; q leaves:"),
     *(
         line("  ", (f"{key}  ", "key"), (f"{'rowtui ' + ' '.join(words):<22}  ", "title"), what)
         for key, (words, what) in BEGINNINGS.items()
