@@ -118,6 +118,7 @@ command=${1:-}
 case $command in
     demo)
         python=$(find_python)
+        say "installing rowtui into .venv, which takes about half a minute"
         make_venv
         rm -rf build
         pip_install .
