@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("api", "core", "cli", "tui")
 MOST_MODULES = 16  # of a folder
 # A figure falls, or stays. Code that is hard to read does not become simpler when it is squeezed.
-MOST_LINES = 155_480
-MOST_MODULES_IN_ALL = 716
+MOST_LINES = 154_850
+MOST_MODULES_IN_ALL = 703
 LONG, MOST_LONG = 400, 5  # lines of a long module, and how many there may be
-SMALL, MOST_SMALL = 100, 14  # lines of a small module, and how many may have a single importer
+SMALL, MOST_SMALL = 100, 13  # lines of a small module, and how many may have a single importer
 MOST_INNER_IMPORTS = 238  # imports inside functions
 MOST_BANNERS = 25  # titles of sections: such a module may be several
 NO_CIRCLES_OF_TYPES = (
