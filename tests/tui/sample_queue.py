@@ -113,7 +113,8 @@ class SampleQueue:
         raise NotImplementedError
 
     async def jobs_find(self, action: str, directory: str) -> JobRecord | None:
-        return self.book.find(action, directory)
+        polled = self.book._view.jobs if self.book._view is not None else ()
+        return self.book.find(action, directory, polled)
 
     async def jobs_named(self, label: str) -> JobRecord | None:
         return self.book.named(label)

@@ -142,7 +142,8 @@ class QueueWork:
 
     async def find(self, action: str, directory: str) -> JobRecord | None:
         """Return the newest job with this directory."""
-        return await self._aside(self._book.find, action, directory)
+        records = self._project.jobs.records
+        return await self._aside(lambda: self._book.find(action, directory, records()))
 
     async def named(self, label: str) -> JobRecord | None:
         """Return the job with this name."""

@@ -256,11 +256,16 @@ class QueueBook:
         meant = self._meant(keys)
         return len(meant), [one for one in meant if VERBS["change"](one.state)]
 
-    def find(self, action: str, directory: str) -> JobRecord | None:
-        """Return the newest job of an action that has this directory."""
-        for job in self._view.jobs if self._view is not None else ():
+    def find(self, action: str, directory: str, records: Iterable[JobRecord]) -> JobRecord | None:
+        """Return the newest of these jobs of an action with this directory, as last polled.
+
+        A job may be on record since the last poll.
+        """
+        for job in records:
             if job.action == action and directory in job.directories:
-                return job.in_brief(MOST_DIRECTORIES)
+                polled = self._view.jobs if self._view is not None else ()
+                latest = next((it for it in polled if it.token == job.token), job)
+                return latest.in_brief(MOST_DIRECTORIES)
         return None
 
     def named(self, label: str) -> JobRecord | None:

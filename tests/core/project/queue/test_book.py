@@ -283,3 +283,12 @@ def test_what_has_ended_is_not_stale_while_its_cluster_is_silent() -> None:
     book.take(view(*jobs)._replace(clusters=error))
     rows = book.page(QueueRequest(), 0, 10).rows
     assert {row.label: row.silent for row in rows} == {"1": True, "2": False}
+
+
+def test_a_job_that_was_submitted_after_the_last_poll_is_found() -> None:
+    book = QueueBook()
+    older, newer = a_record("one"), a_record("two", directories=("b", "a"))
+    found = book.find("one", "a", [newer, older])
+    assert found is not None
+    assert found.token == "two"
+    assert book.find("one", "b", [older]) is None
