@@ -33,7 +33,7 @@ from rowtui.cli.project.open import ask, sit_before
 from rowtui.core import __version__
 from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.errors import NoProjectError, RowtuiError
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import is_utf8, plural, visible
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.user_config import Added, add_entry, own_file
 from rowtui.core.clusters.model import Cluster
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _say(finding: DoctorFinding, out: Output) -> None:
     mark, plain, style = _MARKS[finding.verdict]
-    mark = mark if sys.stdout.encoding.lower() in {"utf-8", "utf8"} else plain
+    mark = mark if is_utf8(sys.stdout.encoding) else plain
     topic = out.style(f"{finding.topic:<11}", "bold")
     out.print(f"{out.style(mark, style)} {topic} {visible(finding.text)}")
     for line in finding.hint.splitlines():

@@ -20,7 +20,7 @@ from rowtui.cli.clusters.findings import (
     DoctorFinding,
     Verdict,
 )
-from rowtui.core.base.text import count, file_size, visible
+from rowtui.core.base.text import count, file_size, is_utf8, visible
 from rowtui.core.clusters.schedulers.local.scheduler import local_folder
 from rowtui.core.project.open_project import OpenProject
 
@@ -45,7 +45,7 @@ def terminal_findings() -> Iterator[DoctorFinding]:
         colours = os.environ.get("COLORTERM") or "no COLORTERM: 256 colours at most"
         yield DoctorFinding("terminal", OK, f"{terminal}, {colours}")
     encodings = {locale.getpreferredencoding(do_setlocale=False), sys.stdout.encoding}
-    if odd := sorted(it for it in encodings if it.lower().replace("-", "") != "utf8"):
+    if odd := sorted(it for it in encodings if not is_utf8(it)):
         text = f"the locale has {', '.join(odd)} in place of UTF-8: pictures are drawn with ASCII"
         hint = "export LC_ALL=C.UTF-8; `locale -a` lists others"
         yield DoctorFinding("locale", WARNING, text, hint)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, TableCell, TextColumn, display_width, table_lines
-from rowtui.core.base.text import count, memory, plural, price, visible
+from rowtui.core.base.text import count, is_utf8, memory, plural, price, visible
 from rowtui.core.packing.optimal.columns import available
 from rowtui.core.workflow.duration import format_duration
 
@@ -150,7 +150,7 @@ def bar(share: float | None, cells: int = BARS[0]) -> TableCell:
 
 def draws() -> bool:
     """Whether the output may contain drawing characters."""
-    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    return is_utf8(sys.stdout.encoding or "")
 
 
 def _bundles(

@@ -260,3 +260,8 @@ def in_words(hours: float) -> str:
         return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
     days, rest = divmod(round(hours), 24)
     return f"{days:,} d" + (f" {rest} h" if rest else "")
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether this is a name of UTF-8."""
+    return encoding.lower().replace("-", "") == "utf8"
