@@ -31,7 +31,7 @@ from rowtui.core.clusters.config.load_launchers import read_launchers
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.mapping.files.places import Fetching, FoundSources, user_places
-from rowtui.core.mapping.files.sources import find_sources, sources_from
+from rowtui.core.mapping.files.sources import NOT_FETCHED, find_sources, sources_from
 from rowtui.core.mapping.lint.lint import lint
 from rowtui.core.messages.settings import read_messages
 from rowtui.core.mirror.selection import read_rules
@@ -227,7 +227,7 @@ def _of_sources(found: FoundSources, clusters: Mapping[str, Cluster] | None) -> 
     """
     places = {it.name: _shown(Path(it.place)) for it in found.sources if it.place[:1] == "/"}
     problems = [
-        it._replace(severity="warning") if "fetching is switched off" in it.message else it
+        it._replace(severity="warning") if NOT_FETCHED in it.message else it
         for it in found.problems
     ]
     for finding in lint(load_mapping(found.sources, problems), clusters=clusters):

@@ -24,9 +24,6 @@ from rowtui.core.workflow.toml_keys import file_schema
 ROW_FOLDER = "row"  # of Row's own clusters.toml, below ~/.config
 THEMES = "themes"
 MAPPING = "mapping"
-_OF_PROJECT = ("workflow.toml", "network.toml", "rowtui.toml", "mirror.toml")
-_OF_ROW = ("clusters.toml", "launchers.toml")
-_OF_USER = ("clusters.toml", "messages.toml", "keys.toml", "commands.toml")
 
 
 class FileKind(NamedTuple):
@@ -73,7 +70,7 @@ def named_files(paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
     """Yield the kinds and paths of these files, and of the project's files in these folders."""
     for path in map(Path, dict.fromkeys(paths)):
         if path.is_dir():
-            yield from _existing(path, (*_OF_PROJECT, *PROJECT_FILES))
+            yield from _existing(path, (*_names_in(""), *PROJECT_FILES))
         else:
             yield kind_of(path.absolute()) or "", path
 
@@ -81,10 +78,16 @@ def named_files(paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
 def own_files(root: Path | None) -> Iterator[tuple[str, Path]]:
     """Yield those of the project at `root` and of the user, without mapping files."""
     row, own = row_config_folder(os.environ), own_config_folder(os.environ)
-    for folder, names in ((root, _OF_PROJECT), (row, _OF_ROW), (own, _OF_USER)):
-        yield from _existing(folder, names) if folder is not None else ()
+    for folder, place in ((root, ""), (row, _ROW), (own, _OWN)):
+        yield from _existing(folder, _names_in(place)) if folder is not None else ()
     for path in sorted((own / THEMES).glob("[!.]*.toml")) if own is not None else ():
         yield "theme", path
+
+
+def _names_in(folder: str) -> list[str]:
+    """Return the names of the files whose usual place is this folder, without mapping files."""
+    places = [kind.place for name, kind in KINDS.items() if name != MAPPING]
+    return [os.path.basename(it) for it in places if os.path.dirname(it) == folder]
 
 
 def _existing(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, Path]]:

@@ -32,6 +32,7 @@ from rowtui.core.workflow.find import PROJECT_FILES, find_project
 
 DEEPEST_INCLUDE = 5
 MOST_SOURCES = 100
+NOT_FETCHED = "fetching is switched off"
 _ENDINGS = (".yml", ".yaml")
 
 _USUALLY = Fetching()
@@ -357,7 +358,7 @@ class _Walk:
     def _why_not_fetch(self, by: _Asker | None) -> tuple[str, str]:
         """Return why only a copy may be used, and a hint; "" if a request may be sent."""
         if not self.fetching.allowed:
-            return "fetching is switched off", ""
+            return NOT_FETCHED, ""
         if by is not None and not by.source.trusted and not self.fetching.for_untrusted:
             why = f"{by.source.name}, which includes it, is not trusted"
             return why, "look at that file with `rowtui mapping trust` first"
