@@ -108,9 +108,9 @@ def _print_names(args: argparse.Namespace, project: OpenProject, out: Output) ->
         else (directories.name(position) for position in sorted(among))
     )
     if args.json:
-        from rowtui.cli.show.json import print_names
+        from rowtui.cli.show.json import DirectoryNames
 
-        print_names(project, list(names), out)
+        out.json(DirectoryNames(list(names), project.state.set_aside))
     else:
         out.names(names)
     return 0

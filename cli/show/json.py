@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rowtui.cli.output.output import Output
 from rowtui.cli.show.listing import Element
 from rowtui.core.base.document import Flat, TextOrNull
 from rowtui.core.base.text import Cost
@@ -124,11 +123,6 @@ def status_document(
     network = None if project.network is None else WaitingInNetwork(project.network.waiting())
     found = len(project.state.directories)
     return ShownStatus(str(project.root), found, project.state.set_aside, actions, network)
-
-
-def print_names(project: OpenProject, names: Sequence[str], out: Output) -> None:
-    """Print the names of directories, and the directories that cannot be used."""
-    out.json(DirectoryNames(names, project.state.set_aside))
 
 
 def groups_document(project: OpenProject, action: str, elements: Sequence[Element]) -> ShownGroups:

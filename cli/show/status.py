@@ -54,22 +54,24 @@ def run(args: argparse.Namespace, out: Output) -> int:
         for row, counts in counted
         if args.all or row.problem or any(getattr(counts, name) for name in wanted)
     ]
-    waiting = project.network.waiting() if project.network is not None else None
+    failed = any(row.problem for row, _ in counted)
     if args.json:
         from rowtui.cli.show.json import status_document
 
         out.json(status_document(project, shown))
-    elif not shown:
+        return 1 if failed else 0
+    waiting = project.network.waiting() if project.network is not None else None
+    if not shown:
         out.print("No matches.")
     else:
         lines = status_lines(shown, out, header=not args.no_header)
         out.lines(lines)
-        if waiting is None and not any(row.problem for row, _ in counted):
+        if waiting is None and not failed:
             keep_for_next_time(args, project, shown, out)
-    if waiting and not args.json:
+    if waiting:
         jobs = plural(waiting, "job of the network waits", "jobs of the network wait")
         out.print(f"{jobs} for inputs: directories are made when the inputs are complete.")
-    return 1 if any(row.problem for row, _ in counted) else 0
+    return 1 if failed else 0
 
 
 def keep_for_next_time(
