@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Self,
 
 from rowtui.cli.jobs.json import JobJson, job_document
 from rowtui.cli.output.transfers import conflict_errors, planned_transfers
+from rowtui.cli.project.open import action_names
 from rowtui.cli.show.directories import listed
 from rowtui.cli.show.json import ShownGroup, ShownStatus, groups_document, status_document
 from rowtui.cli.submit.json import PlanJson, SentJson, plan_document, sent_document
+from rowtui.cli.submit.sending import beyond_limits
 from rowtui.cli.usage.usage_json import ShownUsage, UsageDocument, usage_document
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, count, plural, visible
@@ -32,7 +34,7 @@ from rowtui.core.mapping.model.decision_json import ShownDecision, shown_decisio
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import counted_on, plan_submission
 from rowtui.core.runs.execution.advance import follow_network
-from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.submission.plan.model import count_jobs
 from rowtui.core.workflow.find import has_network, matching_actions
 
@@ -64,13 +66,7 @@ class Status(ShownStatus):
     def _repr_html_(self) -> str:
         headings = ("Action", "Completed", "Submitted", "Eligible", "Waiting", "Remaining cost")
         rows = [
-            (
-                it.name,
-                *map(count, (it.counts.completed, it.counts.submitted)),
-                *map(count, (it.counts.eligible, it.counts.waiting)),
-                str(it.remaining_cost),
-            )
-            for it in self.actions
+            (it.name, *map(count, it.counts[:4]), str(it.remaining_cost)) for it in self.actions
         ]
         return _table(headings, rows)
 
@@ -246,7 +242,7 @@ class Project:
         project = self._look()
         actions = matching_actions(project.workflow, action)
         if not actions:
-            raise RowtuiError(f"no action matches '{visible(action)}'", self._names())
+            raise RowtuiError(f"no action matches '{visible(action)}'", action_names(self._project))
         among = None if directories is None else self._positions(directories)
         return Plan(plan_submission(project, actions, among, limit=most))
 
@@ -266,10 +262,8 @@ class Project:
             gpu_hours=confirmation.gpu_hours,
             over_budget=confirmation.over_budget,
         )
-        balances = project.balances_of(inner)
-        fit = fits(limits, Spent(), inner, time.time(), {}, balances=balances)
-        if fit.breaches:
-            raise RowtuiError("; ".join(it.sentence for it in fit.breaches))
+        if beyond := beyond_limits(project, inner, limits):
+            raise RowtuiError("; ".join(beyond))
         transfers = planned_transfers(project, inner)
         for conflict in conflict_errors(transfers):
             raise conflict
@@ -362,10 +356,9 @@ class Project:
 
     def _known(self, action: str) -> None:
         if not self._project.workflow.named(action):
-            raise RowtuiError(f"there is no action '{visible(action)}'", self._names())
-
-    def _names(self) -> str:
-        return f"the actions are {', '.join(map(visible, self.actions))}"
+            raise RowtuiError(
+                f"there is no action '{visible(action)}'", action_names(self._project)
+            )
 
     def _positions(self, names: Iterable[str]) -> list[int]:
         found = []

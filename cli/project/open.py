@@ -157,9 +157,8 @@ def chosen_actions(
     actions = matching_actions(project.workflow, args.action)
     if not actions:
         text = no_action(project, args.action)
-        if required and (names := project.workflow.action_names()):
-            shown = ", ".join(map(visible, names[:10])) + ", …" * (len(names) > 10)
-            raise RowtuiError(text, f"the actions are {shown}")
+        if required and project.workflow.actions:
+            raise RowtuiError(text, action_names(project))
         out.warn(text)
     return actions
 
@@ -267,6 +266,13 @@ def answer_to(prompt: str, hint: str = "") -> str:
     if not line:
         raise RowtuiError("the question has no answer, so nothing was done", hint or ADD_YES)
     return line.strip()
+
+
+def action_names(project: OpenProject) -> str:
+    """Return a hint with the first names of the workflow's actions."""
+    names = project.workflow.action_names()
+    shown = ", ".join(map(visible, names[:10])) + ", …" * (len(names) > 10)
+    return f"the actions are {shown}"
 
 
 def no_action(project: OpenProject, pattern: str) -> str:

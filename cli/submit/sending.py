@@ -107,7 +107,7 @@ def send_if_confirmed(
         if not say_checks(project, plan, out):
             out.warn("Nothing was submitted: a check failed. Without --check nothing is checked.")
             return 1
-    beyond = () if args.over_budget else beyond_budgets(project, plan)
+    beyond = () if args.over_budget else beyond_limits(project, plan, RunLimits())
     if beyond and (args.json or args.yes):
         raise RowtuiError(
             "; ".join(beyond),
@@ -123,9 +123,10 @@ def send_if_confirmed(
 
 
 def _say_here(project: OpenProject, out: Output) -> None:
-    """Print that the jobs run here, if clusters are described and nobody named one."""
-    far = project.connections.remote()
-    if far and project.cluster_name is None and is_this_machine(project.cluster):
+    """Print that the jobs run on this machine, where clusters are described and none was named."""
+    if project.cluster_name is not None or not is_this_machine(project.cluster):
+        return
+    if far := project.connections.remote():  # connections take long to load
         name = visible(far[0].name)
         out.print(f"The jobs run on this machine; with '--cluster {name}' they go to {name}.")
 
@@ -148,12 +149,12 @@ def _finish(args: argparse.Namespace, project: OpenProject, plan: Plan, out: Out
     return 0
 
 
-def beyond_budgets(project: OpenProject, plan: Plan) -> tuple[str, ...]:
-    """Return a sentence for each budget of a cluster that this plan would exceed."""
+def beyond_limits(project: OpenProject, plan: Plan, limits: RunLimits) -> tuple[str, ...]:
+    """Return a sentence for each of these limits, and each budget, that this plan would exceed."""
     balances = project.balances_of(plan)
-    if not balances:
+    if not balances and limits == RunLimits():
         return ()
-    fit = fits(RunLimits(), Spent(), plan, time.time(), {}, balances=balances)
+    fit = fits(limits, Spent(), plan, time.time(), {}, balances=balances)
     return tuple(breach.sentence for breach in fit.breaches)
 
 
