@@ -169,7 +169,9 @@ async def failed_login(hand: Hand[SampleEngine]) -> None:
         raise changed_key_error("someone@login.delta.example", HOST_KEY, (known,))
 
     hand.engine.logins["delta"] = changed
-    await keys("6", "L")(hand)
+    await keys("6")(hand)
+    await hand.sees(" 8 directories")  # the detail of the job, which shows beside the dialog
+    await keys("L")(hand)
 
 
 async def copied_first(hand: Hand[SampleEngine]) -> None:

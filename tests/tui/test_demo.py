@@ -78,7 +78,7 @@ async def test_the_first_steps_lead_through_every_view_to_an_end() -> None:
 
 async def test_the_first_steps_lead_a_stranger_to_a_submission(demo: DemoEngine) -> None:
     async with shown(demo, (80, 24), played=demo) as hand:
-        await hand.sees("DEMO ×60", "2,000 directories", "Next: ↑ ↓ choose an action   Enter")
+        await hand.sees("DEMO ×60", "all 5 actions", "Next: ↑ ↓ choose an action   Enter")
         await hand.press("enter")
         await hand.sees("Next: space mark a group", " groups · ")  # and the groups are there
         await hand.press("space")

@@ -219,8 +219,9 @@ group.include = [{{ condition = ["", "==", 2] }}]
 
     jobs = eventually(measured, within=60, what="the accounts of the jobs")
     own = json.loads((shell.folder / "workspace/a/used").read_text())["memory"]
-    assert float(jobs["parallel"]["memory_kib"]) == pytest.approx(2 * own, rel=0.05)
-    assert float(jobs["serial"]["memory_kib"]) == pytest.approx(own, rel=0.05)
+    around = 40_000  # KiB of the script's shell and of srun, which count as well
+    assert float(jobs["parallel"]["memory_kib"]) == pytest.approx(2 * own, abs=2 * around)
+    assert float(jobs["serial"]["memory_kib"]) == pytest.approx(own, abs=around)
 
 
 @pytest.mark.slurm
