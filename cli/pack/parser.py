@@ -198,6 +198,7 @@ def _selection(parser: Any, *, switch: bool = True) -> None:
 _RUN = """\
   rowtui run                             all actions, to the end
   rowtui run -a simulate --max-cpu-hours 500 --until +12h
+  rowtui run --pool 4                    many short jobs, in at most 4 nodes at a time
   rowtui run --status                    how far it is, and what was retried
   rowtui run --rules                     which failures are retried, and how
   rowtui run --install-service           systemd drives it, also after a restart
@@ -222,5 +223,14 @@ def add_run(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     flag(look, "--install-service", "let systemd of the user drive it, also after a restart")
     flag(look, "--uninstall-service", "stop and remove that service")
     flag(run, "--yes", "do not ask")
+    run.add_argument(
+        "--pool",
+        type=positive,
+        nargs="?",
+        const=8,
+        metavar="N",
+        help="run the jobs in at most N allocations of whole nodes, which it opens, fills and "
+        "releases [default: 8]",
+    )
     limit_options(run, in_a_row=10)
     json_option(run)

@@ -98,6 +98,7 @@ def with_options(args: argparse.Namespace, project: OpenProject, limits: RunLimi
         "cpu_hours": args.max_cpu_hours,
         "gpu_hours": args.max_gpu_hours,
         "jobs_in_queue": args.max_jobs,
+        "allocations": getattr(args, "pool", None),
         "failures": args.max_failures,
         "failures_in_a_row": args.max_failures_in_a_row,
     }

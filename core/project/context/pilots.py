@@ -16,21 +16,22 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.submission.bundles.pilot import (
-    NO_OPTIONS,
     IntoPilot,
     PilotFacts,
+    WantedPilot,
     look_at,
     take_numbers,
 )
-from rowtui.core.submission.bundles.pilot import start_pilot as pilot_plan
-from rowtui.core.submission.bundles.pilot_model import Allocation, is_pilot
+from rowtui.core.submission.bundles.pilot import start_pilots as pilot_plan
+from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.bundles.pilot_script import END_SECONDS
 from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
 from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rowtui.core.project.open_project import OpenProject
-    from rowtui.core.workflow.model import SubmitOptions
 
 
 class PilotView(NamedTuple):
@@ -59,32 +60,26 @@ class PilotView(NamedTuple):
         return self.job.token
 
 
-def start_pilot(
-    project: OpenProject,
-    allocation: Allocation,
-    *,
-    cluster: str = "",
-    partition: str = "",
-    options: SubmitOptions = NO_OPTIONS,
-) -> Plan:
-    """Return the plan that starts a pilot on a cluster ("": the default cluster of jobs).
+def start_pilots(project: OpenProject, wanted: Sequence[WantedPilot]) -> Plan:
+    """Return the plan that starts pilots on their clusters ("": the default cluster of jobs).
 
     Raises: RowtuiError if there is no such cluster, or pilots cannot run there.
     """
-    known = project.cluster
-    if cluster and cluster != known.name:
-        found = project.connections.known(cluster) or project.configured.named(cluster)
-        if found is None:
-            raise RowtuiError(f"there is no cluster '{visible(cluster)}'")
-        known = found
+    there = []
+    for each in wanted:
+        known = project.cluster
+        if each.cluster and each.cluster != known.name:
+            found = project.connections.known(each.cluster)
+            found = found or project.configured.named(each.cluster)
+            if found is None:
+                raise RowtuiError(f"there is no cluster '{visible(each.cluster)}'")
+            known = found
+        there.append((each, known))
     return pilot_plan(
-        allocation,
-        known,
-        partition,
+        there,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         user=user_name(),
         nonce=secrets.token_hex(8),
-        options=options,
     )
 
 

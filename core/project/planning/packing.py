@@ -24,6 +24,7 @@ from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.packing.model import (
     Demand,
     GoOn,
+    InstanceType,
     PackingProblem,
     PackResult,
     ResourceAmounts,
@@ -61,6 +62,46 @@ if TYPE_CHECKING:
     from rowtui.core.submission.plan.model import Plan
 
 SHOWN_TYPES = 10  # most node types that a refusal names
+NO_NODE_TYPES = "{} has no node types in clusters.toml (`rowtui doctor --node-types {}` finds them)"
+
+
+def refuse_small_hints(
+    project: OpenProject, node_types: Sequence[InstanceType], jobs: Sequence[PlannedJob]
+) -> None:
+    """Refuse jobs that do not fit on the node type on which they must run.
+
+    Raises: PlanError.
+    """
+    asked: dict[tuple[int, Demand], int] = {}
+    for job in jobs if node_types else ():
+        if job.node_type:
+            demand = demand_of(job, 0.0, 1.0)._replace(seconds=0)
+            key = (job.action_index, demand)
+            asked[key] = asked.get(key, 0) + 1
+    if not asked:
+        return
+    demands, wanted = tuple(demand for _, demand in asked), list(asked)
+    problem = PackingProblem(tuple(node_types), demands, tuple(asked.values()))
+    by_type: dict[str, list[UnplacedRequests]] = {}
+    for each in find_unplaced(problem):
+        by_type.setdefault(wanted[each.demand][1].hint, []).append(each)
+    problems = []
+    for name, those in by_type.items():
+        place = project.mapping.place_of("params.node_type", name)
+        actions = list(dict.fromkeys(wanted[each.demand][0] for each in those))
+        names = ", ".join(f"'{visible(project.workflow.actions[at].name)}'" for at in actions)
+        more = f"; so for {plural(len(those) - 1, 'other size')}" if len(those) > 1 else ""
+        problems.append(
+            errors.Problem(
+                *place,
+                f"{plural(sum(each.requests for each in those), 'job')} of {names} must run "
+                f"on a node type that is too small: {those[0]}{more}",
+                "name another `node_type` here, or ask for less",
+                action=actions[0],
+            )
+        )
+    if problems:
+        raise PlanError(tuple(problems))
 
 
 class PlanPacking:
@@ -140,46 +181,6 @@ class PlanPacking:
                 f"{meant} {there_are}" if meant else there_are,
             )
 
-    def _refuse_small_hints(self, kinds: Sequence[NodeType], positions: Sequence[int]) -> None:
-        """Refuse a job that does not fit on the node type on which it must run.
-
-        Raises: PlanError.
-        """
-        asked: dict[tuple[int, Demand], int] = {}
-        for job in map(self._before.__getitem__, positions if kinds else ()):
-            if job.node_type:
-                demand = demand_of(job, 0.0, 1.0)._replace(seconds=0)
-                key = (job.action_index, demand)
-                asked[key] = asked.get(key, 0) + 1
-        if not asked:
-            return
-        problem = PackingProblem(
-            node_types=tuple(node_type_of(kind, None, None) for kind in kinds),
-            demands=tuple(demand for _, demand in asked),
-            counts=tuple(asked.values()),
-        )
-        workflow, wanted = self._project.workflow, list(asked)
-        by_type: dict[str, list[UnplacedRequests]] = {}
-        for each in find_unplaced(problem):
-            by_type.setdefault(wanted[each.demand][1].hint, []).append(each)
-        problems = []
-        for name, those in by_type.items():
-            place = self._project.mapping.place_of("params.node_type", name)
-            actions = list(dict.fromkeys(wanted[each.demand][0] for each in those))
-            names = ", ".join(f"'{visible(workflow.actions[at].name)}'" for at in actions)
-            more = f"; so for {plural(len(those) - 1, 'other size')}" if len(those) > 1 else ""
-            problems.append(
-                errors.Problem(
-                    *place,
-                    f"{plural(sum(each.requests for each in those), 'job')} of {names} must run "
-                    f"on a node type that is too small: {those[0]}{more}",
-                    "name another `node_type` here, or ask for less",
-                    action=actions[0],
-                )
-            )
-        if problems:
-            raise PlanError(tuple(problems))
-
     def _pack_there(
         self,
         destination: PlannedDestination,
@@ -190,13 +191,10 @@ class PlanPacking:
         cluster = cluster_named(self._project, destination.cluster)
         kinds = node_types_for(cluster, destination.partition) if cluster is not None else ()
         found = PackedThere(destination, kinds, unit_of(kinds, cluster.currency if cluster else ""))
-        self._refuse_small_hints(kinds, positions)
+        types = tuple(node_type_of(kind, None, None) for kind in kinds)
+        refuse_small_hints(self._project, types, [self._before[at] for at in positions])
         if not kinds:
-            name = visible(destination.cluster)
-            why = (
-                f"{visible(str(destination))} has no node types in clusters.toml "
-                f"(`rowtui doctor --node-types {name}` finds them)"
-            )
+            why = NO_NODE_TYPES.format(visible(str(destination)), visible(destination.cluster))
             found.left.append((tuple(positions), why))
             return found
         chosen = self._choice.node_types

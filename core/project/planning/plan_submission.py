@@ -60,7 +60,7 @@ def plan_submission(
     *,
     only: Mapping[int, Collection[int]] | None = None,
     limit: int | None = None,
-    packing: PlanPacking | None = None,
+    packing: Pack | None = None,
 ) -> Plan:
     """Return the plan for the eligible directories of these actions. See `choose_requests`.
 
@@ -115,7 +115,7 @@ def _draft(
     *,
     only: Mapping[int, Collection[int]] | None = None,
     limit: int | None = None,
-    packing: PlanPacking | None = None,
+    packing: Pack | None = None,
 ) -> Draft:
     found = choose_requests(project, usable.actions, among, only=only, limit=limit)
     formed = Formed(found.parts, None, found.problems)

@@ -83,6 +83,14 @@ class Resting:
 
 
 T = TypeVar("T")
+
+
+async def in_turn(turn: asyncio.Lock, what: Callable[[], T]) -> T:
+    """Call a function on the project's records in a thread, while holding `turn`."""
+    async with turn:
+        return await asyncio.to_thread(what)
+
+
 PILOT = -1  # job number under which a refused pilot rests
 
 
@@ -114,9 +122,8 @@ class RoundWork:
         return self.running.growth.flow.network.schedule
 
     async def in_turn(self, what: Callable[[], T]) -> T:
-        """Call a function on the project's records in a thread, while holding `turn`."""
-        async with self.turn:
-            return await asyncio.to_thread(what)
+        """See `in_turn`."""
+        return await in_turn(self.turn, what)
 
     def parts(self, most: int = MOST) -> Parts:
         """Return the ready jobs as groups. Blocks on the disk. Raises: RowtuiError."""

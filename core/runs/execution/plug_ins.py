@@ -8,7 +8,7 @@ from __future__ import annotations
 from rowtui.core.base.plug_ins import PlugIns, has_texts
 from rowtui.core.runs.execution.execution import ExecutionError, ExecutionPlugin
 from rowtui.core.runs.execution.lists import SeparateJobs, SequentialLists
-from rowtui.core.runs.execution.pilots import Pilots
+from rowtui.core.runs.execution.pool import Pilots, PooledJobs
 
 PLUG_INS = PlugIns(
     "rowtui.execution_plugins",
@@ -16,10 +16,11 @@ PLUG_INS = PlugIns(
     lambda made: has_texts(made, "plan", "carry_out", "over"),
     ExecutionError,
 )
-_OURS: dict[str, type[SeparateJobs | SequentialLists | Pilots]] = {
+_OURS: dict[str, type[SeparateJobs | SequentialLists | Pilots | PooledJobs]] = {
     "jobs": SeparateJobs,
     "sequential": SequentialLists,
     "pilot": Pilots,
+    "pool": PooledJobs,
 }
 OURS = tuple(_OURS)
 

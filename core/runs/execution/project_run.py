@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural, visible
@@ -27,6 +28,7 @@ from rowtui.core.runs.execution.driver import (
 from rowtui.core.runs.execution.execution import LONGEST_SECONDS
 from rowtui.core.runs.execution.open_work import OpenWork, open_work, plan_retries
 from rowtui.core.runs.execution.permission import Ask
+from rowtui.core.runs.execution.pool import MOST_ALLOCATIONS, Pool, PoolNeeds, Sizes
 from rowtui.core.runs.execution.result import (
     NOT_PLACEABLE,
     EndedJobs,
@@ -34,6 +36,7 @@ from rowtui.core.runs.execution.result import (
     left_out_by,
     run_result,
 )
+from rowtui.core.runs.execution.rounds import Round
 from rowtui.core.runs.execution.run_messages import (
     PROJECT_COMMANDS,
     has_budget,
@@ -61,6 +64,7 @@ from rowtui.core.workflow.find import matching_actions
 
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
+    from rowtui.core.project.planning.plan_submission import Pack
     from rowtui.core.workflow.model import Action
 
 LOOK_SECONDS = 1.0
@@ -95,6 +99,7 @@ class ProjectRun(Driver):
         self._rest_until = 0.0
         self._resting: object = None  # what the last look saw, if nothing was left but to wait
         self._work: OpenWork | None = None  # of the last turn
+        self._pool: Pool | None = None
         for event in self.run.events():
             if isinstance(event, PlanSubmitted):
                 self._tokens.update(event.jobs)
@@ -192,6 +197,8 @@ class ProjectRun(Driver):
         """Submit retries, each change as a plan, then what is eligible."""
         if not (work.fresh or work.again):
             self._stuck_since = 0.0
+            if self.run.limits.allocations is not None:
+                await self._the_pool().release(self._tokens, self.turn)
         for each in await asyncio.to_thread(lambda: [*plan_retries(self.project, work.again)]):
             self._left_out |= dict.fromkeys(each.pairs if each.plan is None else (), each.problem)
             for problem in self.problems((each.problem,) if each.plan is None else ()):
@@ -201,16 +208,61 @@ class ProjectRun(Driver):
                     yield message
         for actions, among in self._together(work.fresh):
             try:
-                plan = await asyncio.to_thread(plan_submission, self.project, actions, among)
+                async for message in self._send_fresh(actions, among):
+                    yield message
             except PlanError as error:  # the other actions go on
                 name = self.project.state.directories.name
                 pairs = [(action.name, name(at)) for action in actions for at in among]
                 self._left_out |= dict.fromkeys(pairs, error.problems[0].message)
                 for problem in self.problems(map(str, error.problems)):
                     yield problem
-                continue
+
+    async def _send_fresh(
+        self, actions: list[Action], among: list[int]
+    ) -> AsyncGenerator[DriverMessage, None]:
+        """Submit the eligible directories of actions, to the pool if the run has one.
+
+        Raises: PlanError.
+        """
+        if self.run.limits.allocations is None:
+            plan = await asyncio.to_thread(plan_submission, self.project, actions, among)
             async for message in self._carry_out(plan):
                 yield message
+            return
+        pool = self._the_pool()
+
+        async def planned(most: int, pack: Pack) -> Round:
+            plan = await asyncio.to_thread(
+                partial(plan_submission, limit=most, packing=pack), self.project, actions, among
+            )
+            return Round(plan if plan.jobs else None, plan.skipped)
+
+        again = True
+        while again and not self.stopping:
+            spent = await self.spent()
+            most = self.run.limits.jobs_in_queue
+            may_open = most is None or spent.jobs_in_queue < most
+            needs = PoolNeeds(self.turn, self._tokens, self._ends.good, may_open, planned)
+            found = await pool.place(needs)
+            again = found.again
+            for problem in self.problems(found.blocked):
+                yield problem
+            if found.plan is None:
+                return
+            sent = False
+            async for message in self._carry_out(found.plan):
+                sent = sent or message.kind is MessageKind.SENT
+                yield message
+            if not sent:
+                pool.forget()
+                return
+
+    def _the_pool(self) -> Pool:
+        sizes = Sizes(self.run.limits.allocations or MOST_ALLOCATIONS)
+        if self._pool is None:
+            self._pool = Pool(self.project, sizes)
+        self._pool.sizes = sizes
+        return self._pool
 
     def _together(self, fresh: dict[int, list[int]]) -> Iterator[tuple[list[Action], list[int]]]:
         """Yield actions with the directories to submit: in one plan where all are to be submitted

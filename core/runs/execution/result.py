@@ -21,6 +21,7 @@ from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.runs.model import JobFailed, PlanSubmitted
 from rowtui.core.runs.run import Run
 from rowtui.core.state.model import LastOutcome, positions
+from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.model import Plan, RefusedAt
 from rowtui.core.submission.plan.outcome import PREEMPTED
 from rowtui.core.submission.plan.record import JobRecord
@@ -188,6 +189,8 @@ class EndedJobs:
         for record in records:
             if record.end is None or record.token not in mine or record.token in self._ends:
                 continue
+            if is_pilot(record.token):  # its requests ended well or badly
+                continue
             if record.end.outcome.failed:
                 failed.append(record)
             elif record.end.outcome.good:
@@ -208,6 +211,11 @@ class EndedJobs:
                 why = record.end_reason
                 events.append(JobFailed(time.time(), record.action, first, why, record.token))
         return NewlyEnded(good, tuple(events))
+
+    @property
+    def good(self) -> int:
+        """Return how many jobs ended well."""
+        return sum(is_final is None for _, is_final in self._ends.values())
 
     def failures_in_a_row(self, since: float) -> int:
         """Return how many jobs failed for good after the last good job ended.

@@ -43,7 +43,7 @@ class RunLimits(NamedTuple):
     submitted from then on. `failures`: failed jobs since these limits were confirmed;
     `failures_in_a_row`: failed jobs without a success between them. The run stops when one of these
     counts is reached. `over_budget`: jobs are submitted even if the budget of a cluster is
-    exceeded.
+    exceeded. `allocations`: of a pool, at a time; null: a project's run has no pool.
     """
 
     cpu_hours: float | None = None
@@ -56,6 +56,7 @@ class RunLimits(NamedTuple):
     failures_in_a_row: int | None = None
     gpu_hours: float | None = None
     over_budget: bool = False
+    allocations: int | None = None
 
 
 class Spent(NamedTuple):

@@ -83,6 +83,8 @@ def describe(limits: RunLimits) -> tuple[str, ...]:
         lines.append(f"at most {money_text(limits.price, limits.currency)}")
     if limits.jobs_in_queue is not None:
         lines.append(f"at most {plural(limits.jobs_in_queue, 'job')} in the queue")
+    if limits.allocations is not None:
+        lines.append(f"a pool of at most {plural(limits.allocations, 'allocation')} at a time")
     if limits.destinations is not None:
         named = ", ".join(map(visible, limits.destinations))
         lines.append(f"only to {named}" if named else "to no destination")

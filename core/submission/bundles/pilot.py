@@ -216,21 +216,38 @@ def take_numbers(root: Path, token: str, count: int) -> range:
 NO_OPTIONS = SubmitOptions()
 
 
-def start_pilot(
-    allocation: Allocation,
-    cluster: Cluster,
-    partition: str = "",
-    *,
-    created: str,
-    user: str,
-    nonce: str,
-    options: SubmitOptions = NO_OPTIONS,
-) -> Plan:
-    """Return the plan that starts a pilot.
+class WantedPilot(NamedTuple):
+    """A pilot that is to be started. `options`: account and custom options.
 
-    `nonce` is new each time; `options`: account and custom options. Raises: RowtuiError where
-    pilots cannot run, or for a time limit in which no request could run.
+    `node_type`: the one of clusters.toml that it holds, "" for none.
     """
+
+    allocation: Allocation
+    cluster: str = ""
+    partition: str = ""
+    options: SubmitOptions = NO_OPTIONS
+    node_type: str = ""
+
+
+def start_pilots(
+    wanted: Sequence[tuple[WantedPilot, Cluster]], *, created: str, user: str, nonce: str
+) -> Plan:
+    """Return the plan that starts pilots on these clusters.
+
+    `nonce` is new each time. Raises: RowtuiError where pilots cannot run, or for a time limit in
+    which no request could run.
+    """
+    jobs = tuple(
+        _pilot_job(each, cluster, pilot_token(f"{nonce}{number:x}"))
+        for number, (each, cluster) in enumerate(wanted)
+    )
+    first, cost = wanted[0][1], Cost.total(job.cost for job in jobs)
+    plan = Plan("", created, user, first.name, first.scheduler, jobs, cost)
+    return replace(plan, id=plan_id(plan))
+
+
+def _pilot_job(wanted: WantedPilot, cluster: Cluster, token: str) -> PlannedJob:
+    allocation = wanted.allocation
     least = END_SECONDS + 1
     if allocation.seconds < least:
         raise RowtuiError(
@@ -240,27 +257,24 @@ def start_pilot(
     if allocation.cpus < 1:
         raise RowtuiError("a pilot needs a CPU")
     allocation = allocation._replace(seconds=kind_of(cluster).limit(allocation.seconds))
-    token = pilot_token(nonce)
     hours = allocation.seconds / 3600
-    cost = Cost(0.0 if allocation.gpus else hours * allocation.cpus, hours * allocation.gpus)
-    job = PlannedJob(
+    return PlannedJob(
         token=token,
         name="pilot",
         action="",
         action_index=-1,
         directories=(),
-        destination=PlannedDestination(cluster.name, partition),
-        script=pilot_script(token, allocation, cluster, partition, options),
+        destination=PlannedDestination(cluster.name, wanted.partition),
+        script=pilot_script(token, allocation, cluster, wanted.partition, wanted.options),
         log_path=LOG_NAME,
         processes=1,
         cpus=allocation.cpus,
         gpus=allocation.gpus,
         memory_mb=allocation.memory_mb,
         walltime_seconds=allocation.seconds,
-        cost=cost,
+        cost=Cost(0.0 if allocation.gpus else hours * allocation.cpus, hours * allocation.gpus),
+        node_type=wanted.node_type,
     )
-    plan = Plan("", created, user, cluster.name, cluster.scheduler, (job,), cost)
-    return replace(plan, id=plan_id(plan))
 
 
 @dataclass(frozen=True, slots=True)

@@ -279,9 +279,8 @@ def pilot_script(
 
     Raises: RowtuiError where pilots cannot run.
     """
+    refuse_pilots(cluster)
     kind = kind_of(cluster)
-    if not kind.pilots:
-        raise RowtuiError(f"there are no pilots on {visible(cluster.name)}, which has no queue")
     head = ["#!/bin/bash"]
     if kind.starts_steps:
         head += _header(allocation, cluster, partition, options)
@@ -297,6 +296,12 @@ def pilot_script(
     ]
     texts = [*head, "", *tables, launch_text(kind), _FUNCTIONS, PILOT.strip("\n")]
     return "\n".join(texts) + "\n"
+
+
+def refuse_pilots(cluster: Cluster) -> None:
+    """Raise a RowtuiError where pilots cannot run."""
+    if not kind_of(cluster).pilots:
+        raise RowtuiError(f"there are no pilots on {visible(cluster.name)}, which has no queue")
 
 
 def _header(

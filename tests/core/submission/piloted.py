@@ -14,8 +14,9 @@ from rowtui.core.groups.model import Group
 from rowtui.core.submission.bundles.pilot import (
     IntoPilot,
     PilotFacts,
+    WantedPilot,
     look_at,
-    start_pilot,
+    start_pilots,
     take_numbers,
 )
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
@@ -54,10 +55,8 @@ class Piloted(RealProject):
     async def start(self, allocation: Allocation = SMALL) -> None:
         kind = "gpu" if allocation.gpus else "cpu"
         partition = kind if self.cluster.scheduler == "slurm" else ""
-        self.pilot_plan = start_pilot(
-            allocation,
-            self.cluster,
-            partition,
+        self.pilot_plan = start_pilots(
+            [(WantedPilot(allocation, partition=partition), self.cluster)],
             created="2026-01-01T00:00:00Z",
             user=user_name(),
             nonce=secrets.token_hex(4),

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
+from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilots
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import Formed, UsableActions, draft_formed
 from rowtui.core.project.planning.requests import choose_requests
 from rowtui.core.project.queue.verbs import cancel_jobs
+from rowtui.core.submission.bundles.pilot import WantedPilot
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
 from rowtui.core.submission.plan.make_plan import make_plan
 from rowtui.core.submission.plan.model import Plan
@@ -81,7 +82,7 @@ async def until(project: OpenProject, holds: Callable[[], bool]) -> None:
 
 async def test_a_pilot_takes_what_becomes_ready_while_it_runs(project: OpenProject) -> None:
     assert await open_pilots(project) == ()
-    assert await submit(project, start_pilot(project, SMALL)) == []
+    assert await submit(project, start_pilots(project, [WantedPilot(SMALL)])) == []
     (view,) = await open_pilots(project)
     assert (view.cluster, view.free_cpus, view.free_memory_mb, view.running) == ("local", 2, 400, 0)
     assert 500 < view.seconds_left < 600
@@ -104,7 +105,7 @@ async def test_a_pilot_takes_what_becomes_ready_while_it_runs(project: OpenProje
 
 
 async def test_to_cancel_requests_does_not_cancel_their_pilot(project: OpenProject) -> None:
-    await submit(project, start_pilot(project, SMALL._replace(idle_seconds=3)))
+    await submit(project, start_pilots(project, [WantedPilot(SMALL._replace(idle_seconds=3))]))
     (view,) = await open_pilots(project)
     plan = for_pilot(project, view, "one")
     assert await submit(project, plan) == []
@@ -119,7 +120,9 @@ async def test_to_cancel_requests_does_not_cancel_their_pilot(project: OpenProje
 async def test_to_cancel_a_pilot_with_some_of_its_requests_gives_all_of_them_back(
     project: OpenProject,
 ) -> None:
-    await submit(project, start_pilot(project, SMALL._replace(cpus=1, idle_seconds=60)))
+    await submit(
+        project, start_pilots(project, [WantedPilot(SMALL._replace(cpus=1, idle_seconds=60))])
+    )
     (view,) = await open_pilots(project)
     plan = for_pilot(project, view, "two")  # nothing is ready for it
     assert plan.jobs == ()
@@ -134,4 +137,4 @@ async def test_to_cancel_a_pilot_with_some_of_its_requests_gives_all_of_them_bac
 
 def test_a_cluster_that_is_not_there_has_no_pilots(project: OpenProject) -> None:
     with pytest.raises(RowtuiError, match="no cluster 'moon'"):
-        start_pilot(project, SMALL, cluster="moon")
+        start_pilots(project, [WantedPilot(SMALL, "moon")])

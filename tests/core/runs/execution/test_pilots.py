@@ -129,7 +129,7 @@ def test_what_no_pilot_could_take_goes_alone(here: Path, monkeypatch: pytest.Mon
     assert driven.told[-1].success, driven.problems()
     is_done_once(root)
     (problem,) = driven.problems()
-    assert problem.startswith("pilot: 1 job goes alone: the pilot has ")
+    assert problem.startswith("pool: 1 job goes alone: ")
     assert len([token for token in in_queue(root) if not is_pilot(token)]) == 1
 
 

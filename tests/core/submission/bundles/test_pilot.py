@@ -15,7 +15,7 @@ from rowtui.core.clusters.model import Cluster, Identify
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
-from rowtui.core.submission.bundles.pilot import start_pilot, take_numbers
+from rowtui.core.submission.bundles.pilot import WantedPilot, start_pilots, take_numbers
 from rowtui.core.submission.bundles.pilot_script import PILOT
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.sending.job_records import job_records
@@ -239,6 +239,8 @@ def test_numbers_are_given_once(tmp_path: Path) -> None:
 def test_a_pilot_that_could_run_nothing_is_refused() -> None:
     place = {"created": "", "user": "", "nonce": "n"}
     with pytest.raises(RowtuiError, match="no time"):
-        start_pilot(SMALL._replace(seconds=40), ALPHA, **place)
+        start_pilots([(WantedPilot(SMALL._replace(seconds=40)), ALPHA)], **place)
     with pytest.raises(RowtuiError, match="no queue"):
-        start_pilot(SMALL, Cluster("none", Identify(always=True), "bash"), **place)
+        start_pilots(
+            [(WantedPilot(SMALL), Cluster("none", Identify(always=True), "bash"))], **place
+        )
