@@ -158,6 +158,7 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
     flag(plan, "--scripts", "with the job scripts")
     flag(plan, "--diff", "instead, show how the job scripts differ from those submitted last")
     flag(plan, "--check", "also check scripts, queue and budgets")
+    _pool_option(plan, "instead, show which nodes a pool of at most N nodes would open first")
     json_option(plan)
 
     submit = add(
@@ -179,6 +180,11 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
     json_option(submit)
 
     add_pack(commands, add, _selection, about["pack"])
+
+
+def _pool_option(parser: Any, text: str) -> None:
+    help_text = f"{text} [default: 8]"
+    parser.add_argument("--pool", type=positive, nargs="?", const=0, metavar="N", help=help_text)
 
 
 def _selection(parser: Any, *, switch: bool = True) -> None:
@@ -223,14 +229,6 @@ def add_run(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     flag(look, "--install-service", "let systemd of the user drive it, also after a restart")
     flag(look, "--uninstall-service", "stop and remove that service")
     flag(run, "--yes", "do not ask")
-    run.add_argument(
-        "--pool",
-        type=positive,
-        nargs="?",
-        const=8,
-        metavar="N",
-        help="run the jobs in at most N allocations of whole nodes, which it opens, fills and "
-        "releases [default: 8]",
-    )
+    _pool_option(run, "run the jobs in a pool: at most N nodes, opened, filled and released")
     limit_options(run, in_a_row=10)
     json_option(run)

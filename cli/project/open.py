@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.core.clusters.transports.login import Asker
+    from rowtui.core.project.planning.plan_submission import Pack
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.workflow.model import Action
 
@@ -169,12 +170,14 @@ def planned(
     actions: Sequence[Action],
     among: Sequence[int] | None,
     out: Output,
+    *,
+    packing: Pack | None = None,
 ) -> Plan:
     """Return the plan of these actions' eligible groups, at most `-n` jobs; nothing is sent."""
     from rowtui.core.project.planning.plan_submission import plan_submission
 
     with busy_with(project, out, "Planning"):
-        plan = plan_submission(project, actions, among, limit=args.n)
+        plan = plan_submission(project, actions, among, limit=args.n, packing=packing)
     say_mapping_problems(project, out)
     return plan
 

@@ -28,6 +28,7 @@ from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.runs.execution.permission import PlanAnswer
 from rowtui.core.runs.limits.limits import (
     FAILURES_IN_A_ROW,
+    MOST_ALLOCATIONS,
     TRIES,
     Breach,
     LimitKind,
@@ -94,11 +95,12 @@ def chosen_limits(
 
 def with_options(args: argparse.Namespace, project: OpenProject, limits: RunLimits) -> RunLimits:
     """Return these limits, changed by the options. Raises: RowtuiError."""
+    pool = getattr(args, "pool", None)
     given = {
         "cpu_hours": args.max_cpu_hours,
         "gpu_hours": args.max_gpu_hours,
         "jobs_in_queue": args.max_jobs,
-        "allocations": getattr(args, "pool", None),
+        "allocations": MOST_ALLOCATIONS if pool == 0 else pool,
         "failures": args.max_failures,
         "failures_in_a_row": args.max_failures_in_a_row,
     }

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.planning.plan_submission import plan_submission
+from rowtui.core.project.planning.pool_packing import PoolSizes
 from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.project.views.mapping_trust import untrusted_files
 from rowtui.core.runs.execution.driver import (
@@ -28,7 +29,7 @@ from rowtui.core.runs.execution.driver import (
 from rowtui.core.runs.execution.execution import LONGEST_SECONDS
 from rowtui.core.runs.execution.open_work import OpenWork, open_work, plan_retries
 from rowtui.core.runs.execution.permission import Ask
-from rowtui.core.runs.execution.pool import MOST_ALLOCATIONS, Pool, PoolNeeds, Sizes
+from rowtui.core.runs.execution.pool import NodePool, PoolNeeds
 from rowtui.core.runs.execution.result import (
     NOT_PLACEABLE,
     EndedJobs,
@@ -44,7 +45,7 @@ from rowtui.core.runs.execution.run_messages import (
     report_run,
     reported_driver,
 )
-from rowtui.core.runs.limits.limits import Spent
+from rowtui.core.runs.limits.limits import MOST_ALLOCATIONS, Spent
 from rowtui.core.runs.model import (
     Finished,
     JobFailed,
@@ -99,7 +100,7 @@ class ProjectRun(Driver):
         self._rest_until = 0.0
         self._resting: object = None  # what the last look saw, if nothing was left but to wait
         self._work: OpenWork | None = None  # of the last turn
-        self._pool: Pool | None = None
+        self._pool: NodePool | None = None
         for event in self.run.events():
             if isinstance(event, PlanSubmitted):
                 self._tokens.update(event.jobs)
@@ -257,10 +258,10 @@ class ProjectRun(Driver):
                 pool.forget()
                 return
 
-    def _the_pool(self) -> Pool:
-        sizes = Sizes(self.run.limits.allocations or MOST_ALLOCATIONS)
+    def _the_pool(self) -> NodePool:
+        sizes = PoolSizes(self.run.limits.allocations or MOST_ALLOCATIONS)
         if self._pool is None:
-            self._pool = Pool(self.project, sizes)
+            self._pool = NodePool(self.project, sizes)
         self._pool.sizes = sizes
         return self._pool
 

@@ -34,6 +34,8 @@ TRIES = 2  # a proposed budget pays for each job this many times
 FAILURES_IN_A_ROW = 3  # of a network's samples; more are seldom coincidence
 PROJECT_FAILURES_IN_A_ROW = 10  # of jobs that nothing retries
 
+MOST_ALLOCATIONS = 8  # of a pool, if nothing else is confirmed
+
 
 class RunLimits(NamedTuple):
     """What a run may charge without asking again; null: no limit. `price` is in `currency`.
