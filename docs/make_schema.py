@@ -45,6 +45,7 @@ from rowtui.cli.show.json import (
 )
 from rowtui.cli.submit.json import BundleJson, PlanJson, RefusedJson, SentJson
 from rowtui.cli.submit.review import ScriptChangesJson
+from rowtui.cli.submit.plan import PoolJson
 from rowtui.cli.submit.run import ProjectRunDocument, ProjectRunEventJson, RetryRulesJson
 from rowtui.cli.usage.report import WrittenReport
 from rowtui.cli.usage.usage_json import UsageDocument, UsedJob
@@ -85,6 +86,7 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "report": ("report", WrittenReport),
     "failed": ("any command that fails before it has a result", FailedJson),
     "plan": ("plan; submit --dry-run", PlanJson),
+    "pool": ("plan --pool", PoolJson),
     "sent": ("submit, retry", SentJson),
     "job-answers": ("cancel, hold, release, change", JobAnswersJson),
     "log": ("logs", LogJson),

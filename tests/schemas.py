@@ -59,6 +59,8 @@ def schema_of(words: Sequence[str], document: Any) -> str | None:
         return "plan"
     if command == "plan" and "--diff" in options:
         return "script-changes"
+    if command == "plan" and "--pool" in options:
+        return "pool"
     if command == "explain" and "not_there" in document:
         return "not-there"
     if command == "explain" and "diff" in document:
