@@ -44,8 +44,8 @@ from rowtui.cli.show.json import (
     ShownStatus,
 )
 from rowtui.cli.submit.json import BundleJson, PlanJson, RefusedJson, SentJson
-from rowtui.cli.submit.review import ScriptChangesJson
 from rowtui.cli.submit.plan import PoolJson
+from rowtui.cli.submit.review import ScriptChangesJson
 from rowtui.cli.submit.run import ProjectRunDocument, ProjectRunEventJson, RetryRulesJson
 from rowtui.cli.usage.report import WrittenReport
 from rowtui.cli.usage.usage_json import UsageDocument, UsedJob

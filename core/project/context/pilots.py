@@ -89,13 +89,21 @@ def into_pilot(project: OpenProject, view: PilotView) -> IntoPilot:
     return IntoPilot(view.job, numbers, view.seconds_left)
 
 
-async def open_pilots(project: OpenProject) -> tuple[PilotView, ...]:
-    """Return the pilots that take requests, oldest first, from the last polls of the queues.
+class OpenPilots(NamedTuple):
+    """The pilots that take requests, oldest first; and tokens of those that ended just now."""
+
+    views: tuple[PilotView, ...]
+    gone: frozenset[str] = frozenset()
+
+
+async def open_pilots(project: OpenProject) -> OpenPilots:
+    """Return the pilots of a project by their records, asking their schedulers.
 
     A pilot whose cluster cannot be polled is left out, with a notice.
     """
     records = await asyncio.to_thread(_open, project)
     views: list[PilotView] = []
+    gone: set[str] = set()
     for cluster in dict.fromkeys(record.cluster for record in records):
         here = [record for record in records if record.cluster == cluster]
         try:
@@ -114,10 +122,11 @@ async def open_pilots(project: OpenProject) -> tuple[PilotView, ...]:
             states = {job.state for job in found.get(record.token, ())}
             look = looks.get(record.token, PilotFacts(None, 0))
             closed = look.state is not None and look.state.closed
-            if states & {JobState.RUNNING, JobState.PENDING} and not closed:
-                running = JobState.RUNNING in states
-                views.append(_view(record, look, running))
-    return tuple(views)
+            if not states & {JobState.RUNNING, JobState.PENDING}:
+                gone.add(record.token)
+            elif not closed:
+                views.append(_view(record, look, JobState.RUNNING in states))
+    return OpenPilots(tuple(views), frozenset(gone))
 
 
 def _open(project: OpenProject) -> list[JobRecord]:

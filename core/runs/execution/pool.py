@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.text import plural
 from rowtui.core.network.definition.network_keys import PILOT_HINT
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.context.pilots import PilotView, open_pilots
+from rowtui.core.project.context.pilots import OpenPilots, PilotView, open_pilots
 from rowtui.core.project.planning.pool_packing import (
     AHEAD,
     Load,
@@ -82,7 +82,7 @@ class _Seen(NamedTuple):
 
     at: float
     pilots: frozenset[str]
-    views: tuple[PilotView, ...]
+    found: OpenPilots
 
 
 class NodePool:
@@ -103,11 +103,12 @@ class NodePool:
         Raises: RowtuiError.
         """
         loads = await in_turn(needs.turn, partial(by_records, self.project))
-        ours = needs.ours & loads.keys()
         ahead = self._ahead(needs.completed, loads)
+        views, gone = await self._open_now(loads)
+        loads = {token: load for token, load in loads.items() if token not in gone}
+        ours = needs.ours & loads.keys()
         if len(ours) >= self.sizes.most and all(it.is_full(ahead) for it in loads.values()):
             return Round(None, self._blocked, waits=True)
-        views = await self._views(loads)
         sizes, may_open = self.sizes, needs.may_open
         packing = PoolPacking(self.project, sizes, views, loads, needs.ours, may_open, ahead)
         found = await needs.plan(sizes.most_jobs(views, len(ours), ahead), packing)
@@ -137,18 +138,19 @@ class NodePool:
         """Release the empty allocations of a run that has nothing to place."""
         if any(map(is_pilot, ours)):
             loads = await in_turn(turn, partial(by_records, self.project))
-            await self._release(await self._views(loads), loads, ours, ())
+            await self._release((await self._open_now(loads)).views, loads, ours, ())
 
-    async def _views(self, loads: Mapping[str, Load]) -> tuple[PilotView, ...]:
+    async def _open_now(self, loads: Mapping[str, Load]) -> OpenPilots:
         """Return the open allocations; poll their schedulers again after a while, or if they
         changed.
         """
         now, seen = time.monotonic(), self._seen
         if seen is None or seen.pilots != loads.keys() or now - seen.at > ASK_SECONDS:
-            views = await open_pilots(self.project)
-            self._seen = seen = _Seen(now, frozenset(loads), views)
+            found = await open_pilots(self.project)
+            self._seen = seen = _Seen(now, frozenset(loads), found)
         since = int(now - seen.at)
-        return tuple(it._replace(seconds_left=it.seconds_left - since) for it in seen.views)
+        views = (it._replace(seconds_left=it.seconds_left - since) for it in seen.found.views)
+        return seen.found._replace(views=tuple(views))
 
     async def _opened(self, openings: Sequence[Opening], needs: PoolNeeds, found: Round) -> Round:
         self._fruitless = self._fruitless + 1 if needs.completed == self._done else 0

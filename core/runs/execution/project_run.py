@@ -101,6 +101,7 @@ class ProjectRun(Driver):
         self._resting: object = None  # what the last look saw, if nothing was left but to wait
         self._work: OpenWork | None = None  # of the last turn
         self._pool: NodePool | None = None
+        self._pool_waits = False  # for room: more can be sent without a person
         for event in self.run.events():
             if isinstance(event, PlanSubmitted):
                 self._tokens.update(event.jobs)
@@ -162,7 +163,7 @@ class ProjectRun(Driver):
             async for message in self._send(work):
                 yield message
                 sent = sent or message.kind is MessageKind.SENT
-        active = bool(sent or happened or time.monotonic() < self._rest_until)
+        active = bool(sent or happened or time.monotonic() < self._rest_until or self._pool_waits)
         waits = bool(active or work.running or work.later is not None)
         idle = bool(work.running and not (active or work.fresh or work.again))
         self._resting = seen if idle else None
@@ -196,6 +197,7 @@ class ProjectRun(Driver):
 
     async def _send(self, work: OpenWork) -> AsyncGenerator[DriverMessage, None]:
         """Submit retries, each change as a plan, then what is eligible."""
+        self._pool_waits = False
         if not (work.fresh or work.again):
             self._stuck_since = 0.0
             if self.run.limits.allocations is not None:
@@ -245,7 +247,7 @@ class ProjectRun(Driver):
             may_open = most is None or spent.jobs_in_queue < most
             needs = PoolNeeds(self.turn, self._tokens, self._ends.good, may_open, planned)
             found = await pool.place(needs)
-            again = found.again
+            again, self._pool_waits = found.again, found.waits
             for problem in self.problems(found.blocked):
                 yield problem
             if found.plan is None:

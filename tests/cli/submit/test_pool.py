@@ -1,4 +1,4 @@
-"""`rowtui run --pool`: on this machine's own queue and on a real Slurm, and what breaks meanwhile."""
+"""`rowtui run --pool`: on this machine and on a real Slurm, and what breaks meanwhile."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ SLURM = """\
 name = "alpha"
 scheduler = "slurm"
 identify.always = true
+poll = 1
 partition = [{ name = "cpu", memory_per_cpu = "60M", maximum_walltime = "02:00:00" }]
 [[cluster.node_type]]
 name = "quad"

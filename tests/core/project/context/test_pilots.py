@@ -81,9 +81,9 @@ async def until(project: OpenProject, holds: Callable[[], bool]) -> None:
 
 
 async def test_a_pilot_takes_what_becomes_ready_while_it_runs(project: OpenProject) -> None:
-    assert await open_pilots(project) == ()
+    assert (await open_pilots(project)).views == ()
     assert await submit(project, start_pilots(project, [WantedPilot(SMALL)])) == []
-    (view,) = await open_pilots(project)
+    (view,) = (await open_pilots(project)).views
     assert (view.cluster, view.free_cpus, view.free_memory_mb, view.running) == ("local", 2, 400, 0)
     assert 500 < view.seconds_left < 600
 
@@ -92,26 +92,26 @@ async def test_a_pilot_takes_what_becomes_ready_while_it_runs(project: OpenProje
     assert [is_in_pilot(job.token) for job in first.jobs] == [True] * 3
     assert await submit(project, first) == []
     await until(project, lambda: project.state.completed["one"] == everything)
-    (view,) = await open_pilots(project)
+    (view,) = (await open_pilots(project)).views
     assert view.begun
     assert await submit(project, for_pilot(project, view, "two")) == []
     await until(project, lambda: project.state.completed["two"] == everything)
     assert {record.job_id for record in project.jobs.records()} == {view.job_id}
 
     await until(project, lambda: not project.jobs.journal.open_plan_ids())
-    assert await open_pilots(project) == ()
+    assert (await open_pilots(project)).views == ()
     remove_traces(project.root)
     assert not list((project.root / ".row/rowtui/pilot").iterdir())
 
 
 async def test_to_cancel_requests_does_not_cancel_their_pilot(project: OpenProject) -> None:
     await submit(project, start_pilots(project, [WantedPilot(SMALL._replace(idle_seconds=3))]))
-    (view,) = await open_pilots(project)
+    (view,) = (await open_pilots(project)).views
     plan = for_pilot(project, view, "one")
     assert await submit(project, plan) == []
     await cancel_jobs(project, [job.token for job in plan.jobs])
     await project.jobs.ask()
-    (still,) = await open_pilots(project)
+    (still,) = (await open_pilots(project)).views
     assert still.job_id == view.job_id
     await until(project, lambda: not project.jobs.journal.open_plan_ids())
     assert project.state.submitted == {}
@@ -123,7 +123,7 @@ async def test_to_cancel_a_pilot_with_some_of_its_requests_gives_all_of_them_bac
     await submit(
         project, start_pilots(project, [WantedPilot(SMALL._replace(cpus=1, idle_seconds=60))])
     )
-    (view,) = await open_pilots(project)
+    (view,) = (await open_pilots(project)).views
     plan = for_pilot(project, view, "two")  # nothing is ready for it
     assert plan.jobs == ()
     plan = for_pilot(project, view, "one")
@@ -131,7 +131,7 @@ async def test_to_cancel_a_pilot_with_some_of_its_requests_gives_all_of_them_bac
     answers = await cancel_jobs(project, [view.token, plan.jobs[0].token])
     assert {answer.error for answer in answers} == {""}
     await until(project, lambda: not project.jobs.journal.open_plan_ids())
-    assert await open_pilots(project) == ()
+    assert (await open_pilots(project)).views == ()
     assert project.state.submitted == {}
 
 
