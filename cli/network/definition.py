@@ -129,7 +129,7 @@ _TAIL = """\
 
 # [schedule]
 # priority = "sample"                     # or sink, critical-path, source:+1, row
-# execution = "jobs"                      # or sequential, pilot
+# execution = "jobs"                      # or sequential, pool, pilot
 """
 
 

@@ -226,7 +226,7 @@ def _new_run_options(parser: Any) -> None:
         metavar="P",
         help="sample, sink, sink:NAME, source:+1, critical-path, row, ...",
     )
-    chosen.add_argument("--execution", metavar="E", help="jobs, sequential, pilot, ...")
+    chosen.add_argument("--execution", metavar="E", help="jobs, sequential, pool, pilot, ...")
 
 
 def _retry_options(parser: Any) -> None:

@@ -213,6 +213,14 @@ def test_without_a_word_of_what_a_pilot_holds_the_run_pauses_and_says_so(here: P
     assert "the pilot has no size" in driven.told[-1].sentence
 
 
+def test_a_network_runs_in_a_pool_of_the_nodes_that_there_are(here: Path) -> None:
+    root = chained(here / "p", 'execution = "pool"\n')
+    driven = drive(root, limits=RunLimits(jobs_in_queue=1))
+    assert driven.told[-1].success, driven.problems()
+    is_done_once(root)
+    assert all(map(is_pilot, in_queue(root)))
+
+
 def test_where_there_are_no_pilots_jobs_go_alone(here: Path) -> None:
     root = chained(here / "p", PILOT)
     driven = drive(root, cluster="none")
