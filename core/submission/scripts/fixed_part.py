@@ -368,7 +368,7 @@ rowtui_report() {
 rowtui_measure() {
     local up idle user system name own size lag page group path=''
     read -r up idle </proc/uptime
-    rowtui_used="used began=$rowtui_up ended=$up node=${HOSTNAME-}"
+    rowtui_used="used began=$rowtui_up ended=$up node=${SLURMD_NODENAME:-${HOSTNAME-}}"
     times >"$1" && { read -r user system && read -r user system; } <"$1" &&
         rowtui_used+=" user=$user system=$system"
     if [ "$rowtui_pages" -gt 0 ]; then
