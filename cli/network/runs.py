@@ -47,6 +47,7 @@ class ListedRunJson(TypedDict):
     jobs_in_queue: NotRequired[int]
     failures: NotRequired[int]
     failures_in_a_row: NotRequired[int]
+    retries: NotRequired[int]
     why: NotRequired[str]
     hint: NotRequired[str | None]
 

@@ -85,7 +85,7 @@ class PlanSubmitted(NamedTuple):
     """A plan is about to be submitted; written before the first job is submitted.
 
     `jobs` are the tokens of the jobs to submit. Amounts are what they ask for; `money` is in
-    `currency`.
+    `currency`. `retries`: how many of the jobs are attempts after the first.
     """
 
     at: float
@@ -95,6 +95,7 @@ class PlanSubmitted(NamedTuple):
     gpu_hours: float = 0.0
     money: float = 0.0
     currency: str = ""
+    retries: int = 0
 
 
 class NotSent(NamedTuple):
@@ -110,6 +111,7 @@ class NotSent(NamedTuple):
     gpu_hours: float = 0.0
     money: float = 0.0
     currency: str = ""
+    retries: int = 0
 
 
 class JobFailed(NamedTuple):

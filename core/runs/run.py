@@ -52,7 +52,8 @@ class RunTotals:
 
     `why`: the reason of the last pause, or the result. `at`: the time of the last event. `limits`:
     None if the journal has none. `submitted`: submitted jobs; `failed`: failed jobs; `failures`:
-    failed jobs since limits were confirmed last. `money` is by currency.
+    failed jobs since limits were confirmed last; `retries`: submitted attempts after the first
+    ones. `money` is by currency.
     """
 
     status: RunStatus = RunStatus.NEW
@@ -62,6 +63,7 @@ class RunTotals:
     submitted: int = 0
     failed: int = 0
     failures: int = 0
+    retries: int = 0
     cpu_hours: float = 0.0
     gpu_hours: float = 0.0
     money: dict[str, float] = field(default_factory=dict)
@@ -99,6 +101,7 @@ class RunTotals:
             jobs_in_queue,
             self.failures,
             failures_in_a_row,
+            self.retries,
         )
 
     def copy(self) -> RunTotals:
@@ -107,6 +110,7 @@ class RunTotals:
 
     def _spend(self, event: PlanSubmitted | NotSent, sign: int) -> None:
         self.submitted += sign * len(event.jobs)
+        self.retries += sign * event.retries
         self.cpu_hours += sign * event.cpu_hours
         self.gpu_hours += sign * event.gpu_hours
         if event.money or event.currency:

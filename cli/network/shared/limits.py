@@ -103,6 +103,7 @@ def with_options(args: argparse.Namespace, project: OpenProject, limits: RunLimi
         "allocations": MOST_ALLOCATIONS if pool == 0 else pool,
         "failures": args.max_failures,
         "failures_in_a_row": args.max_failures_in_a_row,
+        "retries": args.max_retries,
     }
     if getattr(args, "over_budget", False):
         limits = limits._replace(over_budget=True)

@@ -123,6 +123,8 @@ def spent_text(spent: Spent) -> str:
     text = ", ".join(parts)
     if spent.jobs_in_queue:
         text += f"; {plural(spent.jobs_in_queue, 'job')} in queues"
+    if spent.retries:
+        text += f"; {plural(spent.retries, 'retry', 'retries')}"
     if spent.failures:
         text += f"; {plural(spent.failures, 'failure')} since limits were confirmed"
     return text

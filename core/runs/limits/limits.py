@@ -45,7 +45,8 @@ class RunLimits(NamedTuple):
     submitted from then on. `failures`: failed jobs since these limits were confirmed;
     `failures_in_a_row`: failed jobs without a success between them. The run stops when one of these
     counts is reached. `over_budget`: jobs are submitted even if the budget of a cluster is
-    exceeded. `allocations`: of a pool, at a time; null: a project's run has no pool.
+    exceeded. `allocations`: of a pool, at a time; null: a project's run has no pool. `retries`:
+    attempts after the first ones, in the whole run.
     """
 
     cpu_hours: float | None = None
@@ -59,6 +60,7 @@ class RunLimits(NamedTuple):
     gpu_hours: float | None = None
     over_budget: bool = False
     allocations: int | None = None
+    retries: int | None = None
 
 
 class Spent(NamedTuple):
@@ -73,6 +75,7 @@ class Spent(NamedTuple):
     jobs_in_queue: int = 0
     failures: int = 0
     failures_in_a_row: int = 0
+    retries: int = 0
 
     def as_document(self) -> ChargesJson:
         """Return the fields that documents have; a price in one currency is in the cost, too."""
@@ -89,6 +92,7 @@ class ChargesJson(NamedTuple):
     jobs_in_queue: int
     failures: int
     failures_in_a_row: int
+    retries: int
 
 
 class LimitKind(enum.Enum):
@@ -99,6 +103,7 @@ class LimitKind(enum.Enum):
     MONEY = "money"
     UNPRICED = "unpriced"  # the cost is unknown, or known only in another currency
     JOBS_IN_QUEUE = "jobs_in_queue"
+    RETRIES = "retries"
     DESTINATION = "destination"
     UNTIL = "until"
     FAILURES = "failures"
@@ -191,6 +196,7 @@ class _Limit(NamedTuple):
 
 
 _ORDER = {LimitKind.DESTINATION: 0, LimitKind.UNPRICED: 0, LimitKind.BUDGET: 2}
+_OVERTAKEN = {*_ORDER, LimitKind.RETRIES}  # they hold some jobs back, and not those behind
 
 
 def _holding(
@@ -209,7 +215,7 @@ def _holding(
         return (_Limit(*found),)
     if unit.paid:
         return ()
-    if whole := tuple(it for it in blocked if it.kind not in _ORDER):
+    if whole := tuple(it for it in blocked if it.kind not in _OVERTAKEN):
         return whole
     if over := _over(limits, spent, unit):
         return tuple(map(_Limit, over))
@@ -294,6 +300,7 @@ def _over(limits: RunLimits, spent: Spent, unit: Charge) -> tuple[LimitKind, ...
         (LimitKind.GPU_HOURS, after.gpu_hours, limits.gpu_hours),
         (LimitKind.MONEY, after.money.get(limits.currency, 0.0), limits.price),
         (LimitKind.JOBS_IN_QUEUE, after.jobs_in_queue, limits.jobs_in_queue),
+        (LimitKind.RETRIES, after.retries if unit.retries else 0, limits.retries),
     )
     return tuple(kind for kind, asked, allowed in found if exceeds(asked, allowed))
 
@@ -310,6 +317,7 @@ def _with(spent: Spent, unit: Charge) -> Spent:
         gpu_hours=spent.gpu_hours + unit.cost.gpu_hours,
         money=money,
         jobs_in_queue=spent.jobs_in_queue + 1,
+        retries=spent.retries + unit.retries,
     )
 
 
@@ -368,6 +376,9 @@ def _budget(kind: LimitKind, units: Sequence[Charge], limits: RunLimits, spent: 
         total = spent.money.get(limits.currency, 0.0) + asked
         unit = f" {visible(limits.currency)}" if limits.currency else " in an unknown currency"
         most = limits.price or 0.0
+    elif kind is LimitKind.RETRIES:
+        total = float(spent.retries + sum(unit.retries for unit in units))
+        unit, most = " retries", float(limits.retries or 0)
     elif kind is LimitKind.GPU_HOURS:
         total = spent.gpu_hours + sum(unit.cost.gpu_hours for unit in units)
         unit, most = f" {GPU_HOURS}", limits.gpu_hours or 0.0

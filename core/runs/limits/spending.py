@@ -177,6 +177,7 @@ def submitted_events(plan_id: str, units: Iterable[Charge]) -> list[PlanSubmitte
             sum(unit.cost.gpu_hours for unit in those),
             sum(unit.money.amount for unit in those if unit.money is not None),
             currency,
+            sum(unit.retries for unit in those),
         )
         for currency, those in by_currency.items()
     ]

@@ -94,6 +94,8 @@ def describe(limits: RunLimits) -> tuple[str, ...]:
         lines.append(f"stops at {plural(limits.failures, 'failed job')}")
     if limits.failures_in_a_row is not None:
         lines.append(f"stops at {plural(limits.failures_in_a_row, 'failed job')} in a row")
+    if limits.retries is not None:
+        lines.append(f"at most {plural(limits.retries, 'retry', 'retries')}")
     if limits.over_budget:
         lines.append("beyond the budgets of clusters")
     return tuple(lines)

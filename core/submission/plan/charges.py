@@ -50,6 +50,11 @@ class Charge(NamedTuple):
         return self.cost.priced(*(self.money or (None, "")))
 
     @property
+    def retries(self) -> int:
+        """Return how many of the jobs are attempts after the first."""
+        return sum(job.is_retry for job in self.jobs)
+
+    @property
     def destination(self) -> PlannedDestination:
         """Return the destination of the jobs."""
         return self.jobs[0].destination

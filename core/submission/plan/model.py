@@ -100,6 +100,16 @@ class PlannedJob(NamedTuple):
         """Return for how long the job may run: in a bundle its own time, not the bundle's."""
         return self.walltime_seconds if self.bundle is None else self.bundle.own_seconds
 
+    @property
+    def continues(self) -> int:
+        """Return how many jobs this one continues, without a failure between them."""
+        return read_basis(self.basis).continues
+
+    @property
+    def is_retry(self) -> bool:
+        """Whether it is an attempt after the first, and does not continue one."""
+        return self.attempt > 1 and not self.continues
+
 
 class RefusedAt(enum.Enum):
     """The step of planning that left jobs out."""
@@ -343,11 +353,15 @@ class PlacementBasis(NamedTuple):
     """The parameters of a job's placements, and the user's requests.
 
     `params`: of the job's placement, None without one; `previous_params`: of the attempt before.
+    `continues`: how many jobs it continues; `excluded`: nodes of its cluster on which it may not
+    run.
     """
 
     params: Mapping[str, Any] | None = None
     previous_params: Mapping[str, Any] | None = None
     asked: UserRequest = UserRequest()
+    continues: int = 0
+    excluded: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -356,12 +370,15 @@ class PlacementBasis(NamedTuple):
             "params": self.params,
             "previous_params": self.previous_params,
             "asked": {k: v for k, v in self.asked._asdict().items() if v not in (None, "")},
+            "continues": self.continues,
+            "excluded": self.excluded,
         }
         try:
             return _json({name: value for name, value in known.items() if value})
         # keys that are not strings, or circular references
         except (TypeError, ValueError, RecursionError):
-            return _json({"asked": known["asked"]} if known["asked"] else {})
+            own = ("asked", "continues", "excluded")
+            return _json({name: known[name] for name in own if known[name]})
 
 
 def _json(data: Mapping[str, Any]) -> str:
@@ -375,6 +392,9 @@ def read_basis(text: str) -> PlacementBasis:
     try:
         data = json.loads(text) if text else {}
         asked = UserRequest(**data.get("asked", {}))
+        continues = int(data.get("continues", 0))
+        excluded = tuple(map(str, data.get("excluded", ())))
     except (AttributeError, TypeError, ValueError, RecursionError):
         return PlacementBasis()
-    return PlacementBasis(data.get("params"), data.get("previous_params"), asked)
+    params, previous = data.get("params"), data.get("previous_params")
+    return PlacementBasis(params, previous, asked, continues, excluded)

@@ -125,6 +125,17 @@ def test_beyond_its_limits_a_run_pauses_and_goes_on_with_new_ones(project: Local
     assert runs(project.folder) == {"a": 1, "b": 3, "c": 1}
 
 
+def test_beyond_so_many_retries_a_run_pauses_also_after_a_restart(project: Local) -> None:
+    for _ in range(2):  # the second driver counts the retries of the first
+        paused = project("run", "--yes", "--max-retries", "1")
+        assert paused.code == 1
+        assert "1 more job would bring it to 2 retries, of 1 confirmed" in paused.err
+        assert runs(project.folder) == {"a": 1, "b": 2, "c": 1}
+        assert status(project)["limits"][-1] == "at most 1 retry"
+    assert project("run", "--yes", "--max-retries", "2").code == 0
+    assert runs(project.folder) == {"a": 1, "b": 3, "c": 1}
+
+
 def test_without_yes_nothing_is_begun(project: Local) -> None:
     refused = project("run")
     assert refused.code == 1

@@ -41,6 +41,7 @@ FIELDS = (
     FormField("until", "until", "like 18:00, +8h or 2026-11-30; empty: no end"),
     FormField("failures_in_a_row", "stop after", "failures in a row; empty: never"),
     FormField("failures", "or after", "failures in all; empty: never"),
+    FormField("retries", "retries", "attempts after the first ones; empty: no limit"),
     FormField("over_budget", "budgets", "yes: may be exceeded; empty: pause before"),
 )
 
@@ -114,6 +115,7 @@ def limit_texts(limits: RunLimits) -> dict[str, str]:
         "until": until,
         "failures_in_a_row": _number_text(limits.failures_in_a_row),
         "failures": _number_text(limits.failures),
+        "retries": _number_text(limits.retries),
         "over_budget": "yes" if limits.over_budget else "",
     }
 
@@ -159,6 +161,7 @@ def read_limits(
             failures=read("failures", parse_count),
             failures_in_a_row=read("failures_in_a_row", parse_count),
             over_budget=over_budget == "yes",
+            retries=read("retries", parse_count),
         ),
         tuple(wrong),
     )

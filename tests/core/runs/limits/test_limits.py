@@ -14,7 +14,14 @@ from rowtui.core.base.text import Cost
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits, Spent, fits, is_confirmed
 from rowtui.core.runs.limits.times import describe, parse_until
 from rowtui.core.submission.plan.charges import Balance, Money, bundle_prices, charges_of
-from rowtui.core.submission.plan.model import InBundle, Packed, Plan, PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.model import (
+    InBundle,
+    Packed,
+    PlacementBasis,
+    Plan,
+    PlannedDestination,
+    PlannedJob,
+)
 
 ALPHA = PlannedDestination("alpha", "cpu")
 BETA = PlannedDestination("beta", "gpu")
@@ -394,3 +401,32 @@ def test_a_time_of_day_is_always_the_next_one(now: float) -> None:
 
     assert now < at <= now + 86_400 + 7_200  # a day may have 25 hours
     assert time.localtime(at)[3:5] == (18, 0)
+
+
+def attempt(number: int, attempt: int, continues: int = 0) -> PlannedJob:
+    """A job that is this attempt, and the continuation of so many jobs."""
+    basis = PlacementBasis(continues=continues).text
+    return job(number)._replace(attempt=attempt, basis=basis)
+
+
+def test_retries_beyond_their_limit_wait_and_first_attempts_go_on() -> None:
+    whole = plan(attempt(0, 2), attempt(1, 1), attempt(2, 3), attempt(3, 1), attempt(4, 2, 7))
+
+    found = fits(RunLimits(retries=3), Spent(retries=2), whole, 0.0)
+
+    assert [it.token for it in found.jobs] == ["t-0", "t-1", "t-3", "t-4"]
+    assert found.spent.retries == 3
+    (breach,) = found.breaches
+    assert (breach.kind, breach.passes) == (LimitKind.RETRIES, False)
+    assert breach.sentence == "1 more job would bring it to 4 retries, of 3 confirmed"
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2))), st.integers(0, 9))
+def test_no_more_retries_are_sent_than_confirmed(made: list[tuple[int, int]], most: int) -> None:
+    whole = plan(*(attempt(at, *each) for at, each in enumerate(made)))
+
+    found = fits(RunLimits(retries=most), Spent(), whole, 0.0)
+
+    retries = [it for it in whole.jobs if it.is_retry]
+    assert found.spent.retries == sum(it.is_retry for it in found.jobs) == min(most, len(retries))
+    assert set(found.left_out) == set(retries[most:])

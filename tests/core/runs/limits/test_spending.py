@@ -109,7 +109,12 @@ def test_each_currency_is_counted_by_itself() -> None:
 def test_what_was_not_sent_is_given_back_to_the_cent(
     jobs: list[tuple[int, PlannedDestination, bool]],
 ) -> None:
-    whole = plan(*(bundled(at, hours, where) for at, (hours, where, _) in enumerate(jobs)))
+    whole = plan(
+        *(
+            bundled(at, hours, where)._replace(attempt=1 + hours % 2)
+            for at, (hours, where, _) in enumerate(jobs)
+        )
+    )
     units = list(charges_of(whole, bundle_prices(whole)))
     free = [unit for unit, (_, _, sent) in zip(units, jobs, strict=True) if not sent]
     kept = [unit for unit, (_, _, sent) in zip(units, jobs, strict=True) if sent]
@@ -121,6 +126,7 @@ def test_what_was_not_sent_is_given_back_to_the_cent(
 
     found, wanted = standing_of(written).spent(), spent_on(kept)
     assert abs(found.cpu_hours - wanted.cpu_hours) < 1e-9
+    assert found.retries == sum(unit.retries for unit in kept)
     for currency in ("EUR", "USD"):
         rest = found.money.get(currency, 0.0) - wanted.money.get(currency, 0.0)
         assert abs(rest) < 1e-9
