@@ -43,6 +43,7 @@ class Partition(NamedTuple):
     account_suffix: str | None = None
     maximum_walltime_seconds: int | None = None  # set for clusters described from sinfo
     parallel_environment: str | None = None  # Grid Engine: it gives a job several slots
+    nodes: int | None = None  # set for clusters described from sinfo
 
 
 class PathPrefix(NamedTuple):

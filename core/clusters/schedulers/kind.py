@@ -9,7 +9,7 @@ the modules that talk to a cluster only when they are used.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -212,6 +212,14 @@ class SchedulerKind:
 
     def delay_option(self, seconds: int) -> str:
         """Return the option of the header for a start no earlier than this; "" if impossible."""
+        return ""
+
+    def exclude_option(self, nodes: Sequence[str], written: Sequence[str]) -> str:
+        """Return the option of the header for a job that may not run on these nodes.
+
+        `written`: the options that the header has; nodes that they exclude stay excluded. "": the
+        scheduler cannot exclude nodes, or those options choose nodes themselves.
+        """
         return ""
 
     def waiting_jobs(self, transport: Transport) -> WaitingTerms | None:

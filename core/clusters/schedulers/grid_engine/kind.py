@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
@@ -111,6 +112,12 @@ rowtui_notified() {{
 trap rowtui_notified USR2
 rowtui_warned() {{ :; }}
 """
+
+    def exclude_option(self, nodes: Sequence[str], written: Sequence[str]) -> str:
+        # qsub takes the last request of a resource alone.
+        if re.search(r"[\s,]h(ostname)?=", "\n".join(written)):
+            return ""
+        return f"-l h=!({'|'.join(nodes)})"
 
     def waiting_jobs(self, transport: Transport) -> WaitingTerms:
         from rowtui.core.clusters.schedulers.grid_engine.change import GridEngineWaiting

@@ -209,6 +209,7 @@ def read_partition(
         gpus_per_node=min((kind.gpus for kind in with_gpus), default=None),
         prevent_auto_select=not _open_to_us(fact, root) or not kinds,
         maximum_walltime_seconds=seconds_of(fact.get("MaxTime", "")),
+        nodes=sum(kind.nodes for kind in kinds) or None,
     )
 
 

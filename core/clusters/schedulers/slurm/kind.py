@@ -6,7 +6,8 @@ follows the output of Row 1.1, with its lines in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.text import header_value
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import JobKey, Scheduler
     from rowtui.core.clusters.schedulers.job_terms import WaitingTerms
     from rowtui.core.clusters.schedulers.reason_table import Reasons
+
+_EXCLUDED = re.compile(r"(?:^|\s)(?:--exclude[=\s]\s*|-x\s*)[\"']?([^\s\"']+)")
+_CHOSEN_NODES = re.compile(r"(?:^|\s)(?:--node(?:list|file)\b|-[wF])")
 
 
 class SlurmKind(SchedulerKind):
@@ -99,6 +103,14 @@ class SlurmKind(SchedulerKind):
 
     def delay_option(self, seconds: int) -> str:
         return f"--begin=now+{seconds}"
+
+    def exclude_option(self, nodes: Sequence[str], written: Sequence[str]) -> str:
+        # sbatch takes the last --exclude alone; one with a slash names a file of nodes.
+        text = "\n".join(written)
+        own = _EXCLUDED.findall(text)[-1:]
+        if _CHOSEN_NODES.search(text) or any("/" in names for names in own):
+            return ""
+        return f"--exclude={','.join((*own, *nodes))}"
 
     def waiting_jobs(self, transport: Transport) -> WaitingTerms:
         from rowtui.core.clusters.schedulers.slurm.change import SlurmWaiting

@@ -317,3 +317,24 @@ async def test_qstat_tells_why_a_job_waits_and_none_of_its_environment(
     [part] = (await GRID_ENGINE.detail(transport, JobKey(99_999), estimate=False)).asked
     assert part.problem == "Following jobs do not exist: 99999"
     assert (await GRID_ENGINE.everybody(transport, 10)).problem
+
+
+async def test_a_job_does_not_run_on_nodes_that_it_excludes(
+    grid_engine: GridEngineCluster,
+    scheduler: GridEngineScheduler,
+    spec: Callable[..., JobSpec],
+) -> None:
+    await accepted(scheduler, spec("t1", 'echo "$HOSTNAME" >"host"'))
+    host = grid_engine.work / "host"
+    await eventually_async(lambda: host.exists() and bool(host.read_text().strip()))
+    node = host.read_text().strip()
+
+    def verified(*nodes: str) -> str:
+        option = GRID_ENGINE.exclude_option(nodes, ())
+        (grid_engine.work / "excluding.sh").write_text(f"#!/bin/bash\n#$ {option}\ntrue\n")
+        return grid_engine.run("qsub -w v excluding.sh 2>&1", check=False).stdout
+
+    assert "found suitable queue" in verified("another", "third")
+    assert "no suitable queues" in verified("another", node)
+    assert GRID_ENGINE.exclude_option([node], ["-l h_rt=1,h=big*"]) == ""
+    assert GRID_ENGINE.exclude_option([node], ["-l h_rt=1"]) == f"-l h=!({node})"

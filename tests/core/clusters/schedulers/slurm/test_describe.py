@@ -44,6 +44,7 @@ def test_a_real_cluster_is_described_by_its_partitions_default_first(
             cpus_per_node=16,
             maximum_gpus_per_job=0,
             maximum_walltime_seconds=86400,
+            nodes=2,
         ),
         Partition(
             "gpu",
@@ -53,8 +54,11 @@ def test_a_real_cluster_is_described_by_its_partitions_default_first(
             maximum_gpus_per_job=4,
             gpus_per_node=4,
             maximum_walltime_seconds=43200,
+            nodes=1,
         ),
-        Partition("highmem", maximum_cpus_per_job=64, cpus_per_node=64, maximum_gpus_per_job=0),
+        Partition(
+            "highmem", maximum_cpus_per_job=64, cpus_per_node=64, maximum_gpus_per_job=0, nodes=1
+        ),
         Partition(
             "shared",  # MaxCPUsPerNode=8, and only one of its three nodes has GPUs
             maximum_cpus_per_job=24,
@@ -62,6 +66,7 @@ def test_a_real_cluster_is_described_by_its_partitions_default_first(
             maximum_gpus_per_job=4,
             gpus_per_node=4,
             maximum_walltime_seconds=3600,
+            nodes=3,
         ),
         Partition(
             "closed",
@@ -70,6 +75,7 @@ def test_a_real_cluster_is_described_by_its_partitions_default_first(
             maximum_gpus_per_job=0,
             prevent_auto_select=True,
             maximum_walltime_seconds=3600,
+            nodes=1,
         ),
     )
 
