@@ -75,12 +75,7 @@ def limit_options(parser: Any, in_a_row: int = 3) -> None:
         metavar="N",
         help=f"stop at N failed jobs without a good one in between [default: {in_a_row}]",
     )
-    limits.add_argument(
-        "--max-retries",
-        type=positive,
-        metavar="N",
-        help="attempts after the first ones, of all its jobs together",
-    )
+    limits.add_argument("--max-retries", type=positive, metavar="N", help="retries in the run")
     limits.add_argument(
         "--to",
         action="append",

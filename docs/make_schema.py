@@ -43,10 +43,17 @@ from rowtui.cli.show.json import (
     ShownGroups,
     ShownStatus,
 )
-from rowtui.cli.submit.json import BundleJson, PlanJson, RefusedJson, SentJson
+from rowtui.cli.submit.json import (
+    BundleJson,
+    PlanJson,
+    ProjectRunDocument,
+    RefusedJson,
+    RetryRulesJson,
+    SentJson,
+)
 from rowtui.cli.submit.plan import PoolJson
 from rowtui.cli.submit.review import ScriptChangesJson
-from rowtui.cli.submit.run import ProjectRunDocument, ProjectRunEventJson, RetryRulesJson
+from rowtui.cli.submit.run import ProjectRunEventJson
 from rowtui.cli.usage.report import WrittenReport
 from rowtui.cli.usage.usage_json import UsageDocument, UsedJob
 from rowtui.core.base import document

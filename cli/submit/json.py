@@ -1,4 +1,4 @@
-"""Plans as JSON: their jobs, bundles, refusals and packings, and what was sent."""
+"""Plans as JSON: their jobs, bundles, refusals and packings, and what was sent. Runs as JSON."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rowtui.cli.jobs.json import JobJson, job_document, unsent_job
-from rowtui.core.base.document import OrAbsent, TextOrNull
+from rowtui.core.base.document import Moment, OrAbsent, TextOrNull
 from rowtui.core.base.text import Cost, CostJson
 from rowtui.core.project.sizing.measured import ExpectedCost
 from rowtui.core.project.views.views import TransferView
+from rowtui.core.runs.model import RunStatus
 from rowtui.core.submission.plan.charges import Charge, bundle_charges, charges_of, cost_in
 from rowtui.core.submission.plan.model import Packed, Plan, PlannedDestination, RefusedAt
 from rowtui.core.submission.plan.record import JobRecord
@@ -181,3 +182,65 @@ def packed_of(packed: Packed, plan: Plan) -> PackedSummaryJson:
         packed.bound,
         packed.unit,
     )
+
+
+class RetryRuleJson(NamedTuple):
+    """A rule. `attempts`: at most, in all. `line`: in rowtui.toml, null for a default rule.
+
+    `continues`: how often the same job is sent again at most, 0 for a rule about failures.
+    `progress`: files of which one must have changed. `decides`: how many of the last failures the
+    rule decides, by what it does: `retried`, `continues`, `attempts used up`.
+    """
+
+    action: str
+    on: Sequence[str]
+    attempts: int
+    change: TextOrNull
+    wait_seconds: float
+    line: int | None
+    continues: int
+    progress: TextOrNull
+    decides: Mapping[str, int]
+
+
+class RetryRulesJson(NamedTuple):
+    """`run --rules`: the first rule that matches a failure decides.
+
+    `failures`: how many of the last failed jobs were compared with the rules. `unmatched`: those
+    that no rule matches, by cause.
+    """
+
+    rules: Sequence[RetryRuleJson]
+    failures: int
+    unmatched: Mapping[str, int]
+
+
+class RetriedDirectories(NamedTuple):
+    """A retry that a run decided. `why`: the cause, the attempt and the change.
+
+    `continues`: the jobs did not fail; the same attempt goes on.
+    """
+
+    at: Moment
+    action: str
+    directories: tuple[str, ...]
+    why: str
+    continues: bool
+
+
+class ProjectRunDocument(NamedTuple):
+    """`run --status`: the newest run. `driven_by`: the process, null if none drives it.
+
+    `cpu_hours`, `gpu_hours`: what its jobs asked for. `submitted`, `failed`: numbers of jobs.
+    """
+
+    id: str
+    status: RunStatus
+    why: TextOrNull
+    driven_by: TextOrNull
+    submitted: int
+    failed: int
+    cpu_hours: float
+    gpu_hours: float
+    limits: tuple[str, ...]
+    retried: Sequence[RetriedDirectories]

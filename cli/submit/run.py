@@ -13,26 +13,35 @@ import json
 import signal
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.network.shared.limits import with_options
+from rowtui.cli.network.shared.limits import chosen_limits
 from rowtui.cli.network.shared.text import clock, limit_lines, retry_lines
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices, send_messages
 from rowtui.cli.submit import service
-from rowtui.core.base.document import Moment, TextOrNull, utc
+from rowtui.cli.submit.json import (
+    ProjectRunDocument,
+    RetriedDirectories,
+    RetryRuleJson,
+    RetryRulesJson,
+)
+from rowtui.core.base.document import utc
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import Cost, count, plural, visible
+from rowtui.core.project.failed_jobs import FailedAttempt, failed_before
 from rowtui.core.project.open_project import OpenProject
-from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, load_policy
+from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy
 from rowtui.core.runs.execution.driver import WAITS, DriverMessage, MessageKind
 from rowtui.core.runs.execution.project_run import ProjectRun
 from rowtui.core.runs.execution.result import failed_jobs
-from rowtui.core.runs.limits.limits import PROJECT_FAILURES_IN_A_ROW, RunLimits, proposed_budget
+from rowtui.core.runs.limits.limits import PROJECT_FAILURES_IN_A_ROW, RunLimits
+from rowtui.core.runs.limits.spending import RemainingCost
 from rowtui.core.runs.limits.times import cost_text, describe
 from rowtui.core.runs.lock import PROJECT_DRIVER, RunHeldError
 from rowtui.core.runs.model import Retried, RunStatus, Stopped
@@ -46,6 +55,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 TRY_AGAIN = 75  # sysexits.h: a service that ended so is started again
 TELL_SECONDS = 5.0
+MOST_FAILURES = 100
 _EXPLAINED = (RunStatus.PAUSED, RunStatus.FAILED, RunStatus.FINISHED)
 _COUNTED = (MessageKind.SENT, MessageKind.HAPPENED)
 
@@ -66,50 +76,6 @@ class ProjectRunEventJson(TypedDict):
     failed: NotRequired[int]
 
 
-class RetryRuleJson(NamedTuple):
-    """A rule. `attempts`: at most, in all. `line`: in rowtui.toml, null for a default rule."""
-
-    action: str
-    on: Sequence[str]
-    attempts: int
-    change: TextOrNull
-    wait_seconds: float
-    line: int | None
-
-
-class RetryRulesJson(NamedTuple):
-    """`run --rules`: the first rule that matches a failure decides."""
-
-    rules: Sequence[RetryRuleJson]
-
-
-class RetriedDirectories(NamedTuple):
-    """A retry that a run decided. `why`: the cause, the attempt and the change."""
-
-    at: Moment
-    action: str
-    directories: tuple[str, ...]
-    why: str
-
-
-class ProjectRunDocument(NamedTuple):
-    """`run --status`: the newest run. `driven_by`: the process, null if none drives it.
-
-    `cpu_hours`, `gpu_hours`: what its jobs asked for. `submitted`, `failed`: numbers of jobs.
-    """
-
-    id: str
-    status: RunStatus
-    why: TextOrNull
-    driven_by: TextOrNull
-    submitted: int
-    failed: int
-    cpu_hours: float
-    gpu_hours: float
-    limits: tuple[str, ...]
-    retried: Sequence[RetriedDirectories]
-
-
 def run(args: argparse.Namespace, out: Output) -> int:
     """Drive the project; 0 only if all directories are complete."""
     try:
@@ -123,7 +89,7 @@ def _run(args: argparse.Namespace, out: Output) -> int:
     project = open_project(args, out, errors=False)
     policy = NO_RETRIES if args.no_retry else load_policy(project.root)
     if args.rules:
-        _print_rules(policy, args, out)
+        _print_rules(policy, project, args, out)
         return 0
     store = RunStore(project.root, PROJECT_RUNS)
     if args.status or args.stop:
@@ -148,7 +114,9 @@ def _run(args: argparse.Namespace, out: Output) -> int:
         with store.hold():
             send_messages(project, out)
             return _drive(args, ProjectRun(project, had, policy, args.action), out)
-    limits = _limits(args, project, actions, had)
+    before, cost = (None, _remaining(actions, project)) if had is None else (had.limits, Cost())
+    work = RemainingCost(cost=cost)
+    limits = chosen_limits(args, project, before, work, PROJECT_FAILURES_IN_A_ROW)
     if not args.json:
         _say_what(project, had, policy, limits, out)
     if args.install_service:
@@ -180,20 +148,6 @@ def _open_run(store: RunStore, args: argparse.Namespace) -> Run | None:
     return None if args.new or newest.status.is_over else newest
 
 
-def _limits(
-    args: argparse.Namespace, project: OpenProject, actions: Sequence[Action], had: Run | None
-) -> RunLimits:
-    if had is not None:
-        return with_options(args, project, had.limits)
-    cost = _remaining(actions, project)
-    proposed = RunLimits(
-        cpu_hours=proposed_budget(cost.cpu_hours, grows=False),
-        gpu_hours=proposed_budget(cost.gpu_hours, grows=False) or None,
-        failures_in_a_row=PROJECT_FAILURES_IN_A_ROW,
-    )
-    return with_options(args, project, proposed)
-
-
 def _remaining(actions: Sequence[Action], project: OpenProject) -> Cost:
     chosen = {action.index for action in actions}
     rows = project.status_table().rows
@@ -216,19 +170,6 @@ def _say_what(
     out.print("Failures that are retried, within these limits:")
     out.lines(f"  {line}" for line in retry_lines(policy))
     sys.stdout.flush()
-
-
-def _print_rules(policy: RetryPolicy, args: argparse.Namespace, out: Output) -> None:
-    if args.json:
-        rules = [
-            RetryRuleJson(
-                it.action, it.on, it.attempts, str(it.change), it.wait_seconds, it.line or None
-            )
-            for it in policy.rules
-        ]
-        out.json(RetryRulesJson(rules))
-        return
-    out.lines(retry_lines(policy))
 
 
 def _stop_or_show(
@@ -274,8 +215,44 @@ def _stop_or_show(
     out.print(f"{jobs} submitted for at most {spent}, {count(standing.failed)} failed.")
     for event in retried:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event.at))
-        out.print(f"  {when}  retry: {visible(event.why)}")
+        what = MessageKind.CONTINUES if event.continues else MessageKind.RETRY
+        out.print(f"  {when}  {what.value}: {visible(event.why)}")
     return 0
+
+
+def _print_rules(
+    policy: RetryPolicy, project: OpenProject, args: argparse.Namespace, out: Output
+) -> None:
+    """Print the rules, how many of the last failures each decides, and failures without a rule."""
+    records = project.jobs.records()
+    failed = [it for it in records if it.end is not None and it.end.outcome.failed][:MOST_FAILURES]
+    before = failed_before(records, failed)
+    found: defaultdict[RetryRule | None, Counter[str]] = defaultdict(Counter)
+    for record in failed:
+        failure = FailedAttempt.of(record, before.get(record.token, ()))
+        decided = policy.decide(project.workflow, failure)
+        found[decided.rule][decided.effect.value if decided.rule else failure.cause] += 1
+    if args.json:
+        rules = [
+            RetryRuleJson(
+                it.action, it.on, it.attempts, str(it.change), it.wait_seconds, it.line or None,
+                it.continues, it.progress, found[it],
+            )
+            for it in policy.rules
+        ]  # fmt: skip
+        out.json(RetryRulesJson(rules, len(failed), found[None]))
+        return
+    for line, rule in zip(retry_lines(policy), policy.rules or (None,), strict=True):
+        out.print(line)
+        out.lines([f"  {_counts(found[rule])}"] if rule in found else ())
+    if failed:
+        last = f"{found[None].total():,} of the last {plural(len(failed), 'failed job')}"
+        causes = f" ({_counts(found[None])})" if found[None] else ""
+        out.print(f"No rule matches {last}{causes}.")
+
+
+def _counts(numbers: Counter[str]) -> str:
+    return ", ".join(f"{visible(what)}: {count:,}" for what, count in numbers.most_common())
 
 
 def _drive(args: argparse.Namespace, driver: ProjectRun, out: Output) -> int:
@@ -368,8 +345,8 @@ class _Printer:
                 self.out.warn(message.sentence)
             elif message.kind is MessageKind.WAITING:
                 self.out.warn(f"{message.sentence}{WAITS}")
-            elif message.kind is MessageKind.RETRY:
-                self.out.print(f"{clock()}  retry: {message.sentence}")
+            elif message.kind in (MessageKind.RETRY, MessageKind.CONTINUES):
+                self.out.print(f"{clock()}  {message.kind.value}: {message.sentence}")
             elif message.kind is MessageKind.BEGUN:
                 self.out.print(f"{clock()}  {visible(message.sentence)}")
         sys.stdout.flush()

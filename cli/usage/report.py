@@ -125,7 +125,7 @@ def _run(project: OpenProject, out: Output) -> RunSummary | None:
         return None
     retried: dict[str, int] = {}
     for event in events:
-        if isinstance(event, Retried):
+        if isinstance(event, Retried) and not event.continues:
             retried[event.node] = retried.get(event.node, 0) + len(event.samples)
     ends = (GraphJobState.COMPLETED, GraphJobState.FAILED, GraphJobState.CANCELLED)
     nodes = []

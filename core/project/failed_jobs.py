@@ -65,13 +65,25 @@ class FailedAttempt(NamedTuple):
     record: JobRecord | None = None
     before: tuple[JobRecord, ...] = ()
 
+    @classmethod
+    def of(cls, record: JobRecord, before: tuple[JobRecord, ...] = ()) -> FailedAttempt:
+        """Return the failure of a job."""
+        cause = record.end.cause if record.end is not None else ""
+        return cls(record.action, cause, record.attempt, record, before)
+
+    @property
+    def continues(self) -> int:
+        """Return how many jobs the failed job continued."""
+        planned = self.record.planned if self.record is not None else None
+        return planned.continues if planned is not None else 0
+
 
 class FailedGroup(NamedTuple):
     """Directories to be tried again together. `jobs`: the scheduler ids of the jobs that failed.
 
-    `before`: see `FailedAttempt`. `attempt` counts the tries so far, from 1. `record` is a job that
-    failed; if several jobs failed, all asked for the same amounts. It is None if the plan is no
-    longer on record.
+    `nodes`: where they ran. `before`: see `FailedAttempt`. `attempt` counts the tries so far, from
+    1. `record` is a job that failed; if several jobs failed, all asked for the same amounts. It is
+    None if the plan is no longer on record.
     """
 
     group: Group
@@ -81,6 +93,7 @@ class FailedGroup(NamedTuple):
     attempt: int = 1
     record: JobRecord | None = None
     before: tuple[JobRecord, ...] = ()
+    nodes: tuple[str, ...] = ()
 
     @property
     def planned(self) -> PlannedJob | None:
@@ -349,4 +362,5 @@ def _group(
         jobs=tuple(name for name in (known.named(token, ends[0]) for token in tokens) if name),
         attempt=record.attempt if record is not None else 1,
         record=record,
+        nodes=tuple(it.end.node for it in map(known.records.get, tokens) if it and it.end),
     )

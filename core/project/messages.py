@@ -59,6 +59,7 @@ class ProjectMessages:
         self._failed = 0
         self._connected: set[str] = set()
         self._running: dict[str, set[str]] = {}  # tokens of started jobs by cluster
+        self.continues: Callable[[JobRecord], bool] = lambda _: False  # by the rules of a driver
 
     def notify(self, event: StudyEvent) -> None:
         """Send an event."""
@@ -87,6 +88,7 @@ class ProjectMessages:
         """Report failures: the first one of each cause, and each one if the user wants that."""
         every = list(ended)
         failed = [it for it in every if it.end is not None and it.end.outcome.failed]
+        failed = [it for it in failed if not self.continues(it)]
         self._ended += len(every)
         self._failed += len(failed)
         causes: set[tuple[str, str]] = set()

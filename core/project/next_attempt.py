@@ -2,13 +2,16 @@
 
 The input is the failed group and the requested change. The result is resources, and the sentence
 that a plan shows. If the previous job ran on other directories, its amounts are scaled as its
-action counts them: processes and times per directory where the action states them so.
+action counts them: processes and times per directory where the action states them so. A change
+is parsed from what the user writes (`2x`, `64G`, `04:00:00`); one that is suggested for the way in
+which a job ended is applied only when the user asks for it.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
@@ -32,19 +35,25 @@ from rowtui.core.submission.scripts.parts import options_for
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_time
 from rowtui.core.workflow.model import Resources
 
-# Changes by the user when failed jobs are submitted again: memory, time, CPUs, destination.
-#
-# The module parses what the user writes (`2x`, `64G`, `04:00:00`) into a `AmountChange`. It also
-# suggests a change for the way in which a job ended; a suggestion is applied only when the user
-# asks for it.
-
-
 _MOST_TIMES = 1000.0
 _MOST_MB = 2**40
 _MOST_CPUS = 2**20
 _TIMES = re.compile(r"[x*]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)[x*]?", re.IGNORECASE)
 _MEMORY = re.compile(r"([0-9]+(?:\.[0-9]*)?) ?([MGT])i?B?", re.IGNORECASE)
 _UNITS = {"M": 1, "G": 1024, "T": 1024 * 1024}
+_NAMED = 3  # failed jobs, or nodes, that a reason names
+_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+MOST_EXCLUDED = 32  # nodes
+_MOST = 2.0**31  # MB, seconds or CPUs; more than any scheduler can count
+_WORDS = {
+    OUT_OF_MEMORY: "ran out of memory",
+    TIME_LIMIT: "reached its time limit",
+    NODE_FAILED: "lost its node",
+    PREEMPTED: "was preempted",
+    LOST: "was lost",
+    CANCELLED: "was cancelled",
+    WITHOUT_A_WORD: "ended without a word",
+}
 
 
 class Amount(NamedTuple):
@@ -61,13 +70,19 @@ class Amount(NamedTuple):
 
 
 class AmountChange(NamedTuple):
-    """The changed amounts of a whole job, in MB, seconds and CPUs. None or "": no change."""
+    """The changed amounts of a whole job, in MB, seconds and CPUs. None or "": no change.
+
+    `continues`: the job continues the one before, as the same attempt. `exclude`: it may not run
+    where the one before failed, nor on nodes that stand out.
+    """
 
     memory: Amount | None = None
     walltime: Amount | None = None
     cpus: Amount | None = None
     partition: str = ""
     cluster: str = ""
+    continues: bool = False
+    exclude: bool = False
 
     @property
     def is_nothing(self) -> bool:
@@ -87,6 +102,7 @@ class AmountChange(NamedTuple):
         ]
         words += [f"partition {visible(self.partition)}"] if self.partition else []
         words += [f"cluster {visible(self.cluster)}"] if self.cluster else []
+        words += ["another node"] if self.exclude else []
         return ", ".join(words)
 
 
@@ -165,23 +181,6 @@ def memory_text(megabytes: float) -> str:
     return f"{megabytes:,.0f} MB"
 
 
-_NAMED = 3  # failed jobs that a reason names
-
-
-_MOST = 2.0**31  # MB, seconds or CPUs; more than any scheduler can count
-
-
-_WORDS = {
-    OUT_OF_MEMORY: "ran out of memory",
-    TIME_LIMIT: "reached its time limit",
-    NODE_FAILED: "lost its node",
-    PREEMPTED: "was preempted",
-    LOST: "was lost",
-    CANCELLED: "was cancelled",
-    WITHOUT_A_WORD: "ended without a word",
-}
-
-
 class Had(NamedTuple):
     """Amounts of the previous job, scaled to these directories."""
 
@@ -250,11 +249,34 @@ def delayed(
     if not delay:
         warnings.append(f"{visible(cluster.name)} does not keep the rule's delay of {seconds:g} s")
         return request
+    return with_option(request, cluster, delay)
+
+
+def with_option(request: JobRequest, cluster: Cluster, option: str) -> JobRequest:
+    """Return the request with one more option in the header of its script."""
     options = options_for(request.action, cluster.name)
-    options = options._replace(custom=(*options.custom, delay))
+    options = options._replace(custom=(*options.custom, option))
     submit_options = {**request.action.submit_options, cluster.name: options}
     action = request.action._replace(submit_options=submit_options)
     return request._replace(group=request.group._replace(action=action))
+
+
+def most_excluded(place: PlacedRequest) -> int:
+    """Return how many nodes a job may exclude; one stays if the partition's number is known."""
+    nodes = place.partition.nodes if place.partition is not None else None
+    return MOST_EXCLUDED if nodes is None else min(MOST_EXCLUDED, nodes - 1)
+
+
+def excluded_nodes(names: Iterable[str], most: int = MOST_EXCLUDED) -> tuple[str, ...]:
+    """Return the names that are names of nodes, each once; of too many the last ones."""
+    found = [*dict.fromkeys(it for it in names if _NODE.fullmatch(it))]
+    return tuple(found[max(0, len(found) - most) :])
+
+
+def nodes_text(nodes: Sequence[str]) -> str:
+    """Return `not on n1, n2`: the nodes on which the next attempt may not run."""
+    more = f" and {len(nodes) - _NAMED:,} more" if len(nodes) > _NAMED else ""
+    return f"not on {', '.join(nodes[-_NAMED:])}{more}" if nodes else "but none could be excluded"
 
 
 def attempt_reason(failed: FailedGroup, place: PlacedRequest) -> str:
@@ -267,7 +289,10 @@ def attempt_reason(failed: FailedGroup, place: PlacedRequest) -> str:
     if len(failed.jobs) > 1:  # with several jobs, each is named
         what = f"failed: {visible(failed.cause)}"
     changed = "; ".join(_differences(failed, place)) or "the same again"
-    return f"attempt {place.request.attempt}: {who} {what}; {changed}"
+    number = f"attempt {place.request.attempt}"
+    if place.basis.continues:
+        number += f", continuation {place.basis.continues:,}"
+    return f"{number}: {who} {what}; {changed}"
 
 
 def _differences(failed: FailedGroup, place: PlacedRequest) -> list[str]:

@@ -10,7 +10,8 @@ Changes that the user requested for earlier attempts are kept. Source: docs/mapp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
@@ -29,10 +30,14 @@ from rowtui.core.project.next_attempt import (
     amount_asked,
     attempt_reason,
     delayed,
+    excluded_nodes,
     had_before,
     has_more,
+    most_excluded,
+    nodes_text,
     suggested_change,
     with_amounts,
+    with_option,
 )
 from rowtui.core.project.planning.placing import Retry, place_requests, refused_requests
 from rowtui.core.project.planning.plan_submission import (
@@ -53,10 +58,14 @@ from rowtui.core.submission.plan.model import (
     read_basis,
 )
 from rowtui.core.submission.scripts.parts import options_for
+from rowtui.core.usage.past_nodes import node_failures
+from rowtui.core.usage.table import chosen_usage
 from rowtui.core.workflow.model import Resources, Walltime
 
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
+
+HISTORY_SECONDS = 30 * 86_400.0  # nodes that failed long ago may be gone, and are then refused
 
 
 class RetryCause(NamedTuple):
@@ -149,6 +158,7 @@ class _Resubmitter:
         self.not_placed: tuple[RefusedWork, ...] = ()
         self.choices: dict[tuple[str, Resources, int, str], PartitionChoice] = {}
         self.clusters: dict[str, Cluster] = {}
+        self.bad_nodes: dict[str, list[str]] = {}
 
     def tried(self, groups: Sequence[FailedGroup], limit: int | None) -> list[_Tried]:
         """Return the groups that have a place, at most `limit`."""
@@ -156,19 +166,11 @@ class _Resubmitter:
         for failed in groups:
             if limit is not None and len(wishes) >= limit:
                 break
-            wish = self.attempt(failed, self.wish)
-            if wish is not None:
-                wishes.append(wish)
+            try:
+                wishes.append(self.wish(failed))
+            except RowtuiError as error:
+                self.refuse(job_requests((failed.group,))[0], error)
         return self.by_mapping(wishes) if self.mapped else self.by_partition(wishes)
-
-    def attempt(
-        self, failed: FailedGroup, how: Callable[[FailedGroup], _NextAttempt | None]
-    ) -> _NextAttempt | None:
-        try:
-            return how(failed)
-        except RowtuiError as error:
-            self.refuse(job_requests((failed.group,))[0], error)
-            return None
 
     def refuse(self, request: JobRequest, error: RowtuiError) -> None:
         key = (request.action.name, error.message, error.hint)
@@ -176,7 +178,7 @@ class _Resubmitter:
 
     # Requests
 
-    def wish(self, failed: FailedGroup) -> _NextAttempt | None:
+    def wish(self, failed: FailedGroup) -> _NextAttempt:
         """Return the request of the next attempt.
 
         Raises: RowtuiError with the reason if there is none.
@@ -218,7 +220,7 @@ class _Resubmitter:
             resources = with_amounts(resources, len(plain.group.indices), processes, cpus, memory)
         action = plain.action._replace(resources=resources)
         (request,) = job_requests((failed.group._replace(action=action),))
-        request = request._replace(attempt=failed.attempt + 1)
+        request = request._replace(attempt=failed.attempt + (not change.continues))
         return _NextAttempt(failed, request, cluster, memory, cpus, asked, rule, warnings)
 
     def cluster(self, failed: FailedGroup) -> Cluster | None:
@@ -325,8 +327,13 @@ class _Resubmitter:
 
     def with_reason(self, wish: _NextAttempt, place: PlacedRequest) -> _Tried:
         warnings = [*place.warnings, *wish.warnings]
-        request = place.request
+        continues = wish.failed.failure.continues + 1 if self.change.continues else 0
+        request, nodes = self.without_nodes(wish.failed, place)
+        basis = place.basis._replace(asked=wish.asked, continues=continues, excluded=nodes)
+        place = place._replace(basis=basis)
         reason = attempt_reason(wish.failed, place)
+        if nodes or self.change.exclude:
+            reason += f", {nodes_text(nodes)}"
         if wish.rule is not None:
             reason += f", by the rule {visible(wish.rule.handler)}"
             if wish.rule.delay_seconds:
@@ -335,9 +342,33 @@ class _Resubmitter:
             request=request,
             warnings=tuple(warnings),
             reasons=(reason, *place.reasons),
-            basis=place.basis._replace(asked=wish.asked),
         )
         return _Tried(wish.failed, place)
+
+    def without_nodes(
+        self, failed: FailedGroup, place: PlacedRequest
+    ) -> tuple[JobRequest, tuple[str, ...]]:
+        """Return the request with the nodes that it excludes, as far as its cluster can."""
+        request, cluster = place.request, place.cluster
+        names: list[str] = []
+        if failed.planned is not None and failed.cluster == cluster.name:
+            names += read_basis(failed.planned.basis).excluded
+            names += failed.nodes if self.change.exclude else ()
+        if self.change.exclude:
+            names = [*self.standing_out(cluster.name), *names]
+        nodes = excluded_nodes(names, most_excluded(place))
+        written = (*cluster.submit_options, *options_for(request.action, cluster.name).custom)
+        option = kind_of(cluster).exclude_option(nodes, written) if nodes else ""
+        return (with_option(request, cluster, option), nodes) if option else (request, ())
+
+    def standing_out(self, cluster: str) -> list[str]:
+        """Return the nodes of a cluster with too many failures for chance, in the last weeks."""
+        if cluster not in self.bad_nodes:
+            since = time.time() - HISTORY_SECONDS
+            columns = self.project.usage.store.columns()
+            nodes = node_failures(chosen_usage(columns, clusters=(cluster,), since=since))
+            self.bad_nodes[cluster] = [it.node for it in nodes if it.stands_out]
+        return self.bad_nodes[cluster]
 
 
 def _causes(tried: Sequence[_Tried]) -> tuple[RetryCause, ...]:

@@ -4,23 +4,28 @@ Takes `rowtui.toml` in the folder of the project; gives a `RetryPolicy`. Each `[
 rule; the first rule that matches the action, the cause of a failure and the job's log decides.
 Rules of the file come before the default rules: more memory after "out of memory", more time after
 "time limit", the same again after a lost node or a preemption. Other failures are not retried
-without a rule, because a program that fails for its own reason would fail again.
+without a rule, because a program that fails for its own reason would fail again. A rule with
+`continue` takes the end of a job neither as a failure nor as an attempt: the work goes on in
+another job with the same amounts.
 
 A retry happens only within the limits that the user confirmed for a run (`core/runs`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import enum
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple, TypeVar
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.code.patterns import (
     LONGEST_SUBJECT,
     PatternError,
@@ -44,12 +49,17 @@ from rowtui.core.submission.plan.outcome import (
     exit_words,
 )
 from rowtui.core.submission.plan.record import JobRecord
+from rowtui.core.submission.sending.fence import begun_at
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, open_toml
 from rowtui.core.workflow.toml_keys import Key, TableKeys
 
+if TYPE_CHECKING:
+    from rowtui.core.workflow.model import Workflow
+
 T = TypeVar("T")
 LogLines = Callable[[], Sequence[str]]
+Progress = Callable[[str], bool]
 
 POLICY_FILE = "rowtui.toml"
 ANY = "any"
@@ -57,10 +67,12 @@ MOST_WAIT_SECONDS = 3600.0
 """The wait before a retry doubles with each attempt, up to an hour."""
 MOST_ATTEMPTS = 1000
 """Attempts at a directory, for all causes together."""
+CONTINUES, MOST_CONTINUES = 100, 100_000  # of an attempt: if a rule has no number, and at most
 
 _LARGEST_FILE = 1 << 20
 _SEARCHED_BYTES = 1 << 18
 _SEARCHED_LINES = 1000
+_SEARCHED_FILES = 1000  # of a directory, and directories of a job
 _NODE = "node failure"
 _CAUSES = {
     OUT_OF_MEMORY: (OUT_OF_MEMORY,),
@@ -82,8 +94,15 @@ _RULE = {
     "walltime": Key("string", 'The time limit of the next attempt, such as "2x".'),
     "cpus": Key("string", 'The CPUs of the next attempt, such as "2x" or "8".'),
     "partition": Key("string", "The partition of the next attempt."),
+    "exclude": Key("boolean", "The next attempt may not run on the nodes where it failed."),
     "wait": Key("string", 'The time before the second attempt, such as "00:10:00".'),
+    "continue": Key("boolean", "The end is no failure: the same job is submitted again."),
+    "continues": Key(
+        "integer", "The most continuations in a row; 100 if not set.", least=1, most=MOST_CONTINUES
+    ),
+    "progress": Key("string", 'A file that the job must have changed, such as "checkpoint.*".'),
 }
+_OF_RETRIES = ("attempts", "memory", "walltime", "cpus", "partition", "exclude")
 POLICY_KEYS = TableKeys(
     {
         "retry": Key(
@@ -93,6 +112,8 @@ POLICY_KEYS = TableKeys(
         )
     }
 )
+_CONTINUES_HINT = "`continue = true` with `continues` sends the same job again, not an attempt"
+_PATTERN_HINT = 'write it as "checkpoint.*" or "out/checkpoint.*"'
 _HINT = 'causes are "out of memory", "time limit", "node failure", "preempted", "exit 75" and "any"'
 
 
@@ -100,7 +121,9 @@ class RetryRule(NamedTuple):
     """One rule. `on`: causes; `attempts`: at most this many that fail for one of these causes.
 
     `log`: a pattern that a line of the job's log must contain; None for any log. `wait_seconds`:
-    before the second attempt. `line`: in rowtui.toml, 0 for a default rule.
+    before the second attempt. `line`: in rowtui.toml, 0 for a default rule. `continues`: the job is
+    continued at most so often, 0 for a rule about failures; `progress`: a pattern of files in its
+    directory of which one must have changed, "" for none.
     """
 
     action: str
@@ -110,13 +133,19 @@ class RetryRule(NamedTuple):
     wait_seconds: float = 0.0
     line: int = 0
     log: TimedPattern | None = None
+    continues: int = 0
+    progress: str = ""
 
-    def matches(self, action: str, cause: str, log: LogLines) -> bool:
+    def matches(
+        self, action: str, cause: str, log: LogLines = tuple, progress: Progress = bool
+    ) -> bool:
         """Whether the rule decides about a job of this action that failed for this cause.
 
         Raises: PatternError if the search in the log takes too long.
         """
         if not (fnmatchcase(action, self.action) and any(_means(it, cause) for it in self.on)):
+            return False
+        if self.progress and not progress(self.progress):
             return False
         return self.log is None or any(map(self.log.search, log()))
 
@@ -129,9 +158,12 @@ class RetryRule(NamedTuple):
         """Return the rule as text, such as `out of memory: memory 2x, at most 3 attempts`."""
         who = "" if self.action == "*" else f"{visible(self.action)}: "
         tries = "no retry" if self.attempts <= 1 else f"at most {self.attempts} attempts"
+        if self.continues:
+            tries = f"continues, at most {plural(self.continues, 'time')}"
         wait = f", after {format_duration(int(self.wait_seconds))}" if self.wait_seconds else ""
-        change = f"{self.change}, " if self.attempts > 1 and not self.change.is_nothing else ""
+        change = f"{self.change}, " if self.attempts > 1 and str(self.change) else ""
         log = "" if self.log is None else f" with {visible(self.log.text)} in the log"
+        log += f" after a change of {visible(self.progress)}" if self.progress else ""
         return f"{who}{', '.join(map(visible, self.on))}{log}: {change}{tries}{wait}"
 
 
@@ -143,11 +175,21 @@ DEFAULT_RULES = (
 )
 
 
+class RetryEffect(enum.Enum):
+    """What the rules do about failed work."""
+
+    RETRIED = "retried"
+    CONTINUES = "continues"
+    USED_UP = "attempts used up"
+    NONE = "no rule"
+
+
 class RetryDecision(NamedTuple):
     """What becomes of failed work: `rule` retries it `wait_seconds` after it failed, as attempt
-    `attempt` of this rule; or `why` states the reason against it.
+    (or continuation) `attempt` of this rule; or `why` states the reason against it.
     """
 
+    effect: RetryEffect
     rule: RetryRule | None = None
     attempt: int = 0
     wait_seconds: float = 0.0
@@ -159,33 +201,40 @@ class RetryPolicy(NamedTuple):
 
     rules: tuple[RetryRule, ...] = DEFAULT_RULES
 
-    def rule(self, action: str, cause: str, log: LogLines = tuple) -> RetryRule | None:
-        """Return the rule that decides about this failure; None if nothing retries it.
-
-        Raises: PatternError if the search in the log takes too long.
-        """
-        return next((it for it in self.rules if it.matches(action, cause, log)), None)
-
-    def decide(self, root: Path, failure: FailedAttempt) -> RetryDecision:
-        """Return whether, how and when failed work of the project at `root` is tried again.
+    def decide(self, workflow: Workflow, failure: FailedAttempt) -> RetryDecision:
+        """Return whether, how and when failed work of a project is tried again.
 
         A rule counts the attempts for which it decides: other causes have their own rules.
         """
         try:
-            rule = self.rule(failure.action, failure.cause, _log(root, failure.record))
+            log = _log(workflow.root, failure.record)
+            progress = partial(made_progress, workflow, failure.record)
+            given = failure.action, failure.cause, log, progress
+            rule = next((it for it in self.rules if it.matches(*given)), None)
             if rule is None:
-                return RetryDecision(why="no rule retries this cause")
+                return RetryDecision(RetryEffect.NONE, why="no rule retries this cause")
+            if 0 < rule.continues <= failure.continues:
+                why = f"its rule continues it {plural(rule.continues, 'time')}"
+                return RetryDecision(RetryEffect.USED_UP, rule, why=why)
+            if rule.continues:
+                number, wait = failure.continues + 1, min(rule.wait_seconds, MOST_WAIT_SECONDS)
+                return RetryDecision(RetryEffect.CONTINUES, rule, number, wait)
             tried = 1 + sum(
-                it.end is not None and rule.matches(it.action, it.end.cause, _log(root, it))
+                it.end is not None
+                and rule.matches(it.action, it.end.cause, _log(workflow.root, it))
                 for it in failure.before
             )
         except PatternError as error:
-            return RetryDecision(why=error.message)
+            return RetryDecision(RetryEffect.NONE, why=error.message)
         if tried >= rule.attempts or failure.attempt >= MOST_ATTEMPTS:
             most = min(rule.attempts, MOST_ATTEMPTS)
             tries = "one attempt" if most == 1 else f"{most:,} attempts"
-            return RetryDecision(why=f"its rule allows {tries}")
-        return RetryDecision(rule, tried + 1, rule.wait_before(tried + 1))
+            return RetryDecision(RetryEffect.USED_UP, rule, why=f"its rule allows {tries}")
+        return RetryDecision(RetryEffect.RETRIED, rule, tried + 1, rule.wait_before(tried + 1))
+
+    def continues(self, workflow: Workflow, record: JobRecord) -> bool:
+        """Whether the work of a job goes on, so that its end is no failure."""
+        return self.decide(workflow, FailedAttempt.of(record)).effect is RetryEffect.CONTINUES
 
 
 NO_RETRIES = RetryPolicy(())
@@ -219,6 +268,22 @@ def end_of_log(root: Path, record: JobRecord) -> list[str]:
     return [line[:LONGEST_SUBJECT] for line in reversed(lines)]
 
 
+def made_progress(workflow: Workflow, record: JobRecord | None, pattern: str) -> bool:
+    """Whether a file with this pattern changed since the job began, in one of its directories.
+
+    The beginning is the time of a file that the job made, by the clock of the same file system.
+    """
+    if record is None:
+        return False
+    since = begun_at(workflow.root, record.token) or record.submitted_at
+    for name in record.directories[:_SEARCHED_FILES]:
+        paths = islice((workflow.workspace / name).glob(pattern), _SEARCHED_FILES)
+        with contextlib.suppress(OSError):
+            if any(path.lstat().st_mtime >= since for path in paths):
+                return True
+    return False
+
+
 def _log(root: Path, record: JobRecord | None) -> LogLines:
     return tuple if record is None else partial(end_of_log, root, record)
 
@@ -227,11 +292,17 @@ def _rules(file: TomlFile) -> Iterator[RetryRule]:
     for table in file.top.tables("retry") or ():
         on = _causes(table)
         attempts = table.integer("attempts")
+        continues = table.boolean("continue") or False
+        for name in _OF_RETRIES if continues else ("continues",):
+            if name in table:
+                table.problem(name, f"`{name}` does not fit `continue`", _CONTINUES_HINT)
         change = AmountChange(
             memory=_parsed(table, "memory", parse_memory),
             walltime=_parsed(table, "walltime", parse_walltime),
             cpus=_parsed(table, "cpus", parse_cpus),
             partition=table.string("partition") or "",
+            continues=continues,
+            exclude=table.boolean("exclude") or False,
         )
         wait = _parsed(table, "wait", _seconds)
         yield RetryRule(
@@ -242,6 +313,8 @@ def _rules(file: TomlFile) -> Iterator[RetryRule]:
             wait or 0.0,
             file.locate(table.path)[0],
             _parsed(table, "log", compile_pattern),
+            (table.integer("continues") or CONTINUES) if continues else 0,
+            _parsed(table, "progress", _file_pattern) or "",
         )
 
 
@@ -267,6 +340,14 @@ def _parsed(table: TomlTable, key: str, parse: Callable[[str], T]) -> T | None:
     except RowtuiError as error:
         table.problem(key, error.message, error.hint)
         return None
+
+
+def _file_pattern(text: str) -> str:
+    parts = PurePosixPath(text).parts
+    inside = parts and not text.startswith("/") and ".." not in parts and "**" not in text
+    if not (inside and text.isprintable()):
+        raise RowtuiError(f"'{visible(text)}' is no file of a directory", _PATTERN_HINT)
+    return text
 
 
 def _seconds(text: str) -> float:

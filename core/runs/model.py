@@ -127,13 +127,15 @@ class JobFailed(NamedTuple):
 class Retried(NamedTuple):
     """Failed samples of a node are to be tried again. `why`: the cause and the rule, if a rule did.
 
-    In a run without a network, `node` is the action and `samples` are its directories.
+    In a run without a network, `node` is the action and `samples` are its directories. `continues`:
+    their jobs did not fail; the same attempt goes on.
     """
 
     at: float
     node: str
     samples: tuple[str, ...]
     why: str = ""
+    continues: bool = False
 
 
 # The reason of a `Cancelled` event after the user cancelled a job; a retry of all failed jobs

@@ -7,7 +7,7 @@ the run has spent. The changes that follow from the project's records are left t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +16,7 @@ from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.sample_flow import ListKey
+from rowtui.core.project.retry_policy import NO_RETRIES
 from rowtui.core.runs.directories.dynamic_lists import TakenLists
 from rowtui.core.runs.directories.readiness import UNUSABLE
 from rowtui.core.runs.directories.sinks import Publishing
@@ -133,6 +134,7 @@ class RunGraph:
         self._history = RunHistory()
         self._used = UsedHours(project)
         self.failures_in_a_row = 0
+        self.policy = NO_RETRIES  # of the process that drives the run
         self._publishing = Publishing(project, run)
         events = run.events()
         self.events = len(events)  # the number of journal events processed
@@ -218,17 +220,25 @@ class RunGraph:
         """Whether a recorded failure belongs to this run and was not retried."""
         return self._history.counts(self.growth.where(job).node, self.growth.directory(job), token)
 
-    def _write_failures(self, failed: Iterable[tuple[int, str, str]]) -> None:
-        """Record failed jobs with reason and token, except failures recorded before."""
+    def _write_failures(self, failed: Collection[tuple[int, str, str]]) -> set[str]:
+        """Record failed jobs with reason and token, except failures recorded before.
+
+        Return the tokens of those that the policy continues: their ends are no failures.
+        """
         now = time.time()
         fresh: list[JobFailed] = []
+        tokens, workflow = {token for *_, token in failed}, self.project.workflow
+        records = self.project.jobs.records() if tokens and self.policy.rules else ()
+        ended = (it for it in records if it.token in tokens and it.end is not None)
+        continued = {it.token for it in ended if self.policy.continues(workflow, it)}
         for job, reason, token in failed:
             node, directory = self.growth.where(job).node, self.growth.directory(job)
-            if self._history.add_failure(node, directory, token):
+            if self._history.add_failure(node, directory, token) and token not in continued:
                 fresh.append(JobFailed(now, node, directory, reason, token))
         if fresh:
             self._write(*fresh)
             self.failures_in_a_row += len(fresh)
+        return continued
 
     @property
     def lists(self) -> Mapping[ListKey, Mapping[str, Sequence[MadeEntry]]]:

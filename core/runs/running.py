@@ -60,7 +60,7 @@ _NO_PRODUCTS = "it is not complete, and cannot be: its action has no products in
 
 
 class RunUpdate(NamedTuple):
-    """The result of one update: numbers of jobs."""
+    """The result of one update: numbers of jobs. `continued`: jobs that ended, and go on."""
 
     completed: int = 0
     failed: tuple[int, ...] = ()
@@ -68,6 +68,7 @@ class RunUpdate(NamedTuple):
     new: int = 0
     published: int = 0
     stopped: tuple[int, ...] = ()
+    continued: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything happened."""
@@ -231,7 +232,7 @@ class OpenRun(RunGraph):
         stopped: set[int] = set(news.strays)
         if news.complete:
             self.failures_in_a_row = 0
-        self._write_failures(failed)
+        continued = self._write_failures(failed)
         for change in (
             graph.complete([job for job in news.complete if job not in broken]),
             *(graph.fail(job, why) for job, why, _ in failed),
@@ -246,11 +247,12 @@ class OpenRun(RunGraph):
             self._bring_directories()
         return RunUpdate(
             completed=len(news.complete) - len(broken),
-            failed=(*(job for job, _, _ in failed), *left_out),
+            failed=(*(job for job, _, token in failed if token not in continued), *left_out),
             blocked=len(blocked),
             new=new,
             published=self._publishing.publish(self.growth) if self.drives else 0,
             stopped=tuple(stopped),
+            continued=tuple(job for job, _, token in failed if token in continued),
         )
 
     def _take_appended(self) -> None:
@@ -323,10 +325,10 @@ class OpenRun(RunGraph):
 
     # Decisions of the user
 
-    def retry(self, jobs: Sequence[int], why: str = "") -> GraphChange:
+    def retry(self, jobs: Sequence[int], why: str = "", *, continues: bool = False) -> GraphChange:
         """Retry failed or given up jobs. `why`: the cause and the rule, if a rule retries them.
 
-        Raises: JobGraphError; RowtuiError.
+        `continues`: see `Retried`. Raises: JobGraphError; RowtuiError.
         """
         change = self.graph.retry(jobs)
         for job in jobs:
@@ -335,7 +337,7 @@ class OpenRun(RunGraph):
         again = self._make(self._sources_of(jobs))
         now = time.time()
         for node, names in self._by_node(jobs).items():
-            event = Retried(now, node, tuple(names), why)
+            event = Retried(now, node, tuple(names), why, continues)
             self._own.add(event)
             self.note(event)
             if not why and (of_node := self.growth.flow.network.node(node)) is not None:

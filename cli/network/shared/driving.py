@@ -187,9 +187,9 @@ class Driving:
             self._count()
             waits = message.kind is MessageKind.WAITING
             self.out.warn(f"{message.sentence}{WAITS * waits}")
-        elif message.kind is MessageKind.RETRY:
+        elif message.kind in (MessageKind.RETRY, MessageKind.CONTINUES):
             self._count()
-            self._line(f"retry: {message.sentence}")
+            self._line(f"{message.kind.value}: {message.sentence}")
         elif message.kind is MessageKind.BEGUN:
             self._line(message.sentence)
             self._told_at = time.monotonic()

@@ -77,18 +77,22 @@ def logs_of(networks: Networks, jobs: Iterable[tuple[str, str]]) -> dict[tuple[s
 
 
 def chosen_limits(
-    args: argparse.Namespace, project: OpenProject, before: RunLimits | None, work: RemainingCost
+    args: argparse.Namespace,
+    project: OpenProject,
+    before: RunLimits | None,
+    work: RemainingCost,
+    in_a_row: int = FAILURES_IN_A_ROW,
 ) -> RunLimits:
     """Return the limits of the options, over the confirmed ones; without both, the estimated need.
 
-    Raises: RowtuiError.
+    `in_a_row`: the limit of failures in a row of a new run. Raises: RowtuiError.
     """
     limits = before
     if limits is None:
         limits = RunLimits(
             cpu_hours=proposed_budget(work.cost.cpu_hours, grows=work.grows),
             gpu_hours=proposed_budget(work.cost.gpu_hours, grows=work.grows) or None,
-            failures_in_a_row=FAILURES_IN_A_ROW,
+            failures_in_a_row=in_a_row,
         )
     return with_options(args, project, limits)
 
@@ -127,14 +131,12 @@ def raise_budget(networks: Networks, run: Run, out: Output) -> None:
         return
     work, spent = networks.left(run.id).cost, running.spent()
     wider = limits
-    if limits.cpu_hours is not None and spent.cpu_hours + work.cpu_hours > limits.cpu_hours:
-        most = spent.cpu_hours + TRIES * work.cpu_hours
-        wider = wider._replace(cpu_hours=most)
-        out.print(f"The limit of the run grows for that to {amount(most)} {CPU_HOURS}.")
-    if limits.gpu_hours is not None and spent.gpu_hours + work.gpu_hours > limits.gpu_hours:
-        most = spent.gpu_hours + TRIES * work.gpu_hours
-        wider = wider._replace(gpu_hours=most)
-        out.print(f"The limit of the run grows for that to {amount(most)} {GPU_HOURS}.")
+    for field, unit in (("cpu_hours", CPU_HOURS), ("gpu_hours", GPU_HOURS)):
+        limit, charged, asked = (getattr(it, field) for it in (limits, spent, work))
+        if limit is not None and charged + asked > limit:
+            most = charged + TRIES * asked
+            wider = wider._replace(**{field: most})
+            out.print(f"The limit of the run grows for that to {amount(most)} {unit}.")
     if wider != limits:
         run.confirm(wider, time.time())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from rowtui.core.runs.execution.execution import Resting
 from rowtui.core.runs.execution.open_work import DueRetry, RetryPlan, found_retries, plan_retries
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.running import OpenRun
+    from rowtui.core.runs.running import OpenRun, RunUpdate
     from rowtui.core.submission.plan.model import Plan
 
 
@@ -38,8 +38,8 @@ class NetworkRetries:
     due_at: float | None = 0.0
     _due: dict[str, float] = field(default_factory=dict)  # see `found_retries`
 
-    def plans(self, failed: Collection[int]) -> list[RetryPlan]:
-        """Return plans of what is retried now. `failed`: jobs of the graph that failed just now.
+    def plans(self, happened: RunUpdate) -> list[RetryPlan]:
+        """Return plans of what is retried now. `happened`: what the last poll found.
 
         Failures that are retried do not count as failures in a row. Waits for the disk.
         Raises: RowtuiError.
@@ -47,7 +47,8 @@ class NetworkRetries:
         if not self.policy.rules:
             self.due_at = None
             return []
-        if not failed and (self.due_at is None or time.monotonic() < self.due_at):
+        ended = happened.failed or happened.continued
+        if not ended and (self.due_at is None or time.monotonic() < self.due_at):
             return []
         again: list[DueRetry] = []
         times: list[float] = []
@@ -67,11 +68,11 @@ class NetworkRetries:
         if self.resting.will_be_tried and not resting.isdisjoint(retried):
             times.append(time.monotonic())
         self.due_at = min(times, default=None)
-        counted = self.running.failures_in_a_row - len(retried.intersection(failed))
+        counted = self.running.failures_in_a_row - len(retried.intersection(happened.failed))
         self.running.failures_in_a_row = max(0, counted)
         return list(plan_retries(project, again))
 
-    def reopen(self, plan: Plan, why: str) -> dict[int, str]:
+    def reopen(self, plan: Plan, retried: RetryPlan) -> dict[int, str]:
         """Let the failed jobs of a plan run again; return the reason of each one's failure.
 
         Raises: RowtuiError if the journal cannot be written.
@@ -79,7 +80,7 @@ class NetworkRetries:
         running = self.running
         jobs = (it for job in plan.jobs for it in running.jobs_of(job.action, job.directories))
         reasons = {job: running.graph.reason(job) for job in jobs if self._has_failed(job)}
-        running.retry(list(reasons), why)
+        running.retry(list(reasons), "; ".join(retried.whys), continues=retried.continues)
         return reasons
 
     def close_unsent(self, reasons: Mapping[int, str]) -> None:

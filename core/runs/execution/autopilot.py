@@ -32,6 +32,7 @@ from rowtui.core.runs.execution.execution import (
     RoundWork,
 )
 from rowtui.core.runs.execution.lists import SeparateJobs
+from rowtui.core.runs.execution.open_work import FIRST_ATTEMPTS, RetryPlan
 from rowtui.core.runs.execution.permission import Ask
 from rowtui.core.runs.execution.plug_ins import find_execution
 from rowtui.core.runs.execution.rounds import Round
@@ -72,11 +73,13 @@ class Autopilot(Driver):
             running.project,
             running.run,
             ask,
+            policy,
             look_seconds=look_seconds,
             turn=turn,
             ask_queues=ask_queues,
         )
         self.running = running
+        running.policy = policy
         self.by_step = by_step
         self.confirmed = self._forget_failures
         self.resting = Resting()
@@ -177,19 +180,23 @@ class Autopilot(Driver):
             yield each
 
     async def _send_permitted(
-        self, work: RoundWork, plan: Plan, execution: ExecutionPlugin, whys: Sequence[str] = ()
+        self,
+        work: RoundWork,
+        plan: Plan,
+        execution: ExecutionPlugin,
+        retried: RetryPlan = FIRST_ATTEMPTS,
     ) -> AsyncGenerator[DriverMessage, None]:
-        """Submit what the limits or the user allow. `whys`: reasons to retry the jobs of a plan."""
+        """Submit what the limits or the user allow. `retried`: why the jobs are tried again."""
         permission = await self.permitted(plan)
         part = permission.part
         if permission.pause:
             yield self.paused(permission.pause, plan)
         elif part is not None and not self.stopping:
-            for why in whys:
-                yield DriverMessage(MessageKind.RETRY, why)
             reasons: dict[int, str] = {}
-            if whys:
-                reasons = await work.in_turn(lambda: self.retries.reopen(part, "; ".join(whys)))
+            for each in retried.messages:
+                yield each
+            if retried.whys:
+                reasons = await work.in_turn(lambda: self.retries.reopen(part, retried))
             async for message in self._carry_out(work, part, permission.money, execution):
                 yield message
             self.retries.close_unsent(reasons)
@@ -204,12 +211,12 @@ class Autopilot(Driver):
     async def _retry(self, happened: RunUpdate) -> AsyncGenerator[DriverMessage, None]:
         """Submit again the failed jobs that the policy retries now."""
         work = RoundWork(self.running, self.turn)
-        for each in await work.in_turn(lambda: self.retries.plans(happened.failed)):
+        for each in await work.in_turn(lambda: self.retries.plans(happened)):
             skipped = (each.problem,) if each.plan is None else each.plan.skipped
             for entry in self._problems(skipped, keep=True):
                 yield entry
             if each.plan is not None and each.plan.jobs:
-                async for entry in self._send_permitted(work, each.plan, SeparateJobs(), each.whys):
+                async for entry in self._send_permitted(work, each.plan, SeparateJobs(), each):
                     yield entry
 
     async def spent(self) -> Spent:
@@ -329,6 +336,8 @@ def happened_text(happened: RunUpdate) -> str:
         parts.append(f"{plural(happened.completed, 'sample')} completed")
     if happened.failed:
         parts.append(f"{plural(len(happened.failed), 'sample')} failed")
+    if happened.continued:
+        parts.append(plural(len(happened.continued), "sample continues", "samples continue"))
     if happened.blocked:
         parts.append(f"{happened.blocked:,} blocked")
     if happened.new:

@@ -23,6 +23,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
@@ -45,6 +46,7 @@ from rowtui.core.submission.sending.send import SilentClusterError
 
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
+    from rowtui.core.project.retry_policy import RetryPolicy
     from rowtui.core.runs.run import Run
     from rowtui.core.runs.running import RunUpdate
     from rowtui.core.submission.sending.release_held import SendingProgress
@@ -57,6 +59,7 @@ class MessageKind(enum.Enum):
     HAPPENED = "happened"  # jobs ended, or files of lists arrived
     SENT = "sent"
     RETRY = "retry"  # failed work that a rule retries is about to be submitted
+    CONTINUES = "continues"  # work that a rule continues is about to be submitted
     PROBLEM = "problem"
     WAITING = "waiting"  # nothing can be saved now: the run goes on by itself
     PAUSED = "paused"
@@ -175,9 +178,10 @@ class SentPlan(NamedTuple):
 class Driver(ABC):
     """Drives one run. `ask` gets the plan and the reasons why the user must confirm it.
 
-    `ask`: None pauses the run instead. `look_seconds`: the shortest wait between two looks. `turn`:
-    the lock held while the project's records are used. `ask_queues`: polls the schedulers and
-    records their answers, if another component polls them as well.
+    `ask`: None pauses the run instead. `policy`: which failed jobs are submitted again.
+    `look_seconds`: the shortest wait between two looks. `turn`: the lock held while the project's
+    records are used. `ask_queues`: polls the schedulers and records their answers, if another
+    component polls them as well.
     """
 
     by_step = False
@@ -188,6 +192,7 @@ class Driver(ABC):
         project: OpenProject,
         run: Run,
         ask: Ask | None,
+        policy: RetryPolicy,
         *,
         look_seconds: float,
         turn: asyncio.Lock | None = None,
@@ -196,6 +201,9 @@ class Driver(ABC):
         self.project = project
         self.run = run
         self.ask = ask
+        self.policy = policy
+        if project.messages is not None:
+            project.messages.continues = partial(policy.continues, project.workflow)
         self.look_seconds = look_seconds
         self.turn = turn or asyncio.Lock()
         self.ask_queues = ask_queues

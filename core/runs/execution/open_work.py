@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.project.failed_jobs import ChosenFailures, FailedGroup, failed_work
-from rowtui.core.project.next_attempt import NO_CHANGE, AmountChange
+from rowtui.core.project.next_attempt import NO_CHANGE, AmountChange, nodes_text
 from rowtui.core.project.retry import mapping_rule, plan_again
-from rowtui.core.project.retry_policy import RetryDecision, RetryPolicy
+from rowtui.core.project.retry_policy import RetryDecision, RetryEffect, RetryPolicy
+from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.execution.result import Pair
 from rowtui.core.state.model import bit_set, positions
-from rowtui.core.submission.plan.model import Plan
+from rowtui.core.submission.plan.model import Plan, read_basis
 from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.submission.plan.record import JobRecord
 
@@ -43,13 +44,23 @@ class DueRetry(NamedTuple):
 class RetryPlan(NamedTuple):
     """A plan that retries failed work, and the reasons. `problem`: why there is no plan.
 
-    `pairs`: actions and directories that it is about.
+    `pairs`: actions and directories that it is about. `continues`: the jobs are continued.
     """
 
     plan: Plan | None
     whys: tuple[str, ...] = ()
     problem: str = ""
     pairs: tuple[Pair, ...] = ()
+    continues: bool = False
+
+    @property
+    def messages(self) -> Iterator[DriverMessage]:
+        """Return a message for each reason."""
+        kind = MessageKind.CONTINUES if self.continues else MessageKind.RETRY
+        return (DriverMessage(kind, why) for why in self.whys)
+
+
+FIRST_ATTEMPTS = RetryPlan(None)
 
 
 class FoundRetries(NamedTuple):
@@ -170,7 +181,7 @@ def found_retries(
             passed = max(0.0, time.time() - record.ended_at)
             at = due.setdefault(record.token, now + max(0.0, decided.wait_seconds - passed))
         row = project.status_row(failed.group.action)
-        if decided.rule is None and decided.why:
+        if decided.why:
             name = visible(failed.group.action.name)
             count = sum(bool(row.failed >> at & 1) for at in failed.group.indices)
             left[f"{name}: {visible(failed.cause)}; {decided.why}"] += count
@@ -197,20 +208,23 @@ def plan_retries(project: OpenProject, again: Sequence[DueRetry]) -> Iterator[Re
         except RowtuiError as error:
             yield RetryPlan(None, problem=str(error), pairs=pairs)
         else:
-            whys = tuple(dict.fromkeys(each.why for each in its))
-            yield RetryPlan(plan, whys, pairs=pairs)
+            nodes = {node: None for job in plan.jobs for node in read_basis(job.basis).excluded}
+            where = f", {nodes_text([*nodes])}" if nodes or change.exclude else ""
+            whys = tuple(dict.fromkeys(f"{each.why}{where}" for each in its))
+            yield RetryPlan(plan, whys, pairs=pairs, continues=change.continues)
 
 
 def _decide(
     project: OpenProject, failed: FailedGroup, policy: RetryPolicy
 ) -> tuple[RetryDecision, AmountChange]:
-    """Ask the `resubmit` rules of mapping files first, then the policy."""
+    """Ask the `resubmit` rules of mapping files before the policy, unless the work continues."""
+    decided = policy.decide(project.workflow, failed.failure)
     try:
-        if mapping_rule(project, failed) is not None:
-            return RetryDecision(), NO_CHANGE
+        continues = decided.effect is RetryEffect.CONTINUES
+        if not continues and mapping_rule(project, failed) is not None:
+            return RetryDecision(RetryEffect.RETRIED), NO_CHANGE
     except RowtuiError as error:
-        return RetryDecision(why=error.message), NO_CHANGE
-    decided = policy.decide(project.root, failed.failure)
+        return RetryDecision(RetryEffect.NONE, why=error.message), NO_CHANGE
     return decided, NO_CHANGE if decided.rule is None else decided.rule.change
 
 
@@ -221,5 +235,7 @@ def _why(failed: FailedGroup, decided: RetryDecision) -> str:
     what = f"{action} on {where}: {visible(failed.cause)}"
     if decided.rule is None:
         return f"{what}; attempt {failed.attempt + 1} by its resubmit rules"
+    if decided.rule.continues:
+        return f"{what}; continuation {decided.attempt} of {decided.rule.continues:,}"
     change = "the same again" if decided.rule.change.is_nothing else str(decided.rule.change)
     return f"{what}; attempt {decided.attempt} of {decided.rule.attempts}, {change}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,13 @@ from rowtui.core.runs.execution.driver import (
     SentPlan,
 )
 from rowtui.core.runs.execution.execution import LONGEST_SECONDS
-from rowtui.core.runs.execution.open_work import OpenWork, open_work, plan_retries
+from rowtui.core.runs.execution.open_work import (
+    FIRST_ATTEMPTS,
+    OpenWork,
+    RetryPlan,
+    open_work,
+    plan_retries,
+)
 from rowtui.core.runs.execution.permission import Ask
 from rowtui.core.runs.execution.pool import NodePool, PoolNeeds
 from rowtui.core.runs.execution.result import (
@@ -86,8 +92,7 @@ class ProjectRun(Driver):
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
         """Read the journal. Raises: RowtuiError."""
-        super().__init__(project, run, ask, look_seconds=look_seconds)
-        self.policy = policy
+        super().__init__(project, run, ask, policy, look_seconds=look_seconds)
         self.pattern = pattern
         self._tokens: set[str] = set()  # of jobs that this run submitted
         self._tried: set[str] = set()  # and of those that no scheduler took
@@ -178,7 +183,7 @@ class ProjectRun(Driver):
     def _take_ends(self) -> DriverMessage | None:
         """Record failures of this run's jobs that ended since the last look."""
         records = self.project.jobs.records()
-        new = self._ends.take(records, self._tokens, self.project.root, self.policy)
+        new = self._ends.take(records, self._tokens, self.project.workflow, self.policy)
         if new.events:
             self.run.append(*new.events)
         if not new.sentence:
@@ -207,7 +212,7 @@ class ProjectRun(Driver):
             for problem in self.problems((each.problem,) if each.plan is None else ()):
                 yield problem
             if each.plan is not None:
-                async for message in self._carry_out(each.plan, each.whys):
+                async for message in self._carry_out(each.plan, each):
                     yield message
         for actions, among in self._together(work.fresh):
             try:
@@ -284,7 +289,7 @@ class ProjectRun(Driver):
             yield [action], fresh[action.index]
 
     async def _carry_out(
-        self, plan: Plan, retried: Sequence[str] = ()
+        self, plan: Plan, retried: RetryPlan = FIRST_ATTEMPTS
     ) -> AsyncGenerator[DriverMessage, None]:
         for problem in self.problems(plan.skipped):
             yield problem
@@ -301,8 +306,8 @@ class ProjectRun(Driver):
         part = permission.part
         if part is None:
             return
-        for why in retried:
-            yield DriverMessage(MessageKind.RETRY, why)
+        for message in retried.messages:
+            yield message
         sending = await self._submit(part, permission.money, retried)
         if number := len(part.jobs) - len(sending.unsent):
             yield DriverMessage(MessageKind.SENT, f"sent {plural(number, 'job')}", plan=part)
@@ -326,18 +331,16 @@ class ProjectRun(Driver):
         failures = self._ends.failures_in_a_row(self.run.about.limits_at or 0.0)
         return self.run.standing.spent(len(set(map(token_in_queue, ours))), failures)
 
-    async def _submit(
-        self, plan: Plan, money: Mapping[str, Money], retried: Sequence[str]
-    ) -> SentPlan:
+    async def _submit(self, plan: Plan, money: Mapping[str, Money], retried: RetryPlan) -> SentPlan:
         """Submit a plan; `retried`: why its jobs are tried again."""
         tokens = {job.token for job in plan.jobs}
         self._tokens |= tokens
         self._tried |= tokens
         names: dict[str, list[str]] = {}
-        for job in plan.jobs if retried else ():
+        for job in plan.jobs if retried.whys else ():
             names.setdefault(job.action, []).extend(job.directories)
-        now, why = time.time(), "; ".join(retried)
-        before = [Retried(now, action, tuple(it), why) for action, it in names.items()]
+        now, how = time.time(), ("; ".join(retried.whys), retried.continues)
+        before = [Retried(now, action, tuple(it), *how) for action, it in names.items()]
         sending = await self.submit(plan, money, self.project.jobs.submit(plan), before)
         self._tokens -= sending.unsent
         if sending.failed:

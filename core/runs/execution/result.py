@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, visible
 from rowtui.core.project.failed_jobs import FailedAttempt, failed_before
-from rowtui.core.project.retry_policy import RetryPolicy
+from rowtui.core.project.retry_policy import RetryEffect, RetryPolicy
 from rowtui.core.runs.model import JobFailed, PlanSubmitted
 from rowtui.core.runs.run import Run
 from rowtui.core.state.model import LastOutcome, positions
@@ -27,10 +27,8 @@ from rowtui.core.submission.plan.outcome import PREEMPTED
 from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rowtui.core.project.open_project import OpenProject
-    from rowtui.core.workflow.model import Action
+    from rowtui.core.workflow.model import Action, Workflow
 
 Pair = tuple[str, str]
 """The name of an action, and of a directory."""
@@ -177,12 +175,12 @@ class EndedJobs:
         self,
         records: Sequence[JobRecord],
         mine: Collection[str],
-        root: Path,
+        workflow: Workflow,
         policy: RetryPolicy,
     ) -> NewlyEnded:
         """Take the run's jobs that ended since the last call. Waits for the disk.
 
-        `records`: all of the project at `root`, the newest first; `mine`: tokens of the run's jobs.
+        `records`: all of the project, the newest first; `mine`: tokens of the run's jobs.
         """
         good, events = 0, []
         failed: list[JobRecord] = []
@@ -197,15 +195,14 @@ class EndedJobs:
                 good += 1
                 self._ends[record.token] = record.ended_at, None
         before = failed_before(records, failed)
+        gone_on = continued_jobs(records) if failed else frozenset()
         for record in failed:
-            assert record.end is not None
-            earlier = before.get(record.token, ())
-            failure = FailedAttempt(
-                record.action, record.end.cause, record.attempt, record, earlier
+            decided = policy.decide(
+                workflow, FailedAttempt.of(record, before.get(record.token, ()))
             )
-            is_final = policy.decide(root, failure).rule is None
-            self._ends[record.token] = record.ended_at, is_final
-            if record.token not in self.noted:
+            goes_on = record.token in gone_on or decided.effect is RetryEffect.CONTINUES
+            self._ends[record.token] = record.ended_at, not goes_on and bool(decided.why)
+            if not goes_on and record.token not in self.noted:
                 self.noted.add(record.token)
                 first = record.directories[0] if record.directories else ""
                 why = record.end_reason
@@ -230,10 +227,24 @@ class EndedJobs:
         return count
 
 
+def continued_jobs(records: Sequence[JobRecord]) -> frozenset[str]:
+    """Return the tokens of jobs that a later job continued. `records`: the newest first."""
+    later: set[Pair] = set()  # continued by a newer job
+    found = set()
+    for record in records:
+        pairs = {(record.action, name) for name in record.directories} if later else set()
+        if not later.isdisjoint(pairs):
+            found.add(record.token)
+            later -= pairs
+        if record.planned is not None and record.planned.continues:
+            later.update((record.action, name) for name in record.directories)
+    return frozenset(found)
+
+
 def failed_jobs(run: Run, records: Sequence[JobRecord]) -> set[str]:
     """Return the tokens of a run's jobs that failed, also while no process drove the run."""
     events = run.events()
     noted = {it.token for it in events if isinstance(it, JobFailed)}
     sent = {token for it in events if isinstance(it, PlanSubmitted) for token in it.jobs}
     ended = {it.token for it in records if it.end is not None and it.end.outcome.failed}
-    return noted | (sent & ended)
+    return noted | (sent & ended - continued_jobs(records))

@@ -15,19 +15,11 @@ if TYPE_CHECKING:
 
 
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
-
-
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-
-
 _AFTER = re.compile(
     r"\+\s*(\d+(?:\.\d+)?)\s*(?:(m)(?:in(?:utes?)?)?|(h)(?:ours?)?|(d)(?:ays?)?|(w)(?:eeks?)?)"
 )
-
-
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
 _EXAMPLES = (
     'write it as "18:00", "2026-11-22" (to the end of that day), "2026-11-22 18:00" or "+8h"'
 )

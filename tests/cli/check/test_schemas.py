@@ -79,6 +79,7 @@ RULES: dict[str, tuple[str, ...]] = {
         r"must begin with https",
         r"no user and no password",
         r"is no key",
+        r"is no file of a directory",
         r"is not a colour",
         r"colours are ansi_red",
     ),
@@ -114,6 +115,7 @@ RULES: dict[str, tuple[str, ...]] = {
         r"needs `host`",
         r"stands on a node only where",
         r"only over an encrypted connection",
+        r"does not fit `continue`",
     ),
     "A network is complete, and the dimensions of its samples fit together.": (
         r"^(the )?(node|sink)( '.*'|:)",

@@ -416,6 +416,26 @@ def test_a_failure_that_a_rule_covers_is_retried_within_the_run(
     ]
 
 
+def test_a_job_that_continues_is_no_failure_of_the_run(here: OnClusters, small: Path) -> None:
+    (small / "step.sh").write_text(
+        'echo "$1" >> ran; test "$2" = 2 && test $(grep -c "$1" ran) -lt 3 && exit 75\n'
+        'touch "workspace/$1/one"\n'
+    )
+    (small / "rowtui.toml").write_text('[[retry]]\non = "exit 75"\ncontinue = true\n')
+    limits = ("--max-failures", "1", "--max-failures-in-a-row", "1", "--max-retries", "1")
+    done = here("network", "run", "--yes", "--max-cpu-hours", "1", *limits)
+    assert done.code == 0, done.err
+    assert "1 sample continues" in done.out
+    assert "continues: one on 1 directory: exit code 75; continuation 2 of 100" in done.out
+    assert "failed" not in done.out.partition("Run ")[2]
+    assert ran(small) == {"s,x=1": 1, "s,x=2": 3, "s,x=3": 1}
+    run = RunStore(small).latest()
+    assert run is not None
+    assert (run.standing.failed, run.standing.retries) == (0, 0)
+    retried = [it for it in run.events() if isinstance(it, Retried)]
+    assert [(it.samples, it.continues) for it in retried] == [(("s,x=2",), True)] * 2
+
+
 def test_a_failure_beyond_the_attempts_of_its_rule_ends_the_run(
     here: OnClusters, small: Path
 ) -> None:

@@ -21,6 +21,7 @@ from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import load_policy
 from rowtui.core.runs.execution import project_run
 from rowtui.core.runs.execution.open_work import found_retries
+from rowtui.core.runs.execution.result import EndedJobs
 from rowtui.core.runs.limits.limits import PROJECT_FAILURES_IN_A_ROW
 from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 
@@ -134,6 +135,90 @@ def test_beyond_so_many_retries_a_run_pauses_also_after_a_restart(project: Local
         assert status(project)["limits"][-1] == "at most 1 retry"
     assert project("run", "--yes", "--max-retries", "2").code == 0
     assert runs(project.folder) == {"a": 1, "b": 3, "c": 1}
+
+
+def test_a_job_that_continues_neither_fails_nor_counts_as_an_attempt(project: Local) -> None:
+    (project.folder / "rowtui.toml").write_text('[[retry]]\non = "exit 75"\ncontinue = true\n')
+    limits = ("--max-retries", "1", "--max-failures", "1", "--max-failures-in-a-row", "1")
+    done = project("run", "--yes", *limits)
+    assert done.code == 0, done.err
+    assert "continues: one on 1 directory: exit code 75; continuation 2 of 100" in done.out
+    assert "failed" not in done.out.partition("Proceed?")[2]
+    assert runs(project.folder) == {"a": 1, "b": 3, "c": 1}
+
+    after = status(project)
+    assert (after["status"], after["failed"]) == ("finished", 0)
+    assert [(it["directories"], it["continues"]) for it in after["retried"]] == [(["b"], True)] * 2
+    assert "continues: one on 1 directory: exit code 75;" in project("run", "--status").out
+    records = OpenProject.open(cluster="local").jobs.records()
+    of_b = [it.planned for it in records if it.directories == ("b",)]
+    made = [(it.attempt, it.continues) for it in of_b if it and it.action == "one"]
+    assert made == [(1, 2), (1, 1), (1, 0)]
+    run = RunStore(project.folder, PROJECT_RUNS).latest()
+    assert run is not None
+    assert run.standing.spent().retries == 0
+    shown = project.json("run", "--rules")["rules"][0]
+    assert (shown["continues"], shown["decides"]) == (100, {"continues": 2})
+
+
+def test_a_job_continues_as_long_as_it_makes_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = f"{COUNTED} test $n -gt 2 || date > workspace/{{directory}}/checkpoint.$n; exit 3"
+    workflow = f'[[action]]\nname = "one"\ncommand = """{command}"""\nproducts = ["x"]\n'
+    workflow += "group.maximum_size = 1\n"
+    made = prepared(tmp_path, monkeypatch, capsys, workflow)
+    here = Local(made.folder, made.home, made.capture)
+    (here.folder / "rowtui.toml").write_text(
+        '[[retry]]\non = "any"\ncontinue = true\nprogress = "checkpoint.*"\n'
+    )
+    done = here("run", "--yes", "--max-cpu-hours", "100")
+    assert done.code == 1
+    assert "one: exit code 3; no rule retries this cause" in done.err
+    assert set(runs(here.folder).values()) == {3}
+    assert status(here)["failed"] == len(runs(here.folder))
+    for file in (here.folder / "workspace").glob("*/checkpoint.*"):
+        file.unlink()  # what continued did so for good, also for the next driver
+    opened = OpenProject.open(cluster="local")
+    records = opened.jobs.records()
+    mine = {it.token for it in records}
+    new = EndedJobs().take(records, mine, opened.workflow, load_policy(opened.root))
+    assert len(new.events) == len(runs(here.folder))
+
+
+def test_the_rules_are_shown_with_what_they_do_about_the_last_failures(project: Local) -> None:
+    (project.folder / "bad").touch()
+    (project.folder / "rowtui.toml").write_text(RULES.replace("5\n", "2\n"))
+    assert project("run", "--yes").code == 1
+    before = RunStore(project.folder, PROJECT_RUNS).latest()
+    shown = project("run", "--rules").out
+    assert shown.startswith(
+        "exit 75: at most 2 attempts\n  attempts used up: 1, retried: 1\nout of memory: memory 2x"
+    )
+    assert "No rule matches 1 of the last 3 failed jobs (exit code 3: 1).\n" in shown
+    found = project.json("run", "--rules")
+    assert found["rules"][0]["decides"] == {"retried": 1, "attempts used up": 1}
+    assert (found["failures"], found["unmatched"]) == (3, {"exit code 3": 1})
+    after = RunStore(project.folder, PROJECT_RUNS).latest()
+    assert before is not None
+    assert after is not None
+    assert after.events() == before.events()
+
+
+def test_directories_that_a_failed_job_completed_are_not_run_again(project: Local) -> None:
+    path = project.folder / "workflow.toml"
+    path.write_text(path.read_text().replace("maximum_size = 1", "maximum_size = 3", 1))
+    done = project("run", "--yes", "--max-cpu-hours", "9")
+    assert done.code == 0, done.err
+    assert "retry: one on 2 directories: exit code 75; attempt 3 of 5" in done.out
+    assert runs(project.folder) == {"a": 1, "b": 3, "c": 1}  # in the order a, b, c
+
+
+def test_a_node_is_not_excluded_where_the_scheduler_cannot(project: Local) -> None:
+    (project.folder / "rowtui.toml").write_text(f"{RULES}exclude = true\n")
+    done = project("run", "--yes")
+    assert done.code == 0, done.err
+    assert "attempt 2 of 5, another node, but none could be excluded" in done.out
 
 
 def test_without_yes_nothing_is_begun(project: Local) -> None:

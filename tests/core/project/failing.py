@@ -16,6 +16,7 @@ from rowtui.core.state.model import LastEnd, LastOutcome
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.submission.plan.json import save_plan
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
+from rowtui.core.submission.plan.outcome import read_old_end
 
 WORKFLOW = """\
 [workspace]
@@ -71,10 +72,11 @@ class Failing:
         *,
         complete: Sequence[str] = (),
         outcomes: Mapping[str, LastOutcome] | None = None,
+        node: str = "",
     ) -> tuple[PlannedJob, ...]:
         """Enter that all jobs of a plan ended for this reason, with these directories done.
 
-        `outcomes`: of directories that did not fail.
+        `outcomes`: of directories that did not fail. `node`: where the jobs ran.
         """
         save_plan(project.root, plan)
         failures: dict[str, dict[str, LastEnd]] = {}
@@ -82,12 +84,14 @@ class Failing:
         for number, job in enumerate(plan.jobs):
             cluster, job_id = job.destination.cluster, int(self.submitted_at) + number
             steps = [(JobStep.ACCEPTED, 0.0, ""), (JobStep.ENDED, 50.0, f"1 {reason}")]
+            end = read_old_end(1, reason, self.submitted_at + 50.0)._replace(node=node)
             project.jobs.journal.append(
                 JournalEntry(
-                    job.token, plan.id, step, self.submitted_at + later, job_id, detail, cluster
+                    job.token, plan.id, step, self.submitted_at + later, job_id, detail, cluster,
+                    end=end if node and step is JobStep.ENDED else None,
                 )
                 for step, later, detail in steps
-            )
+            )  # fmt: skip
             for name in job.directories:
                 if name in complete:
                     (self.root / "workspace" / name / "x").touch()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,11 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.model import Cluster, Identify, Partition
+from rowtui.core.clusters.schedulers.kind import kind_of
+from rowtui.core.clusters.schedulers.measured import Used
 from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.groups.form import job_requests
+from rowtui.core.groups.model import Group
 from rowtui.core.groups.status import status_counts
 from rowtui.core.project.next_attempt import (
+    MOST_EXCLUDED,
     Amount,
     AmountChange,
+    excluded_nodes,
+    most_excluded,
+    nodes_text,
     parse_cpus,
     parse_memory,
     parse_walltime,
@@ -24,10 +34,16 @@ from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.views.needs import ProjectNeeds
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.state.row.postcard import encode_submitted
+from rowtui.core.submission.plan.apply_placement import PlacedRequest
 from rowtui.core.submission.plan.model import Plan
+from rowtui.core.submission.plan.outcome import JobResult, read_old_end
 from rowtui.core.submission.reconcile.ending import OUT_OF_MEMORY, TIME_LIMIT
+from rowtui.core.usage.model import JobUsage, UsageKind
+from rowtui.core.workflow.model import Action
 
 from tests.core.project.failing import WORKFLOW, Failing
+
+SLURM = Cluster("our", Identify(always=True), "slurm", ())
 
 
 @pytest.fixture(autouse=True)
@@ -288,6 +304,118 @@ def test_a_job_that_outgrew_its_partition_goes_to_the_next(failing: Failing) -> 
     local = failing.again(project, AmountChange(cluster="local")).plan
     assert {str(job.destination) for job in local.jobs} == {"local"}
     assert "our/special -> local" in local.jobs[0].reasons[0]
+
+
+# Where it may not run
+
+EXCLUDE, CONTINUES = AmountChange(exclude=True), AmountChange(continues=True)
+
+
+def on_slurm(failing: Failing, options: str = "") -> OpenProject:
+    """The project on a cluster; `options`: a line of the cluster."""
+    own = failing.home / ".config/rowtui"
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "clusters.toml").write_text(CLUSTERS.replace("[[cluster.", f"{options}\n[[cluster.", 1))
+    failing.cluster = "our"
+    return failing.open()
+
+
+def excluded(plan: Plan) -> set[str]:
+    """The options of a plan's scripts that exclude nodes, in the order that sbatch reads."""
+    lines = [job.script.splitlines() for job in plan.jobs]
+    return {" ".join(it for it in each if "--exclude" in it) for each in lines}
+
+
+def test_nodes_on_which_attempts_failed_are_excluded_from_all_later_ones(failing: Failing) -> None:
+    project = on_slurm(failing)
+    failing.fail(project, everything(project), "exit code 2", node="n1")
+    second = failing.again(project, EXCLUDE).plan
+    assert excluded(second) == {"#SBATCH --exclude=n1"}
+    assert second.jobs[0].reasons[0].endswith("exit code 2; the same again, not on n1")
+
+    failing.fail(project, second, "exit code 2", node="n2")
+    assert excluded(failing.again(project, EXCLUDE).plan) == {"#SBATCH --exclude=n1,n2"}
+    more = failing.again(project, AmountChange(parse_memory("2x"))).plan
+    assert excluded(more) == {"#SBATCH --exclude=n1"}
+
+    failing.fail(project, more, "exit code 99", node="n3")
+    goes_on = failing.again(project, CONTINUES).plan
+    assert {(job.attempt, job.continues, job.is_retry) for job in goes_on.jobs} == {(3, 1, False)}
+    assert excluded(goes_on) == {"#SBATCH --exclude=n1"}
+    assert goes_on.jobs[0].reasons[0].startswith("attempt 3, continuation 1: job 1300 failed")
+    assert {job.memory_mb for job in goes_on.jobs} == {job.memory_mb for job in more.jobs}
+
+
+def test_a_name_that_is_no_node_is_not_excluded(failing: Failing) -> None:
+    project = on_slurm(failing)
+    failing.fail(project, everything(project), "exit code 2", node="n[1-2],n3\n#SBATCH --x")
+    again = failing.again(project, EXCLUDE).plan
+    assert excluded(again) == {""}
+    assert again.jobs[0].reasons[0].endswith("the same again, but none could be excluded")
+
+
+@pytest.mark.parametrize(
+    ("option", "whole"),
+    [
+        ("--exclude=bad[1-3]", "--exclude=bad[1-3],n1"),
+        ("-x bad1,bad2", "--exclude=bad1,bad2,n1"),
+        ("--exclude ./nodes", "--exclude ./nodes"),
+        ("--comment=x --exclude=b", "--exclude=b,n1"),
+        ("--nodelist=n[1-4]", ""),
+        ("-w n1", ""),
+    ],
+)
+def test_the_users_own_excluded_nodes_stay_excluded(
+    failing: Failing, option: str, whole: str
+) -> None:
+    project = on_slurm(failing, f'submit_options = ["{option}"]')
+    failing.fail(project, everything(project), "exit code 2", node="n1")
+    (lines,) = excluded(failing.again(project, EXCLUDE).plan)
+    assert lines.endswith(whole)
+
+
+def test_nodes_that_stand_out_are_excluded_too(
+    failing: Failing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = on_slurm(failing)
+    bad, good = read_old_end(1, "exit code 2", 1e9), read_old_end(0, "", 1e9)
+
+    def used(node: str, number: int, end: JobResult, cluster: str = "our") -> JobUsage:
+        kind = UsageKind("one", cluster, "small", "me", 1, 1, 0, None, 60)
+        token = f"{cluster}{node}-{number}"
+        return JobUsage(token, kind, number, 1, end, 1e9, Used(node=node), True)
+
+    jobs = [used(node, at, good) for node in ("n1", "n2", "n3") for at in range(1, 40)]
+    jobs += [used("sick", at, bad) for at in range(1, 20)]
+    jobs += [used("far", at, bad, "another") for at in range(1, 20)]
+    project.usage.store.append(jobs)
+    failing.fail(project, everything(project), "exit code 2", node="n1")
+    monkeypatch.setattr("time.time", lambda: 1e9 + 86_400)
+    assert excluded(failing.again(project, EXCLUDE).plan) == {"#SBATCH --exclude=sick,n1"}
+    monkeypatch.setattr("time.time", lambda: 1e9 + 90 * 86_400)
+    assert excluded(failing.again(project, EXCLUDE).plan) == {"#SBATCH --exclude=n1"}
+
+
+names = st.text(st.characters(codec="ascii"), max_size=8) | st.from_regex(r"[a-z][a-z0-9.-]{0,6}")
+
+
+@given(st.lists(names, max_size=60), st.integers(-1, 40))
+def test_excluded_nodes_are_names_and_not_too_many(found: list[str], most: int) -> None:
+    nodes = excluded_nodes(found, most)
+    valid = list(dict.fromkeys(it for it in found if re.fullmatch(r"[A-Za-z0-9][\w.-]*", it)))
+    assert list(nodes) == valid[max(0, len(valid) - max(0, most)) :]
+    line = kind_of(SLURM).exclude_option(nodes, ())
+    assert re.fullmatch(r"--exclude=[A-Za-z0-9._,-]*", line)
+    assert all(it in nodes_text(nodes) for it in nodes[-3:])
+
+
+@given(nodes=st.none() | st.integers(1, 100), found=st.lists(st.integers(0, 200), max_size=60))
+def test_one_node_of_a_partition_is_never_excluded(nodes: int | None, found: list[int]) -> None:
+    (request,) = job_requests((Group(Action(0, "one", "work"), (0,)),))
+    place = PlacedRequest(request, SLURM, Partition("cpu", nodes=nodes))
+    kept = excluded_nodes([f"n{it}" for it in found], most_excluded(place))
+    assert len(kept) <= MOST_EXCLUDED
+    assert nodes is None or len(kept) < nodes
 
 
 # What mapping files say
