@@ -64,6 +64,7 @@ from rowtui.core.workflow.model import Resources, Walltime
 
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
+    from rowtui.core.project.planning.plan_submission import Pack
 
 HISTORY_SECONDS = 30 * 86_400.0  # nodes that failed long ago may be gone, and are then refused
 
@@ -94,6 +95,7 @@ def plan_again(
     change: AmountChange = NO_CHANGE,
     *,
     limit: int | None = None,
+    packing: Pack | None = None,
 ) -> Again:
     """Return the plan for failed work. Work that cannot be sent is left out with its reason.
 
@@ -112,7 +114,7 @@ def plan_again(
             *resubmitter.not_placed,
         )
         formed = Formed([requests], places, found.skipped, again=True, refused=refused)
-        return Again(make_plan(draft_formed(project, usable, formed)), _causes(tried))
+        return Again(make_plan(draft_formed(project, usable, formed, packing)), _causes(tried))
 
     return without_broken(project, choice.actions, again)
 

@@ -19,7 +19,13 @@ from rowtui.core.project.failed_jobs import ChosenFailures, FailedGroup
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.runs.execution.execution import Resting
-from rowtui.core.runs.execution.open_work import DueRetry, RetryPlan, found_retries, plan_retries
+from rowtui.core.runs.execution.open_work import (
+    DueRetry,
+    RetryPlan,
+    by_change,
+    found_retries,
+    plan_retries,
+)
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import OpenRun, RunUpdate
@@ -70,7 +76,7 @@ class NetworkRetries:
         self.due_at = min(times, default=None)
         counted = self.running.failures_in_a_row - len(retried.intersection(happened.failed))
         self.running.failures_in_a_row = max(0, counted)
-        return list(plan_retries(project, again))
+        return [plan_retries(project, each) for each in by_change(again)]
 
     def reopen(self, plan: Plan, retried: RetryPlan) -> dict[int, str]:
         """Let the failed jobs of a plan run again; return the reason of each one's failure.

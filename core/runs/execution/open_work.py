@@ -26,6 +26,7 @@ from rowtui.core.submission.plan.record import JobRecord
 
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
+    from rowtui.core.project.planning.plan_submission import Pack
     from rowtui.core.workflow.model import Action
 
 MOST_SENDS = 5
@@ -193,25 +194,31 @@ def found_retries(
     return FoundRetries(again, waiting, later, dict(left), found.skipped)
 
 
-def plan_retries(project: OpenProject, again: Sequence[DueRetry]) -> Iterator[RetryPlan]:
-    """Yield a plan for each action and change of amounts. Waits for the disk."""
-    by_change: dict[tuple[AmountChange, int], list[DueRetry]] = {}
+def by_change(again: Sequence[DueRetry]) -> list[list[DueRetry]]:
+    """Return the retries that make a plan together: those of one action with one change."""
+    found: dict[tuple[AmountChange, int], list[DueRetry]] = {}
     for each in again:
-        by_change.setdefault((each.change, each.failed.group.action.index), []).append(each)
-    for (change, index), its in by_change.items():
-        among = sorted({at for each in its for at in each.failed.group.indices})
-        name = project.workflow.actions[index].name
-        pairs = tuple((name, project.state.directories.name(at)) for at in among)
-        choice = ChosenFailures((project.workflow.actions[index],), among=among)
-        try:
-            plan = plan_again(project, choice, change).plan
-        except RowtuiError as error:
-            yield RetryPlan(None, problem=str(error), pairs=pairs)
-        else:
-            nodes = {node: None for job in plan.jobs for node in read_basis(job.basis).excluded}
-            where = f", {nodes_text([*nodes])}" if nodes or change.exclude else ""
-            whys = tuple(dict.fromkeys(f"{each.why}{where}" for each in its))
-            yield RetryPlan(plan, whys, pairs=pairs, continues=change.continues)
+        found.setdefault((each.change, each.failed.group.action.index), []).append(each)
+    return [*found.values()]
+
+
+def plan_retries(
+    project: OpenProject, alike: Sequence[DueRetry], packing: Pack | None = None
+) -> RetryPlan:
+    """Return the plan of these retries of `by_change`. Waits for the disk."""
+    change, action = alike[0].change, alike[0].failed.group.action.index
+    among = sorted({at for each in alike for at in each.failed.group.indices})
+    name = project.workflow.actions[action].name
+    pairs = tuple((name, project.state.directories.name(at)) for at in among)
+    choice = ChosenFailures((project.workflow.actions[action],), among=among)
+    try:
+        plan = plan_again(project, choice, change, packing=packing).plan
+    except RowtuiError as error:
+        return RetryPlan(None, problem=str(error), pairs=pairs)
+    nodes = {node: None for job in plan.jobs for node in read_basis(job.basis).excluded}
+    where = f", {nodes_text([*nodes])}" if nodes or change.exclude else ""
+    whys = tuple(dict.fromkeys(f"{each.why}{where}" for each in alike))
+    return RetryPlan(plan, whys, pairs=pairs, continues=change.continues)
 
 
 def _decide(

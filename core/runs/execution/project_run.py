@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,8 +29,10 @@ from rowtui.core.runs.execution.driver import (
 from rowtui.core.runs.execution.execution import LONGEST_SECONDS
 from rowtui.core.runs.execution.open_work import (
     FIRST_ATTEMPTS,
+    DueRetry,
     OpenWork,
     RetryPlan,
+    by_change,
     open_work,
     plan_retries,
 )
@@ -207,16 +209,13 @@ class ProjectRun(Driver):
             self._stuck_since = 0.0
             if self.run.limits.allocations is not None:
                 await self._the_pool().release(self._tokens, self.turn)
-        for each in await asyncio.to_thread(lambda: [*plan_retries(self.project, work.again)]):
-            self._left_out |= dict.fromkeys(each.pairs if each.plan is None else (), each.problem)
-            for problem in self.problems((each.problem,) if each.plan is None else ()):
-                yield problem
-            if each.plan is not None:
-                async for message in self._carry_out(each.plan, each):
-                    yield message
+        for alike in by_change(work.again):
+            async for message in self._send_planned(partial(self._plan_again, alike)):
+                yield message
         for actions, among in self._together(work.fresh):
             try:
-                async for message in self._send_fresh(actions, among):
+                fresh = partial(self._plan_fresh, actions, among)
+                async for message in self._send_planned(fresh):
                     yield message
             except PlanError as error:  # the other actions go on
                 name = self.project.state.directories.name
@@ -225,25 +224,37 @@ class ProjectRun(Driver):
                 for problem in self.problems(map(str, error.problems)):
                     yield problem
 
-    async def _send_fresh(
-        self, actions: list[Action], among: list[int]
-    ) -> AsyncGenerator[DriverMessage, None]:
-        """Submit the eligible directories of actions, to the pool if the run has one.
+    def _plan_again(
+        self, alike: Sequence[DueRetry], most: int | None, pack: Pack | None
+    ) -> RetryPlan:
+        return plan_retries(self.project, alike, pack)
 
-        Raises: PlanError.
-        """
+    def _plan_fresh(
+        self, actions: Sequence[Action], among: Sequence[int], most: int | None, pack: Pack | None
+    ) -> RetryPlan:
+        plan = plan_submission(self.project, actions, among, limit=most, packing=pack)
+        return FIRST_ATTEMPTS._replace(plan=plan)
+
+    async def _send_planned(
+        self, make: Callable[[int | None, Pack | None], RetryPlan]
+    ) -> AsyncGenerator[DriverMessage, None]:
+        """Submit what `make` plans, to the pool if the run has one. Raises: PlanError."""
         if self.run.limits.allocations is None:
-            plan = await asyncio.to_thread(plan_submission, self.project, actions, among)
-            async for message in self._carry_out(plan):
-                yield message
+            made = await asyncio.to_thread(make, None, None)
+            for problem in self._unplanned(made):
+                yield problem
+            if made.plan is not None:
+                async for message in self._carry_out(made.plan, made):
+                    yield message
             return
         pool = self._the_pool()
+        made = FIRST_ATTEMPTS
 
         async def planned(most: int, pack: Pack) -> Round:
-            plan = await asyncio.to_thread(
-                partial(plan_submission, limit=most, packing=pack), self.project, actions, among
-            )
-            return Round(plan if plan.jobs else None, plan.skipped)
+            nonlocal made
+            made = await asyncio.to_thread(make, most, pack)
+            plan = made.plan
+            return Round(None) if plan is None else Round(plan if plan.jobs else None, plan.skipped)
 
         again = True
         while again and not self.stopping:
@@ -252,18 +263,27 @@ class ProjectRun(Driver):
             may_open = most is None or spent.jobs_in_queue < most
             needs = PoolNeeds(self.turn, self._tokens, self._ends.good, may_open, planned)
             found = await pool.place(needs)
-            again, self._pool_waits = found.again, found.waits
-            for problem in self.problems(found.blocked):
+            again = found.again
+            self._pool_waits = self._pool_waits or found.waits
+            for problem in (*self._unplanned(made), *self.problems(found.blocked)):
                 yield problem
             if found.plan is None:
                 return
             sent = False
-            async for message in self._carry_out(found.plan):
+            retried = made if found.plan is made.plan else FIRST_ATTEMPTS  # else: allocations
+            async for message in self._carry_out(found.plan, retried):
                 sent = sent or message.kind is MessageKind.SENT
                 yield message
             if not sent:
                 pool.forget()
                 return
+
+    def _unplanned(self, made: RetryPlan) -> list[DriverMessage]:
+        """Return messages of retries for which there is no plan, and note them."""
+        if made.plan is not None or not made.problem:
+            return []
+        self._left_out |= dict.fromkeys(made.pairs, made.problem)
+        return [*self.problems((made.problem,))]
 
     def _the_pool(self) -> NodePool:
         sizes = PoolSizes(self.run.limits.allocations or MOST_ALLOCATIONS)

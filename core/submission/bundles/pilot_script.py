@@ -93,10 +93,18 @@ rowtui_left() {
 
 # Take what fits. Others wait; what can never run here any more is refused.
 rowtui_take() {
-    local file name number sizes token log title cpus memory gpus seconds rest need left
-    left=$(rowtui_left)
+    local file name number sizes token log title cpus memory gpus seconds rest need left count
+    local -a files=("$rowtui_spool"/*.new)
     rowtui_waiting=0
-    for file in "$rowtui_spool"/*.new; do
+    [ -e "${files[0]}" ] || return
+    left=$(rowtui_left)
+    count=${#files[@]}
+    for file in "${files[@]}"; do
+        if [ "$rowtui_free_cpus" -lt 1 ]; then # to read many takes longer than short ones run
+            rowtui_waiting=$((rowtui_waiting + count))
+            break
+        fi
+        count=$((count - 1))
         name=${file##*/} name=${name%.new}
         case $name in '*' | '' | *[!0-9]*) continue ;; esac
         number=$((10#$name))
