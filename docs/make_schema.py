@@ -51,8 +51,7 @@ from rowtui.cli.submit.json import (
     RetryRulesJson,
     SentJson,
 )
-from rowtui.cli.submit.plan import PoolJson
-from rowtui.cli.submit.review import ScriptChangesJson
+from rowtui.cli.submit.review import PoolJson, ScriptChangesJson
 from rowtui.cli.submit.run import ProjectRunEventJson
 from rowtui.cli.usage.report import WrittenReport
 from rowtui.cli.usage.usage_json import UsageDocument, UsedJob

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, TextColumn, ranges, table_lines
 from rowtui.cli.output.transfers import conflict_errors, planned_transfers, say_transfers
 from rowtui.cli.project.open import chosen_actions, chosen_positions, open_project, planned
 from rowtui.cli.submit.sending import print_plan, say_packing, scripts_of
-from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import count, full_cost, memory, plural, visible
+from rowtui.core.base.text import count, full_cost, plural
 from rowtui.core.project.open_project import OpenProject
-from rowtui.core.project.planning.pack_terms import UNKNOWN_MEMORY
 from rowtui.core.project.sizing.measured import expected_cost
-from rowtui.core.runs.limits.limits import MOST_ALLOCATIONS
 from rowtui.core.submission.plan.model import Plan, PlannedJob, count_jobs
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.project.views.views import TransferView
-    from rowtui.core.workflow.model import Action
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -32,13 +28,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not actions and not args.json:
         return 0
     among = chosen_positions(project, args.directories, out)
-    if args.pool is not None:
-        return _show_pool(args, project, actions, among, out)
-    plan = planned(args, project, actions, among, out)
-    if args.diff:
-        from rowtui.cli.submit.review import show_changes
+    if args.diff or args.pool is not None:
+        from rowtui.cli.submit.review import show_instead
 
-        return show_changes(args, project, plan, out)
+        return show_instead(args, project, actions, among, out)
+    plan = planned(args, project, actions, among, out)
     transfers, untold = _transfers(project, plan)
     conflicts = conflict_errors(transfers)
     if args.json:
@@ -86,76 +80,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
             out.print(out.style(f"# {title}", "dim"))
             out.text(script)
     return 1 if conflicts or not good else 0
-
-
-class PoolOpeningJson(NamedTuple):
-    """Allocations of the same kind that a pool opens. `jobs`: those that begin in them at once."""
-
-    destination: str
-    node_type: TextOrNull
-    allocations: int
-    cpus: int
-    memory_mb: int | None
-    gpus: int
-    seconds: int
-    jobs: int
-
-
-class PoolJson(NamedTuple):
-    """`plan --pool`. `waiting`: jobs that wait for room; `alone`: why jobs are sent alone."""
-
-    opens: Sequence[PoolOpeningJson]
-    waiting: int
-    alone: Sequence[str]
-
-
-def _show_pool(
-    args: argparse.Namespace,
-    project: OpenProject,
-    actions: Sequence[Action],
-    among: Sequence[int] | None,
-    out: Output,
-) -> int:
-    """Print which allocations a pool of a new run would open first. Nothing is submitted."""
-    from rowtui.core.project.planning.pool_packing import PoolPacking, PoolSizes
-
-    pool = PoolPacking(project, PoolSizes(args.pool or MOST_ALLOCATIONS))
-    plan = planned(args, project, actions, among, out, packing=pool)
-    alike: dict[tuple[object, ...], PoolOpeningJson] = {}
-    for jobs, kind, seconds in pool.openings:
-        there, amounts = str(jobs[0].destination), kind.amounts
-        memory_mb = None if amounts.memory_mb >= UNKNOWN_MEMORY else amounts.memory_mb
-        size = amounts.cpus, memory_mb, amounts.gpus, seconds
-        had = alike.get((there, kind.name, seconds))
-        number, before = (0, 0) if had is None else (had.allocations, had.jobs)
-        alike[there, kind.name, seconds] = PoolOpeningJson(
-            there, kind.name, number + 1, *size, before + len(jobs)
-        )
-    begun = sum(it.jobs for it in alike.values())
-    shown = PoolJson(tuple(alike.values()), len(pool.kept_back) - begun, pool.alone)
-    if args.json:
-        out.json(shown)
-        return 0
-    for sentence in (*plan.skipped, *pool.alone):
-        out.warn(sentence)
-    out.lines(_pool_lines(shown))
-    return 0
-
-
-def _pool_lines(shown: PoolJson) -> Iterator[str]:
-    if not shown.opens:
-        yield "A pool would open nothing: no job is eligible that it could run."
-    for it in shown.opens:
-        parts = [plural(it.cpus, "CPU")]
-        parts += [] if it.memory_mb is None else [memory(it.memory_mb)]
-        parts += [plural(it.gpus, "GPU")] * bool(it.gpus)
-        node = f"{visible(it.node_type)} " * bool(it.node_type)
-        yield (
-            f"opens {count(it.allocations)} x {node}({', '.join(parts)}) on {it.destination} for "
-            f"{format_duration(it.seconds)}: {plural(it.jobs, 'job')} at once"
-        )
-    if shown.waiting:
-        yield f"then {plural(shown.waiting, 'job')} as others end"
 
 
 def _transfers(

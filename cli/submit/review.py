@@ -1,7 +1,7 @@
 """Reviews of a plan on request: its checks, and the differences of its scripts.
 
 `--check` prints the checks of the dashboard's view Submit. `plan --diff` compares the job scripts
-with the last submitted scripts of the same actions.
+with the last submitted scripts of the same actions. `plan --pool` shows what a pool would open.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.output.output import Output
+from rowtui.cli.project.open import planned
 from rowtui.core.base.document import TextOrNull
-from rowtui.core.base.text import NEARLY, Cost, amount, plural, visible
+from rowtui.core.base.text import NEARLY, Cost, amount, count, memory, plural, visible
+from rowtui.core.project.planning.pack_terms import UNKNOWN_MEMORY
+from rowtui.core.project.planning.pool_packing import PoolPacking, PoolSizes
 from rowtui.core.project.review.review import review, scheduler_kinds
 from rowtui.core.project.review.script_diff import (
     DifferenceLine,
@@ -31,14 +34,17 @@ from rowtui.core.project.review.views import (
     ScriptsBefore,
     asked_for,
 )
+from rowtui.core.runs.limits.limits import MOST_ALLOCATIONS
 from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.arrays import units_of
 from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import GPU_HOURS, Plan, PlannedJob
+from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
+    from rowtui.core.workflow.model import Action
 
 
 _MARKS = {"ok": "✓", "warning": "▲", "failed": "✗", "not offered": "–"}
@@ -208,3 +214,84 @@ def _document(change: ScriptChange) -> ScriptChangeJson:
     ]
     names = (job.action, there.cluster, there.partition, job.token)
     return ScriptChangeJson(*names, change.jobs, against, lines)
+
+
+def show_instead(
+    args: argparse.Namespace,
+    project: OpenProject,
+    actions: Sequence[Action],
+    among: Sequence[int] | None,
+    out: Output,
+) -> int:
+    """Print what `--diff` or `--pool` shows instead of the plan. Nothing is submitted."""
+    if args.pool is not None:
+        return _show_pool(args, project, actions, among, out)
+    return show_changes(args, project, planned(args, project, actions, among, out), out)
+
+
+class PoolOpeningJson(NamedTuple):
+    """Allocations of the same kind that a pool opens. `jobs`: those that begin in them at once."""
+
+    destination: str
+    node_type: TextOrNull
+    allocations: int
+    cpus: int
+    memory_mb: int | None
+    gpus: int
+    seconds: int
+    jobs: int
+
+
+class PoolJson(NamedTuple):
+    """`plan --pool`. `waiting`: jobs that wait for room; `alone`: why jobs are sent alone."""
+
+    opens: Sequence[PoolOpeningJson]
+    waiting: int
+    alone: Sequence[str]
+
+
+def _show_pool(
+    args: argparse.Namespace,
+    project: OpenProject,
+    actions: Sequence[Action],
+    among: Sequence[int] | None,
+    out: Output,
+) -> int:
+    """Print which allocations a pool of a new run would open first. Nothing is submitted."""
+    pool = PoolPacking(project, PoolSizes(args.pool or MOST_ALLOCATIONS))
+    plan = planned(args, project, actions, among, out, packing=pool)
+    alike: dict[tuple[object, ...], PoolOpeningJson] = {}
+    for jobs, kind, seconds in pool.openings:
+        there, amounts = str(jobs[0].destination), kind.amounts
+        memory_mb = None if amounts.memory_mb >= UNKNOWN_MEMORY else amounts.memory_mb
+        size = amounts.cpus, memory_mb, amounts.gpus, seconds
+        had = alike.get((there, kind.name, seconds))
+        number, before = (0, 0) if had is None else (had.allocations, had.jobs)
+        alike[there, kind.name, seconds] = PoolOpeningJson(
+            there, kind.name, number + 1, *size, before + len(jobs)
+        )
+    begun = sum(it.jobs for it in alike.values())
+    shown = PoolJson(tuple(alike.values()), len(pool.kept_back) - begun, pool.alone)
+    if args.json:
+        out.json(shown)
+        return 0
+    for sentence in (*plan.skipped, *pool.alone):
+        out.warn(sentence)
+    out.lines(_pool_lines(shown))
+    return 0
+
+
+def _pool_lines(shown: PoolJson) -> Iterator[str]:
+    if not shown.opens:
+        yield "A pool would open nothing: no job is eligible that it could run."
+    for it in shown.opens:
+        parts = [plural(it.cpus, "CPU")]
+        parts += [] if it.memory_mb is None else [memory(it.memory_mb)]
+        parts += [plural(it.gpus, "GPU")] * bool(it.gpus)
+        node = f"{visible(it.node_type)} " * bool(it.node_type)
+        yield (
+            f"opens {count(it.allocations)} x {node}({', '.join(parts)}) on {it.destination} for "
+            f"{format_duration(it.seconds)}: {plural(it.jobs, 'job')} at once"
+        )
+    if shown.waiting:
+        yield f"then {plural(shown.waiting, 'job')} as others end"
