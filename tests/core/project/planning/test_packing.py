@@ -13,6 +13,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.planning.plan_submission import pack_submission, plan_submission
+from rowtui.core.project.planning.pool_packing import PoolPacking, PoolSizes
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
@@ -312,3 +313,45 @@ destinations:
     assert problem.message.endswith("; so for 1 other size")
     assert "needs 12 CPUs, a half has 8" in problem.message
     assert "whole would do" in problem.message
+
+
+def pooled(project: OpenProject, most: int = 4, action: str = "one") -> PoolPacking:
+    """What a pool without allocations would do with the jobs of an action; nothing is sent."""
+    actions = [it for it in project.workflow.actions if it.name == action]
+    found = PoolPacking(project, PoolSizes(most))
+    assert not plan_submission(project, actions, packing=found).jobs or found.alone
+    return found
+
+
+async def test_a_pool_opens_the_cheapest_nodes_for_as_long_as_all_may_take(make: Make) -> None:
+    found = pooled(make())
+    # 24 jobs of 2 CPUs and 2 min: 16 begin at once on four nodes of 8 CPUs, and 8 go on after them
+    assert [(len(it.jobs), it.kind.name) for it in found.openings] == [(4, "half")] * 4
+    assert {it.seconds for it in found.openings} == {24 * 2 * 120 // 32 + 45}
+    assert len(found.kept_back) == 24
+
+
+async def test_a_pool_keeps_to_the_named_type_and_refuses_one_that_is_too_small(
+    make: Make,
+) -> None:
+    mapping = """\
+tools:
+  one:
+    params: {node_type: whole}
+destinations:
+  cpu: {runner: alpha, params: {partition: cpu}}
+"""
+    found = pooled(make(mapping=mapping), most=1)
+    assert [it.kind.name for it in found.openings] == ["whole"]
+    small = mapping.replace("one:\n", "one:\n    cores: 9\n").replace("whole", "half")
+    with pytest.raises(PlanError, match="must run on a node type that is too small"):
+        pooled(make(mapping=small))
+
+
+async def test_what_no_node_of_a_pool_holds_is_sent_alone_with_the_reason(make: Make) -> None:
+    found = pooled(make(), action="wide")
+    assert (found.openings, found.kept_back) == ([], [])
+    assert found.alone[0].startswith("pool: 1 job goes alone: whole: ")
+    text = CLUSTERS[: CLUSTERS.index("[[cluster.node_type]]")]
+    (why,) = pooled(make(clusters=text)).alone
+    assert "has no node types in clusters.toml" in why
