@@ -47,6 +47,7 @@ from rowtui.core.runs.lock import PROJECT_DRIVER, RunHeldError
 from rowtui.core.runs.model import Retried, RunStatus, Stopped
 from rowtui.core.runs.run import TERMINATED, Run
 from rowtui.core.runs.store import PROJECT_RUNS, RunStore
+from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.workflow.find import has_network
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ class _Printer:
         self.out = out
         self.as_json = as_json
         self.bar = ProgressBar(out, "Directories")
-        self._sent = self._good = self._bad = 0  # jobs that no line has counted yet
+        self._opened = self._sent = self._good = self._bad = 0  # jobs that no line has counted yet
         self._told_at = 0.0
 
     async def drive(self) -> DriverMessage | None:
@@ -363,15 +364,18 @@ class _Printer:
     def _count(self, message: DriverMessage) -> None:
         """Print how many jobs were sent and ended, at most one line in some seconds."""
         if message.kind is MessageKind.SENT and message.plan is not None:
-            self._sent += len(message.plan.jobs)
+            opened = sum(is_pilot(job.token) for job in message.plan.jobs)
+            self._opened += opened
+            self._sent += len(message.plan.jobs) - opened
         self._good += message.completed
         self._bad += message.failed
         if time.monotonic() - self._told_at < TELL_SECONDS and message.kind in _COUNTED:
             return
-        words = [f"sent {plural(self._sent, 'job')}"] * bool(self._sent)
+        words = [f"opened {plural(self._opened, 'allocation')}"] * bool(self._opened)
+        words += [f"sent {plural(self._sent, 'job')}"] * bool(self._sent)
         words += [f"{plural(self._good, 'job')} completed"] * bool(self._good)
         words += [f"{plural(self._bad, 'job')} failed"] * bool(self._bad)
         if words:
             self.out.print(f"{clock()}  {', '.join(words)}")
-            self._sent = self._good = self._bad = 0
+            self._opened = self._sent = self._good = self._bad = 0
             self._told_at = time.monotonic()

@@ -147,7 +147,7 @@ class PoolPacking:
     `ahead`: how many times the allocations may be handed out once no more may be opened.
 
     Afterwards `openings` has what is to be opened, `kept_back` the jobs that wait for it or for
-    room, `alone` why jobs are submitted alone, `after` the loads with what is handed out.
+    room, `alone` why jobs are submitted alone.
     """
 
     project: OpenProject
@@ -163,14 +163,14 @@ class PoolPacking:
     _alone: list[PlannedJob] = field(default_factory=list)
     _why_alone: Counter[str] = field(default_factory=Counter)
     _handed: dict[str, list[PlannedJob]] = field(default_factory=dict)  # by token of an allocation
-    after: dict[str, Load] = field(default_factory=dict)
+    _after: dict[str, Load] = field(default_factory=dict)
 
     def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
         """Return the jobs that have a place now, as requests, and those that are sent alone.
 
         Raises: PlanError for a job that does not fit on the node type on which it must run.
         """
-        self.after = {token: replace(load) for token, load in self.loads.items()}
+        self._after = {token: replace(load) for token, load in self.loads.items()}
         self.openings, self.kept_back, self._alone, self._handed = [], [], [], {}
         self._why_alone.clear()
         there: dict[PlannedDestination, list[PlannedJob]] = {}
@@ -208,8 +208,8 @@ class PoolPacking:
                 self._send_alone(job, why)
             else:
                 sharing.append(job)
-        views = [it for it in self.views if it.token in self.after and it.job.destination == there]
-        nodes = [self.after[it.token].node(it.seconds_left) for it in views]
+        views = [it for it in self.views if it.token in self._after and it.job.destination == there]
+        nodes = [self._after[it.token].node(it.seconds_left) for it in views]
         demands = [self.sizes.demand(job) for job in sharing]
         placed = schedule(nodes, demands, kinds, self._further(views))
         begins: list[list[PlannedJob]] = [[] for _ in placed.opened]
@@ -236,7 +236,7 @@ class PoolPacking:
         return max(0, self.sizes.most - len(counted & self.ours) - len(self.openings))
 
     def _hand(self, job: PlannedJob, view: PilotView) -> None:
-        self.after[view.token].take(job)
+        self._after[view.token].take(job)
         self._handed.setdefault(view.token, []).append(job)
 
     def _hand_ahead(self, job: PlannedJob, views: Sequence[PilotView]) -> bool:
@@ -245,11 +245,11 @@ class PoolPacking:
         suiting = [
             it
             for it in views
-            if self.after[it.token].node(it.seconds_left, self.ahead).suits(demand)
+            if self._after[it.token].node(it.seconds_left, self.ahead).suits(demand)
             and demand.amounts.fits(Load(it.job).free())
         ]
         if suiting:
-            self._hand(job, min(suiting, key=lambda it: self.after[it.token].cpus / it.job.cpus))
+            self._hand(job, min(suiting, key=lambda it: self._after[it.token].cpus / it.job.cpus))
         return bool(suiting)
 
     def _open(

@@ -15,6 +15,7 @@ ExecutionPlugin (pilot jobs).
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.text import plural
 from rowtui.core.network.definition.network_keys import PILOT_HINT
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.context.pilots import OpenPilots, PilotView, open_pilots
+from rowtui.core.project.context.pilots import OpenPilots, open_pilots
 from rowtui.core.project.planning.pool_packing import (
     AHEAD,
     Load,
@@ -95,6 +96,7 @@ class NodePool:
         self._fruitless = 0
         self._ended: deque[tuple[float, int]] = deque()  # when so many had completed
         self._blocked: tuple[str, ...] = ()
+        self._kept_back: list[PlannedJob] = []
         self._seen: _Seen | None = None
 
     async def place(self, needs: PoolNeeds) -> Round:
@@ -117,7 +119,7 @@ class NodePool:
         found = found._replace(blocked=self._blocked)
         if found.plan is None and packing.openings:
             return await self._opened(packing.openings, needs, found)
-        await self._release(views, packing.after or loads, ours, packing.kept_back)
+        self._kept_back += packing.kept_back
         return found._replace(again=bool(found.plan and packing.openings), waits=waits)
 
     def _ahead(self, completed: int, loads: Mapping[str, Load]) -> int:
@@ -128,17 +130,24 @@ class NodePool:
             self._ended.popleft()
         (since, before), cpus = self._ended[0], sum(it.pilot.cpus for it in loads.values())
         rate = (completed - before) / max(1.0, now - since)
-        return min(MOST_AHEAD, max(AHEAD, round(AHEAD_SECONDS * rate / max(1, cpus))))
+        return min(MOST_AHEAD, max(AHEAD, 1 + math.ceil(AHEAD_SECONDS * rate / max(1, cpus))))
 
     def forget(self) -> None:
         """Poll the allocations again before the next use, as after one refused a request."""
         self._seen = None
 
     async def release(self, ours: AbstractSet[str], turn: asyncio.Lock) -> None:
-        """Release the empty allocations of a run that has nothing to place."""
-        if any(map(is_pilot, ours)):
-            loads = await in_turn(turn, partial(by_records, self.project))
-            await self._release((await self._open_now(loads)).views, loads, ours, ())
+        """Release the run's empty allocations that none of the requests can use which were kept
+        back since the last call. To be called when what was placed is submitted.
+        """
+        waiting, self._kept_back = self._kept_back, []
+        if not any(map(is_pilot, ours)):
+            return
+        loads = await in_turn(turn, partial(by_records, self.project))
+        asked = map(self.sizes.demand, waiting)
+        views = (await self._open_now(loads)).views
+        if empty := empty_without_use(views, loads, ours, asked):
+            await cancel_jobs(self.project, empty, for_run=True)
 
     async def _open_now(self, loads: Mapping[str, Load]) -> OpenPilots:
         """Return the open allocations; poll their schedulers again after a while, or if they
@@ -160,18 +169,6 @@ class NodePool:
             return found._replace(blocked=(*found.blocked, why))
         plan = await in_turn(needs.turn, partial(opening_plan, self.project, self.sizes, openings))
         return Round(plan, found.blocked, again=True)
-
-    async def _release(
-        self,
-        views: Sequence[PilotView],
-        loads: Mapping[str, Load],
-        ours: AbstractSet[str],
-        waiting: Sequence[PlannedJob],
-    ) -> None:
-        """Cancel the empty allocations of this run that none of the waiting requests can use."""
-        asked = map(self.sizes.demand, waiting)
-        if done := empty_without_use(views, loads, ours, asked):
-            await cancel_jobs(self.project, done, for_run=True)
 
 
 class _Pooled(Execution):
@@ -202,7 +199,10 @@ class _Pooled(Execution):
         completed = sum(each[GraphJobState.COMPLETED] for each in counts)
         may_open = not (work.queue_is_full or PILOT in work.resting)
         tokens = work.running.tokens
-        return await self._pool.place(PoolNeeds(work.turn, tokens, completed, may_open, planned))
+        found = await self._pool.place(PoolNeeds(work.turn, tokens, completed, may_open, planned))
+        if found.plan is None:
+            await self._pool.release(tokens, work.turn)
+        return found
 
     async def carry_out(self, work: RoundWork, plan: Plan) -> AsyncGenerator[SendingProgress, None]:
         """See `ExecutionPlugin`. After a refusal the allocations are polled again."""

@@ -207,8 +207,6 @@ class ProjectRun(Driver):
         self._pool_waits = False
         if not (work.fresh or work.again):
             self._stuck_since = 0.0
-            if self.run.limits.allocations is not None:
-                await self._the_pool().release(self._tokens, self.turn)
         for alike in by_change(work.again):
             async for message in self._send_planned(partial(self._plan_again, alike)):
                 yield message
@@ -223,6 +221,8 @@ class ProjectRun(Driver):
                 self._left_out |= dict.fromkeys(pairs, error.problems[0].message)
                 for problem in self.problems(map(str, error.problems)):
                     yield problem
+        if self.run.limits.allocations is not None:
+            await self._the_pool().release(self._tokens, self.turn)
 
     def _plan_again(
         self, alike: Sequence[DueRetry], most: int | None, pack: Pack | None
