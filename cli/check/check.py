@@ -160,7 +160,10 @@ def _checked(kind: str, path: Path) -> Iterator[Problem]:
         if not path.exists():
             raise RowtuiError("there is no such file")
         for problem in problems_of(kind, path):
-            yield problem if kind == MAPPING else problem._replace(file=shown)
+            if kind == "network" and problem.file != visible(str(path)):  # a node is in this file
+                yield problem._replace(file=_shown(Path(problem.file)))
+            else:
+                yield problem if kind == MAPPING else problem._replace(file=shown)
     except RowtuiError as error:
         yield Problem(shown, 0, 0, error.message, error.hint)
 
@@ -186,7 +189,8 @@ def _network(path: Path) -> Sequence[Problem]:
         workflow = load_workflow(path.parent)
     except RowtuiError:  # the problems of that file are its own
         return loaded.problems
-    return (*loaded.problems, *check_against_workflow(loaded.network, workflow))
+    file = visible(str(path))
+    return (*loaded.problems, *check_against_workflow(loaded.network, workflow, file))
 
 
 def _own_clusters(path: Path) -> Sequence[Problem]:

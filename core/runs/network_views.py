@@ -250,7 +250,9 @@ class NetworkQueries:
             for it in (network.sources if network else ())
             if isinstance(it.data, TableSource)
         ]
-        paths = (NETWORK_FILE, *tables)
+        nodes = network.nodes if network else ()
+        inner = dict.fromkeys(it.place.file for it in nodes if it.place.file)
+        paths = (NETWORK_FILE, *tables, *inner)
         return (
             *(identity_of(root / path) for path in paths),
             identity_of(self.project.workflow.path),

@@ -11,17 +11,14 @@ from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.load_node_types import memory_mb
-from rowtui.core.network.definition.load_nodes import read_node
-from rowtui.core.network.definition.load_sources import read_source
+from rowtui.core.network.definition.load_parts import NetworkParts
 from rowtui.core.network.definition.load_tables import (
     FIELDS,
     NAME_HINT,
     NetworkError,
     NetworkFile,
     PublishError,
-    checked_name,
     name_fault,
-    path_fault,
     pieces_of,
     place_of,
 )
@@ -170,56 +167,6 @@ def _seconds(table: TomlTable, key: str, least: int, hint: str) -> int | None:
     return seconds
 
 
-# The `[[sink]]` tables of network.toml.
-#
-# Takes tables, gives `Sink`s; problems are recorded in the file object.
-
-_PUBLISH_HINT: Final = 'write publish = "results/{sample}{ext}", relative to the project'
-_OUR_FILES: Final = (".row", "network.toml", "workflow.toml")
-
-
-def read_sink(table: TomlTable) -> Sink | None:
-    """Read one sink; return None if a part of it is missing."""
-    name = checked_name(table, "a sink")
-    what = f"sink '{visible(name)}'"
-    source = _needed(table, "from", what, 'write from = "...", the name of a node')
-    output = _needed(table, "output", what, 'write output = "...", a product of that node')
-    publish = _needed(table, "publish", what, _PUBLISH_HINT)
-    if output and (fault := path_fault(output, "the directory")):
-        table.problem("output", f"the output '{visible(output)}' {fault}")
-    if publish:
-        _check_path(table, publish)
-    if not (source and output and publish):
-        return None
-    return Sink(name, source, output, publish, place_of(table, "from"))
-
-
-def _needed(table: TomlTable, key: str, what: str, hint: str) -> str:
-    text = table.string(key)
-    if key not in table:
-        table.problem((), f"{what} has no `{key}`", hint)
-    elif text == "":
-        table.problem(key, f"`{key}` is empty", hint)
-    return text or ""
-
-
-def _check_path(table: TomlTable, publish: str) -> None:
-    try:
-        pieces = pieces_of(publish)
-    except PublishError as error:
-        hint = "braces are for fields such as {sample}; write {{ and }} for braces themselves"
-        table.problem("publish", f"`publish` cannot be read: {error}", hint)
-        return
-    # A field stands for at least one character, and never for a slash.
-    path = "".join("x" if piece.is_field else piece.text for piece in pieces)
-    fault = path_fault(path, "the project")
-    first = next((part for part in path.split("/") if part not in {"", "."}), "")
-    if not fault and first in _OUR_FILES:
-        fault = f"would write into {first}"
-    if fault:
-        table.problem("publish", f"the path '{visible(publish)}' {fault}", _PUBLISH_HINT)
-
-
 def check_fields(table: TomlTable, sink: Sink, dimensions: tuple[str, ...]) -> None:
     """Check that the template's fields are known, and that samples get different paths."""
     try:
@@ -278,59 +225,55 @@ def load_network(root: Path) -> LoadedNetwork:
         raise RowtuiError(f"there is no {NETWORK_FILE} in {visible(str(root))}", hint) from None
     except OSError as error:
         raise RowtuiError(f"cannot read {file}: {error.strerror}") from None
-    return parse_network(data, file, root.resolve().name)
+    return parse_network(data, file, root.resolve().name, root)
 
 
-def parse_network(data: bytes, file: str, default_name: str) -> LoadedNetwork:
+def parse_network(data: bytes, file: str, default_name: str, root: Path = Path()) -> LoadedNetwork:
     """Parse the network in `data`; `file` is the name shown in problems.
 
-    `default_name`, converted to a plain word, is its name if the file gives none. Raises:
-    NetworkError with every problem.
+    `default_name`, converted to a plain word, is its name if the file gives none. `root`: the
+    folder of networks that are nodes. Raises: NetworkError with every problem.
     """
     try:
-        return _network(NetworkFile(data, file, NETWORK_KEYS), default_name)
+        return _network(NetworkFile(data, file, NETWORK_KEYS), default_name, root)
     except NetworkError:
         raise
-    except InvalidFileError as error:  # not TOML at all
+    except InvalidFileError as error:  # not TOML at all, or an error in a network that is a node
         raise NetworkError(error.problems) from None
 
 
-def _network(toml: TomlFile, default_name: str) -> LoadedNetwork:
+def _network(toml: TomlFile, default_name: str, root: Path) -> LoadedNetwork:
     """Build the network that the tables of a file describe.
 
-    Raises: NetworkError with every problem.
+    Raises: InvalidFileError with every problem.
     """
     top = toml.top
-    sources = [read_source(table) for table in top.tables("source") or ()]
-    nodes = [read_node(table) for table in top.tables("node") or ()]
-    sinks = [(table, read_sink(table)) for table in top.tables("sink") or ()]
-    named = [(table, sink) for table, sink in sinks if sink is not None]
-    sink_names = [sink.name for _, sink in named]
+    parts = NetworkParts(toml, root)
+    sinks = tuple(sink for _, sink in parts.sinks)
     network = Network(
         _name(top, default_name),
-        tuple(read.source for read in sources if read.source.name),
-        tuple(read.node for read in nodes if read.node.name),
-        tuple(sink for _, sink in named),
-        read_schedule(top, sink_names),
+        tuple(parts.sources),
+        tuple(parts.nodes),
+        sinks,
+        read_schedule(top, [sink.name for sink in sinks]),
     )
     toml.problems += check_structure(network, toml.file)
     toml.problems += _outputs_of_sources(network, toml.file)
-    doubtful = {read.source.name for read in sources if not read.sound}
     dimensions = {
-        source.name: None if source.name in doubtful else declared_dimensions(source)
+        source.name: None if source.name in parts.unsound else declared_dimensions(source)
         for source in network.sources
     }
-    unsound = {read.node.name for read in nodes if not read.sound}
-    found = infer(network, dimensions, toml.file, unsound)
+    found = infer(network, dimensions, toml.file, parts.unsound)
     toml.problems += found.problems
-    for table, sink in named:
+    for table, sink in parts.sinks:
         if sink.source in found.nodes:
             check_fields(table, sink, found.nodes[sink.source].dimensions)
     if not toml.has_errors:
         toml.problems += unused(network, toml.file)
         if not network.nodes:
             toml.problem((), "there is no [[node]], so there is nothing to run", "", "warning")
-    problems = tuple(sorted(dict.fromkeys(toml.problems), key=lambda it: (it.line, it.column)))
+    distinct = dict.fromkeys(toml.problems)
+    problems = tuple(sorted(distinct, key=lambda it: (it.file, it.line, it.column)))
     if toml.has_errors:
         raise NetworkError(problems)
     return LoadedNetwork(network, problems)

@@ -58,7 +58,7 @@ def read_node(table: TomlTable) -> ReadNode:
     action = table.string("action")
     if action == "":
         table.problem("action", "`action` is empty", "the default is the name of the node")
-    inputs = _inputs(table, name)
+    inputs = read_inputs(table, name)
     directories = table.string("directories")
     node = Node(
         name,
@@ -95,7 +95,8 @@ def _combine(table: TomlTable, inputs: tuple[Input, ...]) -> str:
     return combine
 
 
-def _inputs(table: TomlTable, name: str) -> tuple[Input, ...]:
+def read_inputs(table: TomlTable, name: str) -> tuple[Input, ...]:
+    """Read the inputs of the node with this name."""
     what = f"node '{visible(name)}'" if name else "the node"
     if "inputs" in table:
         for key in ("from", *LINK_KEYS):

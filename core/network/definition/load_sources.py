@@ -27,11 +27,10 @@ from rowtui.core.network.definition.network_keys import (
     SOURCE_KINDS,
     SPACED_KEYS,
 )
-from rowtui.core.network.definition.numeric_ranges import NotSpacedError, range_length
 from rowtui.core.network.definition.spec import Existing, FileSource, Source, TableSource, Values
 from rowtui.core.network.samples.domain import value_key
 from rowtui.core.network.samples.model import MOST_SAMPLES
-from rowtui.core.network.samples.sources import MOST_VALUES
+from rowtui.core.network.samples.sources import MOST_VALUES, NotSpacedError, range_length
 from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import TomlTable, did_you_mean
 
@@ -273,8 +272,11 @@ class ReadSource(NamedTuple):
     sound: bool
 
 
-def read_source(table: TomlTable) -> ReadSource:
-    """Read one source; its name is "" if it has none."""
+NO_DATA: Final = Values({})  # of a source whose data a link into its network gives
+
+
+def read_source(table: TomlTable, *, is_part: bool = False) -> ReadSource:
+    """Read one source; its name is "" if it has none. `is_part`: it may have `NO_DATA`."""
     noted = len(table.file.problems)
     name = checked_name(table, "a source")
     kinds = [kind for kind in SOURCE_KINDS if kind in table]
@@ -286,11 +288,11 @@ def read_source(table: TomlTable) -> ReadSource:
         message = f"source '{visible(name)}' has {' and '.join(f'`{it}`' for it in kinds)}"
         hint = "take one out, or make two sources; a node joins them"
         table.problem(kinds[1], f"{message}, but one source has one kind of data", hint)
-    else:
+    elif not is_part:
         table.problem((), f"source '{visible(name)}' has no data", _KIND_HINT)
     wrong = any(it.severity == "error" for it in table.file.problems[noted:])
-    source = Source(name, data or Values({}), place_of(table, "name"))
-    return ReadSource(source, data is not None and not wrong)
+    source = Source(name, data or NO_DATA, place_of(table, "name"))
+    return ReadSource(source, not wrong)
 
 
 def _needless(table: TomlTable, kind: str) -> None:

@@ -148,7 +148,8 @@ class NetworkFile(TomlFile):
 
 def place_of(table: TomlTable, *path: str | int) -> NetworkPosition:
     """Return the place of a key of a table; without a key, the place of the table."""
-    return NetworkPosition(*table.file.locate((*table.path, *path)))
+    file = "" if isinstance(table.file, NetworkFile) else table.file.file
+    return NetworkPosition(*table.file.locate((*table.path, *path)), file)
 
 
 def checked_name(table: TomlTable, what: str) -> str:

@@ -52,6 +52,7 @@ EXTRAS: Final = {
     "dimensions": ("csv", "json", "workspace"),
     "dimension": ("files",),
 }
+_NO_DATA: Final = {"not": {"anyOf": [{"required": [kind]} for kind in SOURCE_KINDS]}}
 _DIFFERENT: Final = {**_NAMES, "uniqueItems": True}
 SOURCE_KEYS: Final = TableKeys(
     {
@@ -66,7 +67,7 @@ SOURCE_KEYS: Final = TableKeys(
         "dimension": Key("string", "The name of the dimension that holds the paths."),
     },
     words={
-        "oneOf": [{"required": [kind]} for kind in SOURCE_KINDS],
+        "oneOf": [{"required": [kind]} for kind in SOURCE_KINDS] + [_NO_DATA],
         "dependentSchemas": {
             key: {"anyOf": [{"required": [kind]} for kind in kinds]}
             for key, kinds in EXTRAS.items()
@@ -116,6 +117,7 @@ NODE_KEYS: Final = TableKeys(
     {
         "name": NAME._replace(about="The name of the node."),
         "action": Key("string", "An action; the name if not set.", words=_NOT_EMPTY),
+        "network": Key("string", "A file whose network is this node.", words=_NOT_EMPTY),
         "from": Key("any", "A source or node, or several.", either=(Key("texts", words=_SEVERAL),)),
         **LINK_KEYS,
         "inputs": Key("table", "Inputs: each a name, a table, or a list of them.", keys=_INPUTS),
@@ -130,7 +132,7 @@ SINK_KEYS: Final = {
     "name": NAME._replace(about="The name of the sink."),
     "from": Key("string", "The name of a node.", "", words=_NOT_EMPTY),
     "output": Key("string", "A product of its action.", "", words=_NOT_EMPTY),
-    "publish": Key("string", "The path, as results/{sample}{ext}.", "", words=_NOT_EMPTY),
+    "publish": Key("string", "The path, as results/{sample}{ext}.", words=_NOT_EMPTY),
 }
 PILOT_HINT: Final = 'write [schedule.pilot] with cpus = 16 and walltime = "08:00:00", for example'
 PILOT_KEYS: Final = {

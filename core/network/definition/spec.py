@@ -23,11 +23,12 @@ NODE_KEY = "node"  # the key of a value file that names the home of a directory'
 class NetworkPosition(NamedTuple):
     """A place in a file, from 1; 0 for parts made in Python.
 
-    Places do not matter when two networks are compared.
+    `file`: "" for network.toml. Places do not matter when two networks are compared.
     """
 
     line: int = 0
     column: int = 0
+    file: str = ""
 
 
 class CardinalitySlice(NamedTuple):

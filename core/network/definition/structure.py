@@ -61,7 +61,7 @@ def problem_at(
     file: str, place: NetworkPosition, message: str, hint: str = "", severity: str = "error"
 ) -> Problem:
     """Return a problem at a place."""
-    return Problem(file, place.line, place.column, message, hint, severity)
+    return Problem(place.file or file, place.line, place.column, message, hint, severity)
 
 
 def _twice(network: Network, file: str) -> Iterable[Problem]:

@@ -41,7 +41,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "partition or plug-in.": (
         r"is not in this file",
         r"is recursive",
-        r"there is no (node|source|action|dimension)",
+        r"there is no (node|source|action|dimension|file)",
         r"names no sink",
         r"no cluster is called",
         r"`scheduler` cannot be",
@@ -129,6 +129,9 @@ RULES: dict[str, tuple[str, ...]] = {
         r"must be greater than 0",
         r"step (is too small|of)",
         r"are in the groups",
+        r"^source '.*' has no data",
+        r"a network (cannot contain itself|is called)",
+        r"belongs in .*, to one of its nodes",
         r"`select` of .* takes no value",
     ),
     "A number without a fraction is written without a point where an integer is wanted.": (
@@ -198,7 +201,7 @@ def _objects(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     properties = dict(islice(schema.get("properties", {}).items(), 40))
     named = {name: documents(each) for name, each in properties.items()}
     forced: list[list[str]] = [
-        each["required"] for word in ("oneOf", "anyOf") for each in schema.get(word, ())
+        each.get("required", []) for word in ("oneOf", "anyOf") for each in schema.get(word, ())
     ] or [[]]
 
     @st.composite

@@ -146,13 +146,13 @@ def test_a_whole_study_is_read_key_by_key() -> None:
 def test_every_part_knows_its_line_and_column() -> None:
     network = parse_network(STUDY.encode(), "network.toml", "p").network
 
-    assert network.sources[0].place == (3, 1)
-    assert [node.place for node in network.nodes] == [(9, 1), (13, 1), (20, 1)]
-    assert network.nodes[1].inputs[0].links[0].place == (14, 1)
+    assert network.sources[0].place == (3, 1, "")
+    assert [node.place[:2] for node in network.nodes] == [(9, 1), (13, 1), (20, 1)]
+    assert network.nodes[1].inputs[0].links[0].place[:2] == (14, 1)
     means, _, both = network.nodes[2].inputs
-    assert (means.place, means.links[0].place) == ((24, 1), (24, 11))
-    assert [link.place for link in both.links] == [(26, 9), (26, 22)]
-    assert (network.sinks[0].place, network.schedule.place) == ((30, 1), (34, 2))
+    assert (means.place[:2], means.links[0].place[:2]) == ((24, 1), (24, 11))
+    assert [link.place[:2] for link in both.links] == [(26, 9), (26, 22)]
+    assert (network.sinks[0].place[:2], network.schedule.place[:2]) == ((30, 1), (34, 2))
 
 
 def test_what_is_not_written_is_as_the_docs_say() -> None:

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.network.definition.numeric_ranges import (
+from rowtui.core.network.definition.spec import SourceRows, Values
+from rowtui.core.network.samples.domain import value_key
+from rowtui.core.network.samples.model import SourceError
+from rowtui.core.network.samples.sources import (
     NotSpacedError,
+    expand_values,
     in_range,
     linspace,
     logspace,
 )
-from rowtui.core.network.definition.spec import SourceRows, Values
-from rowtui.core.network.samples.domain import value_key
-from rowtui.core.network.samples.model import SourceError
-from rowtui.core.network.samples.sources import expand_values
 
 
 def samples(rows: SourceRows) -> list[tuple[Any, ...]]:
