@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
 
 
-VERSION = 2
-_READ = (1, VERSION)  # in version 1 schedules had neither `pilot` nor `ahead`
+VERSION = 3
+# In version 1 schedules had neither `pilot` nor `ahead`, in version 2 sources had no `default`.
+_READ = (1, 2, VERSION)
 
 _DATA: dict[str, type[Values | TableSource | FileSource | Existing]] = {
     "values": Values,

@@ -81,7 +81,7 @@ def test_the_folder_has_the_files_of_the_page(root: Path, run: Run) -> None:
 def test_the_network_and_the_run_have_the_keys_of_the_page(run: Run) -> None:
     network = read(run.folder / "network.json")
     assert set(network) == {"version", "network", "rows"}
-    assert network["version"] == 2
+    assert network["version"] == 3
     assert set(network["rows"][0]) == set(table("key"))
     assert network["rows"][0]["codes"] == [[0, 1]]
     assert network["network"]["sources"][0]["data"]["made_of"] == "values"

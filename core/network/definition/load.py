@@ -293,12 +293,17 @@ def _outputs_of_sources(network: Network, file: str) -> Iterable[Problem]:
     """Report links to outputs of a source: its directories have no files but their values."""
     made = {it.name for it in network.sources if not isinstance(it.data, Existing)}
     for node, link in _links(network):
+        source = network.source(link.source)
         if link.output and link.source in made:
             message = f"'{visible(link.source)}' is a source, whose directories have no files but"
             message = f"node '{visible(node.name)}': {message} their values"
             hint = f"take `output` from the node that makes '{visible(link.output)}'"
             yield problem_at(file, link.place, message, hint)
-        elif link.expand and network.source(link.source) is not None:
+        elif source and source.default is not None and {*link.collapse} - {*source.default}:
+            message = f"node '{visible(node.name)}': '{visible(link.source)}' may have no samples"
+            hint = "collapse only dimensions that are in its `default`"
+            yield problem_at(file, link.place, f"{message} to collapse", hint)
+        elif link.expand and source is not None:
             message = f"'{visible(link.source)}' is a source, whose lists cannot be expanded"
             message = f"node '{visible(node.name)}': {message}"
             yield problem_at(

@@ -19,6 +19,7 @@ from rowtui.core.network.definition.load_tables import (
     kind_said,
     name_fault,
     place_of,
+    read_default,
     scalar_fault,
 )
 from rowtui.core.network.definition.network_keys import (
@@ -281,6 +282,7 @@ def read_source(table: TomlTable, *, is_part: bool = False) -> ReadSource:
     name = checked_name(table, "a source")
     kinds = [kind for kind in SOURCE_KINDS if kind in table]
     data: Values | TableSource | FileSource | Existing | None = None
+    default = read_default(table)
     if len(kinds) == 1:
         data = _READERS[kinds[0]](table, name)
         _needless(table, kinds[0])
@@ -288,10 +290,12 @@ def read_source(table: TomlTable, *, is_part: bool = False) -> ReadSource:
         message = f"source '{visible(name)}' has {' and '.join(f'`{it}`' for it in kinds)}"
         hint = "take one out, or make two sources; a node joins them"
         table.problem(kinds[1], f"{message}, but one source has one kind of data", hint)
+    elif default is not None:
+        data = Values({name: [value] for name, value in default.items()})
     elif not is_part:
         table.problem((), f"source '{visible(name)}' has no data", _KIND_HINT)
     wrong = any(it.severity == "error" for it in table.file.problems[noted:])
-    source = Source(name, data or NO_DATA, place_of(table, "name"))
+    source = Source(name, data or NO_DATA, place_of(table, "name"), default)
     return ReadSource(source, not wrong)
 
 

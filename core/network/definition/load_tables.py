@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.network_keys import LONGEST_NAME
-from rowtui.core.network.definition.spec import NODE_KEY, NetworkPosition
+from rowtui.core.network.definition.spec import JSON, NODE_KEY, NetworkPosition
 from rowtui.core.workflow.positions import KeyPath, offsets
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, kind_of
 from rowtui.core.workflow.toml_keys import ANY_KEYS, LARGEST_INTEGER, TableKeys
@@ -175,6 +175,17 @@ def scalar_fault(value: Any) -> str:
     if isinstance(value, int):
         return "" if -LARGEST_INTEGER - 1 <= value <= LARGEST_INTEGER else "does not fit 64 bits"
     return f"must be a number, a string, true or false, not {kind_said(value)}"
+
+
+def read_default(table: TomlTable) -> dict[str, JSON] | None:
+    """Read the `default` of a source: {} if it is only `optional`, None if it is neither."""
+    default = table.table("default")
+    if default is None:
+        return {} if table.boolean("optional") else None
+    for key, value in default.values.items():
+        if fault := dimension_fault(key) or scalar_fault(value):
+            default.problem(key, f"the dimension '{visible(key)}' of the default {fault}")
+    return dict(default.values)
 
 
 def is_text(text: str) -> bool:

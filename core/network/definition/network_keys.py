@@ -33,6 +33,7 @@ SPACED_KEYS: Final = TableKeys(
     words={"minProperties": 1, "maxProperties": 1},
 )
 _VALUES: Final = (Key("array", words={"items": _SCALAR}), Key("table", keys=SPACED_KEYS))
+_SAMPLE: Final = TableKeys({}, Key("any", "A value.", words=_SCALAR), words={"minProperties": 1})
 _DIMENSIONS: Final = TableKeys({}, Key("any", "Its values.", either=_VALUES))
 _NAMES: Final = {"items": {"type": "string", "minLength": 1}}
 CHOSEN_KEYS: Final = TableKeys({"include": Key("strings", "Patterns of names.", words=_NAMES)})
@@ -65,6 +66,8 @@ SOURCE_KEYS: Final = TableKeys(
         ),
         "dimensions": Key("strings", "Columns or keys that are dimensions.", words=_DIFFERENT),
         "dimension": Key("string", "The name of the dimension that holds the paths."),
+        "optional": Key("boolean", "Whether jobs run without it where it has no samples."),
+        "default": Key("table", "The sample where it has no other.", keys=_SAMPLE),
     },
     words={
         "oneOf": [{"required": [kind]} for kind in SOURCE_KINDS] + [_NO_DATA],

@@ -146,11 +146,16 @@ class Existing:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source: the origin of samples."""
+    """A source: the origin of samples.
+
+    `default`: the values of its one sample where the data has none; {} for an absent sample, which
+    other inputs of a job do not need; None for no samples.
+    """
 
     name: str
     data: Values | TableSource | FileSource | Existing
     place: NetworkPosition = field(default=NetworkPosition(), compare=False, repr=False)
+    default: Mapping[str, JSON] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -295,10 +295,14 @@ class Growth:
     def _without_data(self, name: str, run: NodeRun, new: Rows) -> Rows:
         """Return the new rows that lack samples of sources whose data is absent."""
         tolerant = dict(self._tolerant(name))
+        node = self.flow.network.node(name)
         absent: list[Rows] = [new[:0]]
         for part in edges(run, new):
             source = self.flow.sources.get(self.flow.names[part.owner])
             if source is None or not len(source.missing):
+                continue
+            spec = self.flow.network.source(self.flow.names[part.owner])
+            if spec and node and spec.default is not None and len(node.inputs) > 1:
                 continue
             lacks = part.jobs[source.are_missing(part.rows)]
             require = tolerant.get(part.number)

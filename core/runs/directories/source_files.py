@@ -144,6 +144,24 @@ def read_source(project: OpenProject, source: Source) -> Read:
 
     Raises: SourceError.
     """
+    data, default = source.data, source.default
+    if default is None:
+        return _read(project, source)
+    read = Read(SourceRows(source.name, (), (), codes=()))
+    is_there = not isinstance(data, TableSource) or os.path.lexists(project.root / data.path)
+    if is_there and data != Values({}):
+        read = _read(project, source)
+    if read.rows.count:
+        return read
+    values = tuple((value,) for value in default.values())
+    missing = frozenset(() if default else (0,))
+    rows = SourceRows(source.name, tuple(default), values, missing=missing)
+    what = "its default is used" if default else "jobs run without it"
+    notice = f"source '{visible(source.name)}' has no samples: {what}"
+    return Read(rows, (*read.notices, notice))
+
+
+def _read(project: OpenProject, source: Source) -> Read:
     data = source.data
     if isinstance(data, Values):
         return Read(expand_values(data, source.name))
