@@ -24,23 +24,6 @@ _STRING = re.compile(
 _SCALAR = re.compile(r"[^,\]}\n#]*")
 
 
-def locate(text: str, path: KeyPath) -> tuple[int, int]:
-    """Return line and column, from 1, of the key (or array element) at `path` in valid TOML.
-
-    A path that is not in the text gives the place of its nearest parent; (0, 0) if there is none.
-    """
-    return place_of(text, offsets(text), path)
-
-
-def place_of(text: str, known: dict[KeyPath, int], path: KeyPath) -> tuple[int, int]:
-    """Return the same as `locate`, with the given offsets of this text."""
-    for length in range(len(path), 0, -1):
-        offset = known.get(path[:length])
-        if offset is not None:
-            return line_and_column(text, offset)
-    return 0, 0
-
-
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
     """Return line and column, from 1, of an offset in characters."""
     start = text.rfind("\n", 0, offset) + 1

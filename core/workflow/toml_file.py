@@ -8,6 +8,8 @@ at once is an addition of rowtui.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import has_control, similar, visible
-from rowtui.core.workflow.positions import KeyPath, line_and_column, offsets, place_of
+from rowtui.core.workflow.positions import KeyPath, line_and_column, offsets
 from rowtui.core.workflow.toml_keys import ANY_KEYS, Key, Kind, TableKeys
 
 LARGEST_FILE = 16 << 20  # bytes
@@ -42,8 +44,8 @@ def kind_of(value: object) -> str:
 class TomlFile:
     """One TOML file: its `data`, the `problems` found so far, and `top`, its outermost table.
 
-    `file` is the name shown in problems. `keys`: those of the outermost table. Raises:
-    InvalidFileError for bad UTF-8 and syntax.
+    `file` is the name shown in problems. `keys`: those of the outermost table. `is_part`: whether
+    another file includes it. Raises: InvalidFileError for bad UTF-8 and syntax.
     """
 
     def __init__(self, data: bytes, file: str, keys: TableKeys = ANY_KEYS) -> None:
@@ -52,7 +54,9 @@ class TomlFile:
         self.text = _decoded(data, file)
         self.data: dict[str, Any] = _parsed(self.text, file)
         self.top = TomlTable(self, (), self.data, keys)
+        self.is_part = False
         self._offsets: dict[KeyPath, int] | None = None
+        self._lines: list[int] = []  # where each line begins; filled at the first use
 
     @property
     def has_errors(self) -> bool:
@@ -68,7 +72,13 @@ class TomlFile:
         """Return line and column of a key path or of its nearest parent; (0, 0) without one."""
         if self._offsets is None:
             self._offsets = offsets(self.text)
-        return place_of(self.text, self._offsets, path)
+            self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        for length in range(len(path), 0, -1):
+            offset = self._offsets.get(path[:length])
+            if offset is not None:
+                line = bisect_right(self._lines, offset)
+                return line, offset - self._lines[line - 1] + 1
+        return 0, 0
 
     def problem(
         self,

@@ -16,7 +16,6 @@ from rowtui.core.network.definition.load_tables import (
     FIELDS,
     NAME_HINT,
     NetworkError,
-    NetworkFile,
     PublishError,
     name_fault,
     pieces_of,
@@ -235,7 +234,7 @@ def parse_network(data: bytes, file: str, default_name: str, root: Path = Path()
     folder of networks that are nodes. Raises: NetworkError with every problem.
     """
     try:
-        return _network(NetworkFile(data, file, NETWORK_KEYS), default_name, root)
+        return _network(TomlFile(data, file, NETWORK_KEYS), default_name, root)
     except NetworkError:
         raise
     except InvalidFileError as error:  # not TOML at all, or an error in a network that is a node

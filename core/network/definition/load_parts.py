@@ -135,6 +135,7 @@ class NetworkParts:
             if toml is None:
                 fault = f"there is no file '{visible(path)}' in the project"
             else:
+                toml.is_part = True
                 self._files[key] = toml
         if fault:
             table.problem("network", fault)

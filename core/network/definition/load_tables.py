@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from datetime import date, time
 from typing import Any, Final, NamedTuple
 
@@ -15,9 +14,8 @@ from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.network_keys import LONGEST_NAME
 from rowtui.core.network.definition.spec import JSON, NODE_KEY, NetworkPosition
-from rowtui.core.workflow.positions import KeyPath, offsets
-from rowtui.core.workflow.toml_file import TomlFile, TomlTable, kind_of
-from rowtui.core.workflow.toml_keys import ANY_KEYS, LARGEST_INTEGER, TableKeys
+from rowtui.core.workflow.toml_file import TomlTable, kind_of
+from rowtui.core.workflow.toml_keys import LARGEST_INTEGER
 
 # Check names and paths that a network may use; a fault is returned as half a sentence.
 #
@@ -126,29 +124,9 @@ def pieces_of(template: str) -> tuple[TemplatePiece, ...]:
     return tuple(pieces)
 
 
-class NetworkFile(TomlFile):
-    """A network.toml. Each part of a network stores its place, so places are found quickly."""
-
-    def __init__(self, data: bytes, file: str, keys: TableKeys = ANY_KEYS) -> None:
-        super().__init__(data, file, keys)
-        self._lines: list[int] = []  # where each line begins; filled at the first use
-
-    def locate(self, path: KeyPath) -> tuple[int, int]:
-        """Return line and column of a key path or its nearest parent; (0, 0) if there is none."""
-        if self._offsets is None:
-            self._offsets = offsets(self.text)
-            self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
-        for length in range(len(path), 0, -1):
-            offset = self._offsets.get(path[:length])
-            if offset is not None:
-                line = bisect_right(self._lines, offset)
-                return line, offset - self._lines[line - 1] + 1
-        return 0, 0
-
-
 def place_of(table: TomlTable, *path: str | int) -> NetworkPosition:
     """Return the place of a key of a table; without a key, the place of the table."""
-    file = "" if isinstance(table.file, NetworkFile) else table.file.file
+    file = table.file.file if table.file.is_part else ""
     return NetworkPosition(*table.file.locate((*table.path, *path)), file)
 
 
