@@ -48,13 +48,15 @@ if TYPE_CHECKING:
     import numpy as np
     import orjson
     import platformdirs
+    from numpy.typing import NDArray
 else:
     asyncio = _LazyModule("asyncio")
     hashlib = _LazyModule("hashlib")
     hmac = _LazyModule("hmac")
+    NDArray = None  # for annotations only
     np = _LazyModule("numpy")
     orjson = _LazyModule("orjson")
     platformdirs = _LazyModule("platformdirs")
     subprocess = _LazyModule("subprocess")
 
-__all__ = ["asyncio", "hashlib", "hmac", "np", "orjson", "platformdirs", "subprocess"]
+__all__ = ["NDArray", "asyncio", "hashlib", "hmac", "np", "orjson", "platformdirs", "subprocess"]

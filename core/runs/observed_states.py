@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.state.model import (
     Directories,

@@ -8,10 +8,9 @@ documentation (the DAG is extended by callbacks).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.network.definition.spec import ALL, Link, Require
 from rowtui.core.network.graph.edges import awaited, edges
 from rowtui.core.network.graph.job_graph import JobGraph
@@ -20,7 +19,7 @@ from rowtui.core.network.samples.columns import Columns, Rows, joint_keys, match
 from rowtui.core.network.samples.node_run import NodeRun
 from rowtui.core.network.samples.sample_flow import Flow, Lists
 
-Jobs = NDArray[np.int32]
+Jobs: TypeAlias = "NDArray[np.int32]"
 
 
 class Where(NamedTuple):

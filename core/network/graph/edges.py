@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
+from rowtui.core.base.lazy import np
 from rowtui.core.network.samples.columns import Columns, Rows, joint_keys, match
 from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
 from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun

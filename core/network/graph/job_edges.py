@@ -11,10 +11,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.network.graph.job_model import (
     GONE,
     GOOD,
@@ -33,9 +32,7 @@ if TYPE_CHECKING:
 # Blocks of new jobs as checked arrays, and the effect of their dependencies on their states.
 
 
-Int32 = NDArray[np.int32]
-
-_KIND = np.frombuffer(KIND, np.uint8)
+Int32: TypeAlias = "NDArray[np.int32]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +129,7 @@ def outlook(jobs: NewJobs, states: NDArray[np.uint8]) -> Outlook:
     """Count the dependencies of new jobs by the states of earlier jobs; new jobs count as open."""
     known = np.zeros(len(jobs.needs), np.uint8)
     earlier = jobs.needs < jobs.first
-    known[earlier] = _KIND[states[jobs.needs[earlier]]]
+    known[earlier] = np.frombuffer(KIND, np.uint8)[states[jobs.needs[earlier]]]
     strict = jobs.slots < 0
     if strict.all():
         unmet = _number(jobs, known != GOOD) if known.any() else np.diff(jobs.starts)

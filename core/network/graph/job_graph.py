@@ -15,8 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.network.graph import job_states as job_causes
 from rowtui.core.network.graph.job_edges import NO_SLOT, new_jobs, refuse_circle, refuse_places
 from rowtui.core.network.graph.job_model import (

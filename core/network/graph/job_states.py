@@ -12,8 +12,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.network.graph.job_edges import NO_SLOT, JobEdges, NewJobs, outlook
 from rowtui.core.network.graph.job_model import (
     GONE,

@@ -11,8 +11,7 @@ from __future__ import annotations
 import heapq
 from array import array
 
-import numpy as np
-from numpy.typing import NDArray
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.network.graph.job_model import GraphJobState
 
 _ELIGIBLE = int(GraphJobState.ELIGIBLE)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.network.samples.domain import Domain
 from rowtui.core.network.samples.model import (
     MOST_SAMPLES,
@@ -21,8 +20,8 @@ from rowtui.core.network.samples.model import (
     SampleIndex,
 )
 
-Codes = npt.NDArray[np.int32]
-Rows = npt.NDArray[np.int64]
+Codes: TypeAlias = "NDArray[np.int32]"
+Rows: TypeAlias = "NDArray[np.int64]"
 
 _MOST = 1 << 62  # keys stay in 63 bits
 _DENSE = 8  # a table of at most this many entries per row is quicker than a search
@@ -77,7 +76,7 @@ class Columns:
 
 def columns(
     axes: Sequence[Domain],
-    codes: Sequence[npt.ArrayLike],
+    codes: Sequence[Any],
     count: int | None = None,
     *,
     prefix: SampleId = (),

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import np
 from rowtui.core.base.plug_ins import PlugIns
 from rowtui.core.network.samples.columns import (
     Codes,

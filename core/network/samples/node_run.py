@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+from rowtui.core.base.lazy import np
 from rowtui.core.network.samples.columns import Codes
 from rowtui.core.network.samples.combine import Combination, Combined, broadcast, cross, only_grows
 from rowtui.core.network.samples.link import SubInput

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
+from rowtui.core.base.lazy import np
 from rowtui.core.network.samples.columns import Codes, Columns, Rows, ranges
 from rowtui.core.network.samples.domain import Domain
 

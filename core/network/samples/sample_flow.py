@@ -12,8 +12,7 @@ from copy import copy
 from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.network.definition.spec import (
     JSON,
     NODE_KEY,
@@ -299,9 +298,9 @@ class SourceTable:
         made.columns = Columns(axes, had.codes, had.count)
         return made
 
-    def are_missing(self, rows: Rows) -> npt.NDArray[np.bool_]:
+    def are_missing(self, rows: Rows) -> NDArray[np.bool_]:
         """Return for each of these samples whether its data is known to be absent."""
-        found: npt.NDArray[np.bool_] = self._is_missing[rows]
+        found: NDArray[np.bool_] = self._is_missing[rows]
         return found
 
     def more(self, row: int) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
+from rowtui.core.base.lazy import np
 from rowtui.core.network.samples.columns import Codes, Columns, Rows, codes_on, ranges
 from rowtui.core.network.samples.domain import Domain
 from rowtui.core.network.samples.output import (

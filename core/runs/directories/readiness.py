@@ -14,10 +14,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import sync_folder
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import JSON
 from rowtui.core.network.graph.dynamic_graph import Growth

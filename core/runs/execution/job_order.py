@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, find_plugin, ranks
 from rowtui.core.network.samples.domain import Domain, natural
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
 
 
-Column = NDArray[Any]
+Column: TypeAlias = "NDArray[Any]"
 
 
 def ranks_of(project: OpenProject, growth: Growth, priority: str) -> NDArray[np.int32]:

@@ -13,9 +13,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.base.text import Cost
 from rowtui.core.groups.form import cut_groups, job_requests
 from rowtui.core.groups.include import included

@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import NDArray, np
 from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.network.graph.job_model import DependencyColumns, GraphJobState
 from rowtui.core.network.graph.scheduling import remaining_seconds

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import np
 from rowtui.core.base.text import Cost
 from rowtui.core.network.definition.spec import Schedule
 from rowtui.core.network.graph.job_model import LOST_STATES, STATES, GraphJobState
