@@ -37,7 +37,7 @@ _MOST_SETTLING = 10  # rounds; a folder that changes all the time is then report
 
 # Grouping of watchfiles, in ms: report after a step without events, at the latest after debounce.
 _DEBOUNCE_MS = 300
-_STEP_MS = 50
+_STEP_MS = 100  # a waiting watch wakes up after each step
 
 Stamp = tuple[int, int, int]  # mtime_ns, size, inode
 _ABSENT: Stamp = (-1, -1, -1)

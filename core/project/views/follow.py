@@ -42,13 +42,15 @@ class Changes:
         self._renew_mapping = asyncio.Event()
         self._mapping_places: tuple[str, ...] = ()
 
-    async def words(self) -> AsyncIterator[str]:
-        """Yield a word for each change until `close`; a burst of the same word is yielded once."""
-        tasks = [
-            asyncio.create_task(self._follow_reports()),
-            asyncio.create_task(self._follow_directories()),
-            asyncio.create_task(self._follow_mapping()),
-        ]
+    async def words(self, *, reports_only: bool = False) -> AsyncIterator[str]:
+        """Yield a word for each change until `close`; a burst of the same word is yielded once.
+
+        `reports_only`: only the first watcher, which costs least.
+        """
+        tasks = [asyncio.create_task(self._follow_reports())]
+        if not reports_only:
+            tasks.append(asyncio.create_task(self._follow_directories()))
+            tasks.append(asyncio.create_task(self._follow_mapping()))
         try:
             while (word := await self._words.get()) is not None:
                 yield word

@@ -241,7 +241,7 @@ class Autopilot(Driver):
         sent = await asyncio.to_thread(self._settle_plan, plan, sending)
         if sent:
             self._sent = self._sent_now = True
-            yield DriverMessage(MessageKind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
+            yield self.sent(sent, plan)
         for each in self._problems(sending.errors, keep=True):
             yield each
         if sending.stopped:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import enum
+import gc
 import time
 from abc import ABC, abstractmethod
 from collections.abc import (
@@ -24,9 +26,11 @@ from collections.abc import (
 )
 from dataclasses import dataclass
 from functools import partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
+from rowtui.core.base.text import plural
 from rowtui.core.clusters.transports.login import PASSING, LoginError
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.views.follow import Changes
@@ -144,6 +148,14 @@ class LookPause:
                 await asyncio.wait_for(self.changed.wait(), min(left, self.shortest))
                 self._next = 0.0
                 return
+
+
+def _return_memory() -> None:
+    """Return freed memory, such as that of a plan's scripts, to the system, as glibc can."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 _IDLE_TURNS = 2
@@ -264,6 +276,7 @@ class Driver(ABC):
 
     async def _turns(self, pause: LookPause) -> AsyncGenerator[DriverMessage, None]:
         await asyncio.to_thread(self._refund)
+        rests = False
         idle = 0  # consecutive turns after which nothing waits; other programs submit as well
         while not self._stop.is_set():
             self._changed.clear()
@@ -274,6 +287,9 @@ class Driver(ABC):
                         return
             if self._stop.is_set():
                 return
+            if self.pace.idle and not rests:
+                await asyncio.to_thread(_return_memory)
+            rests = self.pace.idle
             idle = 0 if self.pace.waits else idle + 1
             if idle >= _IDLE_TURNS:
                 yield await self.nothing_left()
@@ -286,7 +302,7 @@ class Driver(ABC):
             self.note(*unsent)
 
     async def _listen(self, changes: Changes) -> None:
-        async for _ in changes.words():
+        async for _ in changes.words(reports_only=True):
             self._changed.set()
 
     async def look(self) -> None:
@@ -363,6 +379,13 @@ class Driver(ABC):
             if text not in self._reported:
                 self._reported.add(text)
                 yield DriverMessage(kind, text, success=False)
+
+    @staticmethod
+    def sent(number: int, plan: Plan) -> DriverMessage:
+        """Return the message of a submission; without scripts, since it stays in memory."""
+        jobs = tuple(job._replace(script="") for job in plan.jobs)
+        text = f"sent {plural(number, 'job')}"
+        return DriverMessage(MessageKind.SENT, text, plan=replace(plan, jobs=jobs))
 
     def paused(self, why: str, plan: Plan | None = None) -> DriverMessage:
         """Record that the run pauses, and return its message."""
