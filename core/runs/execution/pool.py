@@ -60,6 +60,7 @@ AHEAD_SECONDS = 5.0  # for so long short requests should suffice; looks take tim
 MOST_AHEAD = 64
 # Consecutive allocations that may end although no job was completed in between.
 FRUITLESS = 3
+EMPTY_SECONDS = 5.0  # the next requests may follow from those that just ended
 ASK_SECONDS = 15.0  # between two polls of the pilots
 
 
@@ -97,6 +98,7 @@ class NodePool:
         self._ended: deque[tuple[float, int]] = deque()  # when so many had completed
         self._blocked: tuple[str, ...] = ()
         self._kept_back: list[PlannedJob] = []
+        self._empty_since: dict[str, float] = {}
         self._seen: _Seen | None = None
 
     async def place(self, needs: PoolNeeds) -> Round:
@@ -136,18 +138,27 @@ class NodePool:
         """Poll the allocations again before the next use, as after one refused a request."""
         self._seen = None
 
-    async def release(self, ours: AbstractSet[str], turn: asyncio.Lock) -> None:
-        """Release the run's empty allocations that none of the requests can use which were kept
-        back since the last call. To be called when what was placed is submitted.
+    async def release(
+        self, ours: AbstractSet[str], turn: asyncio.Lock, after: float = EMPTY_SECONDS
+    ) -> bool:
+        """Release the run's allocations that are empty for so long, and that none of the requests
+        can use which were kept back since the last call; return whether others are empty.
+
+        To be called when what was placed is submitted.
         """
         waiting, self._kept_back = self._kept_back, []
         if not any(map(is_pilot, ours)):
-            return
+            return False
         loads = await in_turn(turn, partial(by_records, self.project))
         asked = map(self.sizes.demand, waiting)
         views = (await self._open_now(loads)).views
-        if empty := empty_without_use(views, loads, ours, asked):
-            await cancel_jobs(self.project, empty, for_run=True)
+        now, since = time.monotonic(), self._empty_since
+        empty = empty_without_use(views, loads, ours, asked)
+        self._empty_since = {token: since.get(token, now) for token in empty}
+        over = [token for token, at in self._empty_since.items() if now - at >= after]
+        if over:
+            await cancel_jobs(self.project, over, for_run=True)
+        return len(over) < len(empty)
 
     async def _open_now(self, loads: Mapping[str, Load]) -> OpenPilots:
         """Return the open allocations; poll their schedulers again after a while, or if they
@@ -200,8 +211,8 @@ class _Pooled(Execution):
         may_open = not (work.queue_is_full or PILOT in work.resting)
         tokens = work.running.tokens
         found = await self._pool.place(PoolNeeds(work.turn, tokens, completed, may_open, planned))
-        if found.plan is None:
-            await self._pool.release(tokens, work.turn)
+        if found.plan is None and await self._pool.release(tokens, work.turn):
+            return found._replace(waits=True)
         return found
 
     async def carry_out(self, work: RoundWork, plan: Plan) -> AsyncGenerator[SendingProgress, None]:
@@ -215,7 +226,7 @@ class _Pooled(Execution):
     async def over(self, work: RoundWork) -> None:
         """See `ExecutionPlugin`."""
         pool = self._pool or NodePool(work.project, PoolSizes(MOST_ALLOCATIONS))
-        await pool.release(work.running.tokens, work.turn)
+        await pool.release(work.running.tokens, work.turn, 0.0)
 
 
 class PooledJobs(_Pooled):

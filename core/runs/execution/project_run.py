@@ -222,7 +222,8 @@ class ProjectRun(Driver):
                 for problem in self.problems(map(str, error.problems)):
                     yield problem
         if self.run.limits.allocations is not None:
-            await self._the_pool().release(self._tokens, self.turn)
+            empty = await self._the_pool().release(self._tokens, self.turn)
+            self._pool_waits = self._pool_waits or empty
 
     def _plan_again(
         self, alike: Sequence[DueRetry], most: int | None, pack: Pack | None
@@ -375,6 +376,8 @@ class ProjectRun(Driver):
     async def nothing_left(self) -> DriverMessage:
         """See `Driver`."""
         assert self._work is not None
+        if self._pool is not None:
+            await self._pool.release(self._tokens, self.turn, 0.0)
         return await asyncio.to_thread(self._over, self._work)
 
     def _over(self, work: OpenWork) -> DriverMessage:
