@@ -41,11 +41,12 @@ END_SECONDS = 45
 PASSED_SECONDS = 120
 
 PILOT = r"""
-# Which CPUs and GPUs of the pilot's this lane keeps to.
+# Which CPUs and GPUs of the pilot's this lane keeps to. Slurm chooses those of steps.
 rowtui_choose() {
     local word number devices='' slot
     local -a allowed=() all=()
     rowtui_pin='' rowtui_first_device=0 rowtui_all_devices=()
+    [ -n "${rowtui_no_steps-no}" ] || return
     for ((number = 0; number < rowtui_gpus; number++)); do devices+=",$number"; done
     IFS=, read -ra all <<<"${CUDA_VISIBLE_DEVICES:-${devices#,}}"
     for slot in ${rowtui_gpu_slots[$1]}; do rowtui_all_devices+=("${all[slot]}"); done
