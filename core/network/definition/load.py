@@ -30,9 +30,7 @@ from rowtui.core.network.definition.spec import (
     IDLE_SECONDS,
     Existing,
     Gather,
-    Link,
     Network,
-    Node,
     Pilot,
     Schedule,
     Sink,
@@ -289,29 +287,21 @@ def _name(top: TomlTable, default: str) -> str:
 
 
 def _outputs_of_sources(network: Network, file: str) -> Iterable[Problem]:
-    """Report links to outputs of a source: its directories have no files but their values."""
+    """Report links that take from a source what it does not have; its directories hold values."""
     made = {it.name for it in network.sources if not isinstance(it.data, Existing)}
-    for node, link in _links(network):
-        source = network.source(link.source)
-        if link.output and link.source in made:
-            message = f"'{visible(link.source)}' is a source, whose directories have no files but"
-            message = f"node '{visible(node.name)}': {message} their values"
-            hint = f"take `output` from the node that makes '{visible(link.output)}'"
-            yield problem_at(file, link.place, message, hint)
-        elif source and source.default is not None and {*link.collapse} - {*source.default}:
-            message = f"node '{visible(node.name)}': '{visible(link.source)}' may have no samples"
-            hint = "collapse only dimensions that are in its `default`"
-            yield problem_at(file, link.place, f"{message} to collapse", hint)
-        elif link.expand and source is not None:
-            message = f"'{visible(link.source)}' is a source, whose lists cannot be expanded"
-            message = f"node '{visible(node.name)}': {message}"
-            yield problem_at(
-                file, link.place, message, "let a node write the list, and expand that"
-            )
-
-
-def _links(network: Network) -> Iterable[tuple[Node, Link]]:
     for node in network.nodes:
-        for it in node.inputs:
-            for link in it.links:
-                yield node, link
+        for link in node.links:
+            source = network.source(link.source)
+            fault = hint = ""
+            if source is not None and link.output and link.source in made:
+                fault = "is a source, whose directories have no files but their values"
+                hint = f"take `output` from the node that makes '{visible(link.output)}'"
+            elif source is not None and link.expand:
+                fault = "is a source, whose lists cannot be expanded"
+                hint = "let a node write the list, and expand that"
+            elif source and source.default is not None and {*link.collapse} - {*source.default}:
+                fault = "may have no samples to collapse"
+                hint = "collapse only dimensions that are in its `default`"
+            if fault:
+                what = f"node '{visible(node.name)}': '{visible(link.source)}'"
+                yield problem_at(file, link.place, f"{what} {fault}", hint)

@@ -68,6 +68,7 @@ def read_node(table: TomlTable) -> ReadNode:
         _constants(table),
         "own" if directories == "own" else "auto",
         place_of(table, "name"),
+        table.boolean("scratch") or False,
     )
     return ReadNode(node, all(it.severity != "error" for it in table.file.problems[noted:]))
 

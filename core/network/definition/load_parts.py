@@ -120,8 +120,7 @@ class NetworkParts:
     def _file(self, table: TomlTable, path: str, way: tuple[str, ...]) -> TomlFile:
         """Return the file of a network that is a node. Raises: InvalidFileError."""
         key = os.path.normpath(path)
-        fault = path_fault(path, "the project")
-        if fault:
+        if fault := path_fault(path, "the project"):
             fault = f"the path '{visible(path)}' {fault}"
         elif key in way:
             shown = " -> ".join((*way[way.index(key) :], key))

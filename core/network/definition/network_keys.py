@@ -126,6 +126,7 @@ NODE_KEYS: Final = TableKeys(
         "inputs": Key("table", "Inputs: each a name, a table, or a list of them.", keys=_INPUTS),
         "combine": Key("string", "How groups are combined: join, cross, zip, or a plug-in."),
         "constants": Key("table", "Further keys of its directories' value files."),
+        "scratch": Key("boolean", "Whether products that only its list needs stay on the node."),
         "directories": Key("string", "Its own, or its input's if possible.", choices=_HOMES),
     },
     words=_LISTS,

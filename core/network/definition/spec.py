@@ -166,7 +166,8 @@ class Node:
     `cross` (every group with every other; no dimension may be in two), `zip` (by position, same
     sizes), or the name of a plug-in. `constants` are keys of its directories' value files.
     `directories`: with `auto`, the node shares the directories of its one input where samples map
-    one to one; with `own` it has its own directories.
+    one to one; with `own` it has its own directories. `scratch`: products that are needed only by
+    jobs of the same list stay on the machine of the list.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Node:
     constants: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}))
     directories: Literal["auto", "own"] = "auto"
     place: NetworkPosition = field(default=NetworkPosition(), compare=False, repr=False)
+    scratch: bool = False
 
     @property
     def links(self) -> tuple[Link, ...]:

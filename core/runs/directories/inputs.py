@@ -25,6 +25,7 @@ from rowtui.core.network.samples.domain import natural
 from rowtui.core.network.samples.sample_flow import Flow, Lists
 from rowtui.core.project.scan import look_again
 from rowtui.core.runs.model import json_line
+from rowtui.core.submission.scripts.fixed_part import SCRATCH_FOLDER
 
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
@@ -60,6 +61,12 @@ def look_for_lost(project: OpenProject, growth: Growth, jobs: Iterable[int]) -> 
     if not names:
         return False
     return look_again(project, list(map(os.fsencode, names)))
+
+
+def stayed_on_node(project: OpenProject, growth: Growth, member: InputMember) -> list[Path]:
+    """Return the products of a member that are links to the machine of a list (`scratch`)."""
+    paths = (project.workflow.workspace / it for it in _paths(project, growth, member))
+    return [it for it in paths if it.is_symlink() and f"/{SCRATCH_FOLDER}/" in os.readlink(it)]
 
 
 _ABSENT = "its data is not there"

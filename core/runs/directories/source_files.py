@@ -147,10 +147,9 @@ def read_source(project: OpenProject, source: Source) -> Read:
     data, default = source.data, source.default
     if default is None:
         return _read(project, source)
-    read = Read(SourceRows(source.name, (), (), codes=()))
     is_there = not isinstance(data, TableSource) or os.path.lexists(project.root / data.path)
-    if is_there and data != Values({}):
-        read = _read(project, source)
+    nothing = Read(SourceRows(source.name, (), (), codes=()))
+    read = _read(project, source) if is_there and data != Values({}) else nothing
     if read.rows.count:
         return read
     values = tuple((value,) for value in default.values())

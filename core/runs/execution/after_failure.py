@@ -26,6 +26,7 @@ from rowtui.core.runs.execution.open_work import (
     found_retries,
     plan_retries,
 )
+from rowtui.core.runs.execution.parts import take_back_scratch
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import OpenRun, RunUpdate
@@ -76,6 +77,12 @@ class NetworkRetries:
         self.due_at = min(times, default=None)
         counted = self.running.failures_in_a_row - len(retried.intersection(happened.failed))
         self.running.failures_in_a_row = max(0, counted)
+        for each in tuple(again):
+            jobs = self._jobs(each.failed)
+            if take_back_scratch(self.running, jobs) != set():
+                # The jobs before them run again, too: an ordinary round plans all of them.
+                self.running.retry(jobs, each.why)
+                again.remove(each)
         return [plan_retries(project, each) for each in by_change(again)]
 
     def reopen(self, plan: Plan, retried: RetryPlan) -> dict[int, str]:

@@ -14,8 +14,9 @@ from collections.abc import Callable, Hashable, Sequence
 
 from rowtui.core.base.text import plural
 from rowtui.core.network.definition.spec import Gather
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.execution.execution import Execution, RoundWork
-from rowtui.core.runs.execution.parts import MOST, Parts
+from rowtui.core.runs.execution.parts import MOST, Parts, take_back_scratch
 from rowtui.core.runs.execution.rounds import Round, as_the_project_packs, keeps_order, tied
 from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
 from rowtui.core.submission.plan.arrays import SubmissionCall, units_of
@@ -281,12 +282,45 @@ class SequentialLists(Execution):
             units += _together(rest, parts, schedule.gather)
         numbers = sorted({*ready, *(it for unit in units for it in unit)})
         order = keeps_order(work.project)
+        jobs = (job for number in numbers for job in parts.all[number].jobs)
+        if take_back_scratch(work.running, jobs) is None:
+            return self._planned(work)
 
         def pack(jobs: tuple[PlannedJob, ...]) -> PackedJobs:
             found = tied(parts, jobs, units, lambda job: schedule.ahead and order(job))
-            return one_after_another(found.jobs, found.lanes)
+            packed = one_after_another(found.jobs, found.lanes)
+            return with_scratch(packed, parts, work)
 
         return work.plan(parts, numbers, pack)
+
+
+def with_scratch(packed: PackedJobs, parts: Parts, work: RoundWork) -> PackedJobs:
+    """Return the jobs; in lists, those of nodes with `scratch` make products on the list's machine.
+
+    Products stay there if only jobs of the same list need them; others are copied.
+    """
+    growth, graph = work.running.growth, work.running.graph
+    nodes = growth.flow.network.nodes
+    if work.project.copies.known() or not any(node.scratch for node in nodes):
+        return packed
+    usual = {node.name for node in nodes if not node.scratch}
+    shared = {sink.source for sink in growth.flow.network.sinks}
+    shared |= {link.source for node in nodes for link in node.links if link.expand}
+    jobs_of = {job.token: parts.all[parts.number(job)].jobs for job in packed.jobs if job.bundle}
+    list_of = {it: token.partition("~")[0] for token, those in jobs_of.items() for it in those}
+
+    def script(job: PlannedJob) -> str:
+        mine = {growth.where(it).node for it in jobs_of.get(job.token, ())}
+        if not mine or mine & usual:
+            return job.script
+        others = {other for it in jobs_of[job.token] for other in graph.dependents(it)}
+        others = {it for it in others if graph.state(it) is not GraphJobState.COMPLETED}
+        here = {list_of.get(it) for it in others} == {list_of[jobs_of[job.token][0]]}
+        how = "link" if here and shared.isdisjoint(mine) else "copy"
+        line = f"\nrowtui_token={job.token}\n"
+        return job.script.replace(line, f"{line}rowtui_scratch={how}\n", 1)
+
+    return packed._replace(jobs=tuple(it._replace(script=script(it)) for it in packed.jobs))
 
 
 def waves(parts: Parts) -> list[Unit]:

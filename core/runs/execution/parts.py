@@ -9,6 +9,7 @@ inputs.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +19,8 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.groups.form import cut_groups, job_requests
 from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.runs.directories.inputs import required_of
+from rowtui.core.project.scan import look_again
+from rowtui.core.runs.directories.inputs import required_of, stayed_on_node
 from rowtui.core.runs.directories.readiness import values_of, with_planned
 from rowtui.core.state.model import State, bit_set, positions
 
@@ -66,7 +68,10 @@ class Parts:
         self.all: list[RoundPart] = []
         self._left_out = frozenset(without)
         self._planned: State | None = None  # the state including directories that are not made yet
-        ready = running.graph.ready(most + len(self._left_out))
+        most += len(self._left_out)
+        while (held := take_back_scratch(running, ready := running.graph.ready(most))) is None:
+            pass
+        self._left_out |= held
         self.blocked = self._add([job for job in ready if job not in self._left_out])
 
     def __len__(self) -> int:
@@ -272,6 +277,36 @@ class Parts:
             return ()
         more = f" (and {len(jobs) - 1:,} more)" if len(jobs) > 1 else ""
         return (f"{visible(self._running.growth.directory(jobs[0]))}{more}: {why}",)
+
+
+def take_back_scratch(running: OpenRun, jobs: Iterable[int]) -> set[int] | None:
+    """Mark jobs as incomplete whose products these jobs need, and stayed on a list's machine.
+
+    Return None if there were any; otherwise the jobs that have to wait until such a list is over.
+    Blocks on the disk. Raises: RowtuiError.
+    """
+    project, growth, graph = running.project, running.growth, running.graph
+    scratch = {node.name for node in growth.flow.network.nodes if node.scratch}
+    held: set[int] = set()
+    lost: dict[int, str] = {}
+    for job in jobs if scratch else ():
+        for it in growth.members(job):
+            links = stayed_on_node(project, growth, it) if it.source in scratch else []
+            if not links or it.job is None or graph.state(it.job) is not GraphJobState.COMPLETED:
+                continue
+            if GraphJobState.SUBMITTED in map(graph.state, graph.dependents(it.job)):
+                held.add(job)
+            else:
+                lost[it.job] = it.directory
+                for link in links:
+                    with contextlib.suppress(OSError):  # then its job stays complete
+                        link.unlink()
+    if not lost:
+        return held
+    look_again(project, [os.fsencode(name) for name in dict.fromkeys(lost.values())])
+    graph.reopen(list(lost))
+    running.facts.forget(lost)
+    return None
 
 
 class Chain:

@@ -366,6 +366,7 @@ rowtui_main() {
         exit 3
     fi
     rowtui_open
+    export rowtui_dir # for products that stay here
     # Where a node was given up that goes on, what it has not begun by now is left to this start.
     rowtui_start=.row/rowtui/fence/${rowtui_tokens[0]%~*}+$rowtui_id
     if [ "$rowtui_restarts" -gt 0 ]; then

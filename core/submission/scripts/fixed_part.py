@@ -20,6 +20,7 @@ sets the environment that it needs itself, because a user's setup may have chang
   early, or leaves a process behind that keeps the end open.
 - SIGTERM may reach a command before its script. A command that died of SIGTERM (or SIGKILL) counts
   as failed only if the script does not receive a stop signal within a second either.
+- A job of a list may leave products on its machine (`rowtui_scratch`), for later jobs of the list.
 - A job that needs products of others (`rowtui_requires`) runs nothing while these are missing.
 - `.row/rowtui/ended/<token>` records how the job ended, one item on a line: exit code; `exit`,
   `time limit`, `cancelled`, `unfinished` or `signal NAME`; the job; epoch seconds; the command's
@@ -50,6 +51,8 @@ HEAR_SECONDS = 1
 FINISHED = "rowtui_finished=1"
 # The exit code of a job that did nothing because products of other jobs are missing.
 NOT_READY = 4
+# The folder of products that stay on the machine of a list, in the list's own temporary folder.
+SCRATCH_FOLDER = "rowtui-scratch"
 # Programs whose work is no child of theirs: in the job's control group on this node (steps, new
 # sessions), or in no group of the job. `rowtui_outside` is `tree` or `group` where one was seen.
 OUTSIDE_TREE = ("srun", "setsid")
@@ -93,6 +96,23 @@ rowtui_begin() {
     rowtui_last=$!
     rowtui_traps
     rowtui_needs
+    [ -n "${rowtui_scratch:+${rowtui_dir-}}" ] || { rowtui_scratch=''; return 0; }
+    export ROWTUI_SCRATCH=$rowtui_dir/ROWTUI_FOLDER # it ends with the list of this job
+    mkdir -p "$ROWTUI_SCRATCH" && cd "$ROWTUI_SCRATCH" &&
+        mkdir -p -- "${rowtui_directories[@]}" && cd "$rowtui_root" || exit 3
+}
+
+# Give a product in that folder its place in the workspace, as a whole: a link if only jobs of the
+# list need it, else a copy.
+rowtui_bring() {
+    local from=$ROWTUI_SCRATCH/$1 to=$rowtui_workspace/$1 part=$rowtui_workspace/$1.$rowtui_token
+    [ -e "$from" ] || { [ -e "$to" ]; return; }
+    ! [ "$from" -ef "$to" ] || return 0
+    mkdir -p -- "${to%/*}" && rm -rf -- "$part" || return
+    case $rowtui_scratch in
+    link) ln -sT -- "$from" "$part" ;;
+    copy) cp -RpT -- "$from" "$part" ;;
+    esac && mv -fT -- "$part" "$to"
 }
 
 # What other jobs make for this one must be there: a scheduler that crashed may have forgotten what
@@ -345,6 +365,7 @@ rowtui_report() {
     for i in "${!rowtui_directories[@]}"; do
         path=$rowtui_workspace/${rowtui_directories[i]}
         for product in "${rowtui_products[@]}"; do
+            [ -z "${rowtui_scratch-}" ] || rowtui_bring "${path##*/}/$product" || continue 2
             [ -e "$path/$product" ] || [ -L "$path/$product" ] || continue 2
         done
         if [ -z "${rowtui_not_utf8[i]-}" ]; then
@@ -498,6 +519,7 @@ rowtui_begin
 """.replace("ROWTUI_STOP_TICKS", str(STOP_SECONDS * 10))
     .replace("ROWTUI_HEAR_SECONDS", str(HEAR_SECONDS))
     .replace("ROWTUI_NOT_READY", str(NOT_READY))
+    .replace("ROWTUI_FOLDER", SCRATCH_FOLDER)
     .replace("ROWTUI_GPU_PART", GPU_PART)
     .replace("ROWTUI_OUTSIDE_TREE", " | ".join(OUTSIDE_TREE))
     .replace("ROWTUI_OUTSIDE_GROUP", " | ".join(OUTSIDE_GROUP))
