@@ -9,11 +9,14 @@ import pytest
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import load_policy
 from rowtui.core.runs.model import Retried
+from rowtui.core.runs.redo import redo
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run
 
+from tests.core.runs.chained import SLURM
 from tests.core.runs.driving import Drive, action, drive, make, ran
 from tests.eventually import eventually
+from tests.rig.slurm import SlurmCluster
 
 NETWORK = """\
 [[source]]
@@ -66,6 +69,16 @@ LOST = r"""
     kill -KILL $those
 """
 ALL = ["state,t=1: simulate", "state,t=2: simulate", "state,t=1: polish", "state,t=2: polish"]
+
+
+@pytest.fixture
+def alpha(here: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for projects whose jobs go to a real Slurm."""
+    monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
+    folder = here / "home/.config/rowtui"
+    folder.mkdir(parents=True)
+    (folder / "clusters.toml").write_text(SLURM)
+    return here
 
 
 def study(root: Path, network: str = NETWORK, *, average: str = "", polish: str = "") -> Path:
@@ -129,6 +142,23 @@ def test_what_only_the_list_needs_never_reaches_the_workspace(here: Path) -> Non
         "polish": 2,
         "average": 1,
     }
+
+
+def test_the_steps_of_a_real_slurm_share_the_folder(alpha: Path) -> None:
+    root = study(alpha / "p")
+    driven = drive(root, cluster="alpha")
+    assert driven.told[-1].success, driven.problems()
+    assert set(ran(root).values()) == {1}
+    assert links(root) == EVERY_LINK
+
+
+def test_a_result_that_is_made_again_has_its_inputs_made_again(here: Path) -> None:
+    root = study(here / "p")
+    running = OpenRun(OpenProject.open(root, cluster="local"), drive(root).run)
+    running.look()
+    redo(running, running.growth.jobs("average").tolist())
+    assert drive(root).told[-1].success
+    assert set(ran(root).values()) == {2}
 
 
 def test_what_others_need_is_copied_before_its_job_counts_as_completed(here: Path) -> None:
