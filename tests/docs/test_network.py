@@ -34,6 +34,23 @@ def test_the_five_minutes_are_the_example_study() -> None:
     assert told == load_network(ROOT / "examples" / "study").network
 
 
+def test_a_network_as_a_node_can_be_used(tmp_path: Path) -> None:
+    (inner,) = (block for block in BLOCKS if block.startswith("# registration.toml"))
+    (outer,) = (block for block in BLOCKS if block.startswith("# network.toml"))
+    right = '[[node]]\nname = "right"\nnetwork = "registration.toml"\ninputs.image = "cut"\n'
+    cut = '[[node]]\nname = "cut"\nfrom = "state"\n'
+    (tmp_path / "registration.toml").write_text(inner)
+    (tmp_path / "network.toml").write_text(REST + cut + outer + right)
+    names = {node.name for node in load_network(tmp_path).network.nodes}
+    assert names >= {"left.affine", "left.warp", "right.affine", "right.warp", "compare"}
+
+
+def test_optional_sources_can_be_used() -> None:
+    (excerpt,) = (block for block in BLOCKS if "optional = true" in block)
+    network = parse_network((REST + excerpt).encode(), "network.toml", "p").network
+    assert [it.default for it in network.sources] == [None, {"mask": "none"}, {}]
+
+
 def test_the_file_by_example_can_be_used() -> None:
     excerpt = next(block for block in BLOCKS if "folds.json" in block)
     network = parse_network((REST + excerpt).encode(), "network.toml", "p").network
