@@ -42,7 +42,6 @@ _TIMES = re.compile(r"[x*]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)[x*]?", re.IGNORECASE)
 _MEMORY = re.compile(r"([0-9]+(?:\.[0-9]*)?) ?([MGT])i?B?", re.IGNORECASE)
 _UNITS = {"M": 1, "G": 1024, "T": 1024 * 1024}
 _NAMED = 3  # failed jobs, or nodes, that a reason names
-_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 MOST_EXCLUDED = 32  # nodes
 _MOST = 2.0**31  # MB, seconds or CPUs; more than any scheduler can count
 _WORDS = {
@@ -261,15 +260,15 @@ def with_option(request: JobRequest, cluster: Cluster, option: str) -> JobReques
     return request._replace(group=request.group._replace(action=action))
 
 
-def most_excluded(place: PlacedRequest) -> int:
-    """Return how many nodes a job may exclude; one stays if the partition's number is known."""
+def excluded_nodes(names: Iterable[str], place: PlacedRequest) -> tuple[str, ...]:
+    """Return the names that are names of nodes, each once; of too many the last ones.
+
+    One node stays where the number of nodes of the partition is known.
+    """
     nodes = place.partition.nodes if place.partition is not None else None
-    return MOST_EXCLUDED if nodes is None else min(MOST_EXCLUDED, nodes - 1)
-
-
-def excluded_nodes(names: Iterable[str], most: int = MOST_EXCLUDED) -> tuple[str, ...]:
-    """Return the names that are names of nodes, each once; of too many the last ones."""
-    found = [*dict.fromkeys(it for it in names if _NODE.fullmatch(it))]
+    most = MOST_EXCLUDED if nodes is None else min(MOST_EXCLUDED, nodes - 1)
+    form = kind_of(place.cluster).node_form
+    found = [*dict.fromkeys(it for it in names if re.fullmatch(form, it))]
     return tuple(found[max(0, len(found) - most) :])
 
 

@@ -10,6 +10,7 @@ Changes that the user requested for earlier attempts are kept. Source: docs/mapp
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,7 +34,6 @@ from rowtui.core.project.next_attempt import (
     excluded_nodes,
     had_before,
     has_more,
-    most_excluded,
     nodes_text,
     suggested_change,
     with_amounts,
@@ -358,7 +358,7 @@ class _Resubmitter:
             names += failed.nodes if self.change.exclude else ()
         if self.change.exclude:
             names = [*self.standing_out(cluster.name), *names]
-        nodes = excluded_nodes(names, most_excluded(place))
+        nodes = excluded_nodes(names, place)
         written = (*cluster.submit_options, *options_for(request.action, cluster.name).custom)
         option = kind_of(cluster).exclude_option(nodes, written) if nodes else ""
         return (with_option(request, cluster, option), nodes) if option else (request, ())
@@ -366,10 +366,12 @@ class _Resubmitter:
     def standing_out(self, cluster: str) -> list[str]:
         """Return the nodes of a cluster with too many failures for chance, in the last weeks."""
         if cluster not in self.bad_nodes:
+            self.bad_nodes[cluster] = []
             since = time.time() - HISTORY_SECONDS
-            columns = self.project.usage.store.columns()
-            nodes = node_failures(chosen_usage(columns, clusters=(cluster,), since=since))
-            self.bad_nodes[cluster] = [it.node for it in nodes if it.stands_out]
+            with contextlib.suppress(RowtuiError):  # a retry does not need the history
+                columns = self.project.usage.store.columns()
+                nodes = node_failures(chosen_usage(columns, clusters=(cluster,), since=since))
+                self.bad_nodes[cluster] = [it.node for it in nodes if it.stands_out]
         return self.bad_nodes[cluster]
 
 

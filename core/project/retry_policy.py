@@ -269,10 +269,7 @@ def end_of_log(root: Path, record: JobRecord) -> list[str]:
 
 
 def made_progress(workflow: Workflow, record: JobRecord | None, pattern: str) -> bool:
-    """Whether a file with this pattern changed since the job began, in one of its directories.
-
-    The beginning is the time of a file that the job made, by the clock of the same file system.
-    """
+    """Whether such a file changed in a directory of the job since the job made its fence."""
     if record is None:
         return False
     since = begun_at(workflow.root, record.token) or record.submitted_at

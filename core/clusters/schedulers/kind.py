@@ -154,7 +154,8 @@ class SchedulerKind:
     scheduler runs no such jobs. `starts_steps`: such a job has an sbatch header, and starts its
     requests as steps with srun. `pilots`: such a job may wait for more requests.
 
-    `only_choice`: why a job goes to such a cluster, if there is no choice between partitions.
+    `node_form`: the form of the names of nodes that a job may exclude. `only_choice`: why a job
+    goes to such a cluster, if there is no choice between partitions.
     """
 
     name = ""
@@ -177,6 +178,7 @@ class SchedulerKind:
     bundle_restarts = "0"
     starts_steps = False
     pilots = False
+    node_form = r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}"
     only_choice = ""
 
     def connect(self, cluster: str, transport: Transport | None, query_timeout: float) -> Scheduler:
@@ -215,10 +217,9 @@ class SchedulerKind:
         return ""
 
     def exclude_option(self, nodes: Sequence[str], written: Sequence[str]) -> str:
-        """Return the option of the header for a job that may not run on these nodes.
+        """Return the option of the header that keeps a job off these nodes; "" if impossible.
 
-        `written`: the options that the header has; nodes that they exclude stay excluded. "": the
-        scheduler cannot exclude nodes, or those options choose nodes themselves.
+        `written`: the options that the header has; nodes that they exclude stay excluded.
         """
         return ""
 

@@ -458,3 +458,11 @@ def test_the_end_of_a_run_and_the_first_failure_are_messages(project: Local) -> 
     texts = seen.read_text()
     assert "is finished: all directories are complete" in texts
     assert "exit code 75" in texts
+
+
+def test_the_end_of_a_job_that_continues_is_no_message_of_a_failure(project: Local) -> None:
+    seen = messages_to_a_file(project.home)
+    (project.folder / "rowtui.toml").write_text('[[retry]]\non = "exit 75"\ncontinue = true\n')
+    assert project("run", "--yes").code == 0
+    assert "is finished: all directories are complete" in seen.read_text()
+    assert "exit code 75" not in seen.read_text()

@@ -23,7 +23,6 @@ from rowtui.core.project.next_attempt import (
     Amount,
     AmountChange,
     excluded_nodes,
-    most_excluded,
     nodes_text,
     parse_cpus,
     parse_memory,
@@ -349,6 +348,7 @@ def test_nodes_on_which_attempts_failed_are_excluded_from_all_later_ones(failing
 def test_a_name_that_is_no_node_is_not_excluded(failing: Failing) -> None:
     project = on_slurm(failing)
     failing.fail(project, everything(project), "exit code 2", node="n[1-2],n3\n#SBATCH --x")
+    failing.fail(project, everything(project), "exit code 2", node="n1.full.name")
     again = failing.again(project, EXCLUDE).plan
     assert excluded(again) == {""}
     assert again.jobs[0].reasons[0].endswith("the same again, but none could be excluded")
@@ -399,23 +399,19 @@ def test_nodes_that_stand_out_are_excluded_too(
 names = st.text(st.characters(codec="ascii"), max_size=8) | st.from_regex(r"[a-z][a-z0-9.-]{0,6}")
 
 
-@given(st.lists(names, max_size=60), st.integers(-1, 40))
-def test_excluded_nodes_are_names_and_not_too_many(found: list[str], most: int) -> None:
-    nodes = excluded_nodes(found, most)
-    valid = list(dict.fromkeys(it for it in found if re.fullmatch(r"[A-Za-z0-9][\w.-]*", it)))
-    assert list(nodes) == valid[max(0, len(valid) - max(0, most)) :]
-    line = kind_of(SLURM).exclude_option(nodes, ())
-    assert re.fullmatch(r"--exclude=[A-Za-z0-9._,-]*", line)
-    assert all(it in nodes_text(nodes) for it in nodes[-3:])
-
-
-@given(nodes=st.none() | st.integers(1, 100), found=st.lists(st.integers(0, 200), max_size=60))
-def test_one_node_of_a_partition_is_never_excluded(nodes: int | None, found: list[int]) -> None:
+@given(found=st.lists(names, max_size=60), number=st.none() | st.integers(1, 40))
+def test_excluded_nodes_are_names_and_never_all_of_a_partition(
+    found: list[str], number: int | None
+) -> None:
     (request,) = job_requests((Group(Action(0, "one", "work"), (0,)),))
-    place = PlacedRequest(request, SLURM, Partition("cpu", nodes=nodes))
-    kept = excluded_nodes([f"n{it}" for it in found], most_excluded(place))
-    assert len(kept) <= MOST_EXCLUDED
-    assert nodes is None or len(kept) < nodes
+    place = PlacedRequest(request, SLURM, Partition("cpu", nodes=number))
+    nodes = excluded_nodes(found, place)
+    valid = list(dict.fromkeys(it for it in found if re.fullmatch(r"[A-Za-z0-9][\w-]*", it)))
+    most = MOST_EXCLUDED if number is None else min(MOST_EXCLUDED, number - 1)
+    assert list(nodes) == valid[max(0, len(valid) - most) :]
+    line = kind_of(SLURM).exclude_option(nodes, ())
+    assert re.fullmatch(r"--exclude=[A-Za-z0-9_,-]*", line)
+    assert all(it in nodes_text(nodes) for it in nodes[-3:])
 
 
 # What mapping files say

@@ -54,6 +54,7 @@ class SlurmKind(SchedulerKind):
     bundle_restarts = "${SLURM_RESTART_COUNT:-0}"
     starts_steps = True
     pilots = True
+    node_form = r"[A-Za-z0-9][A-Za-z0-9_-]{0,252}"  # sbatch refuses the full name of a host
 
     def connect(self, cluster: str, transport: Transport | None, query_timeout: float) -> Scheduler:
         from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
