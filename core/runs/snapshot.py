@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 VERSION = 3
-# In version 1 schedules had neither `pilot` nor `ahead`, in version 2 sources had no `default`.
+# Version 1 had no `pilot` and `ahead` of schedules, 2 no `default` of sources, `scratch` of nodes.
 _READ = (1, 2, VERSION)
 
 _DATA: dict[str, type[Values | TableSource | FileSource | Existing]] = {
