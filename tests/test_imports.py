@@ -194,6 +194,11 @@ def test_sorted_groups_are_formed_without_numpy_where_they_are_few(folder: Path)
     assert not report.packages & (HEAVY - {"numpy"})
 
 
+def test_a_run_without_a_network_loads_no_numpy(folder: Path) -> None:
+    report = Report(folder, "--cluster", "local", "run", "--rules")
+    assert not report.packages & {"numpy", "asyncssh", "watchfiles", "textual"}
+
+
 def test_the_command_line_never_loads_the_dashboard(folder: Path) -> None:
     for arguments in (
         ("plan",),

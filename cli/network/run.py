@@ -13,10 +13,11 @@ from typing import NamedTuple
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.environment import run as run_async
 from rowtui.cli.network.shared.driving import Driving
-from rowtui.cli.network.shared.limits import chosen_limits, open_network
+from rowtui.cli.network.shared.limits import open_network
 from rowtui.cli.network.shared.text import count_jobs, limit_lines, retry_lines, say
 from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, is_interactive, send_messages
+from rowtui.cli.submit.limits import chosen_limits
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import amount, plural, visible
 from rowtui.core.network.definition.network_keys import PILOT_HINT

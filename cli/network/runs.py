@@ -11,10 +11,11 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict, cast
 
 from rowtui.cli.network.jobs import chosen_run, run_of
-from rowtui.cli.network.shared.limits import open_network, with_options
+from rowtui.cli.network.shared.limits import open_network
 from rowtui.cli.network.shared.text import limit_lines, spent_text
 from rowtui.cli.output.output import Output, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import ask, is_interactive
+from rowtui.cli.submit.limits import with_options
 from rowtui.core.base.document import document, utc
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, CostJson, plural, time_text, visible

@@ -208,6 +208,7 @@ _RUN = """\
   rowtui run --status                    how far it is, and what was retried
   rowtui run --rules                     which failures are retried, and how
   rowtui run --install-service           systemd drives it, also after a restart
+  rowtui run --as-job                    a job of the scheduler drives it
   nohup rowtui run --yes > run.log &     overnight, on a login node"""
 
 
@@ -228,6 +229,15 @@ def add_run(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     )
     flag(look, "--install-service", "let systemd of the user drive it, also after a restart")
     flag(look, "--uninstall-service", "stop and remove that service")
+    flag(look, "--as-job", "submit the driver as a job, which is replaced before its time limit")
+    run.add_argument(
+        "--job-time",
+        type=typed(parse_time),
+        metavar="D",
+        help="time limit of that job [default: a day, or the longest that its partition allows]",
+    )
+    run.add_argument("--job-partition", metavar="NAME", help="the partition of that job")
+    run.add_argument("--in-job", metavar="TOKEN", help=argparse.SUPPRESS)
     flag(run, "--yes", "do not ask")
     _pool_option(run, "run the jobs in a pool: at most N nodes, opened, filled and released")
     limit_options(run, in_a_row=10)

@@ -19,32 +19,24 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from rowtui.cli.environment import run as run_async
-from rowtui.cli.network.shared.limits import chosen_limits
 from rowtui.cli.network.shared.text import clock, limit_lines, retry_lines
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ask, chosen_actions, open_project, say_notices, send_messages
 from rowtui.cli.submit import service
-from rowtui.cli.submit.json import (
-    ProjectRunDocument,
-    RetriedDirectories,
-    RetryRuleJson,
-    RetryRulesJson,
-)
+from rowtui.cli.submit.json import RetryRuleJson, RetryRulesJson
+from rowtui.cli.submit.limits import chosen_limits
 from rowtui.core.base.document import utc
 from rowtui.core.base.errors import NotSavedError, RowtuiError
-from rowtui.core.base.text import Cost, count, plural, visible
+from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.failed_jobs import FailedAttempt, failed_before
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy
 from rowtui.core.runs.execution.driver import WAITS, DriverMessage, MessageKind
 from rowtui.core.runs.execution.project_run import ProjectRun
-from rowtui.core.runs.execution.result import failed_jobs
 from rowtui.core.runs.limits.limits import PROJECT_FAILURES_IN_A_ROW, RunLimits
 from rowtui.core.runs.limits.spending import RemainingCost
-from rowtui.core.runs.limits.times import cost_text, describe
 from rowtui.core.runs.lock import PROJECT_DRIVER, RunHeldError
-from rowtui.core.runs.model import Retried, RunStatus, Stopped
 from rowtui.core.runs.run import TERMINATED, Run
 from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 from rowtui.core.submission.bundles.pilot_model import is_pilot
@@ -57,7 +49,7 @@ INTERRUPTED = 130
 TRY_AGAIN = 75  # sysexits.h: a service that ended so is started again
 TELL_SECONDS = 5.0
 MOST_FAILURES = 100
-_EXPLAINED = (RunStatus.PAUSED, RunStatus.FAILED, RunStatus.FINISHED)
+LOCK_SECONDS, LOCK_PAUSE = 600.0, 2.0
 _COUNTED = (MessageKind.SENT, MessageKind.HAPPENED)
 
 
@@ -78,12 +70,22 @@ class ProjectRunEventJson(TypedDict):
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Drive the project; 0 only if all directories are complete."""
-    try:
-        return _run(args, out)
-    except NotSavedError as error:
-        out.error(str(error))
-        return TRY_AGAIN
+    """Drive the project; 0 only if all directories are complete.
+
+    A driver's job waits for the driver before it, whose lock a file server may keep for a while.
+    """
+    deadline = time.monotonic() + LOCK_SECONDS * bool(args.in_job)
+    while True:
+        try:
+            return _run(args, out)
+        except NotSavedError as error:
+            out.error(str(error))
+            return TRY_AGAIN
+        except RunHeldError as error:
+            if time.monotonic() >= deadline:
+                raise
+            out.warn(f"{error.message}; this job waits for its end")
+        time.sleep(LOCK_PAUSE)
 
 
 def _run(args: argparse.Namespace, out: Output) -> int:
@@ -94,7 +96,7 @@ def _run(args: argparse.Namespace, out: Output) -> int:
         return 0
     store = RunStore(project.root, PROJECT_RUNS)
     if args.status or args.stop:
-        return _stop_or_show(store, project, args, out)
+        return service.stop_or_show(store, project, args, out)
     if has_network(project.root):
         raise RowtuiError(
             "this project has a network, which decides what runs",
@@ -112,26 +114,35 @@ def _run(args: argparse.Namespace, out: Output) -> int:
                 "No run was interrupted. 'rowtui run' begins one, or goes on with new limits."
             )
             return 0
+        job = service.job_of(args, project)
         with store.hold():
+            if job is None:
+                service.refuse_beside_job(project)
             send_messages(project, out)
-            return _drive(args, ProjectRun(project, had, policy, args.action), out)
+            code = _drive(args, ProjectRun(project, had, policy, args.action, job=job), out)
+        return 0 if job is not None else code  # the run's journal has how the run ended
     before, cost = (None, _remaining(actions, project)) if had is None else (had.limits, Cost())
     work = RemainingCost(cost=cost)
     limits = chosen_limits(args, project, before, work, PROJECT_FAILURES_IN_A_ROW)
     if not args.json:
         _say_what(project, had, policy, limits, out)
+    if args.json and (args.install_service or args.as_job):
+        name = "--as-job" if args.as_job else "--install-service"
+        raise RowtuiError(f"{name} has no output as JSON", "leave out --json")
     if args.install_service:
-        if args.json:
-            raise RowtuiError("--install-service has no output as JSON", "leave out --json")
         service.show_service(args, project, out)
+    plan = service.planned_driver(args, project, out) if args.as_job else None
     if not (args.yes or ask("Proceed?", out, as_json=args.json)):
         out.warn("Nothing was begun.")
         return 1
     with store.hold():
+        service.refuse_beside_job(project)
         if had is None:
             had = store.create(None, limits=limits, cluster=project.cluster_name or "")
         else:
             had.confirm(limits, time.time())
+        if plan is not None:
+            return service.start_as_job(plan, had, project, out)
         if not args.install_service:
             send_messages(project, out)
             return _drive(args, ProjectRun(project, had, policy, args.action), out)
@@ -171,54 +182,6 @@ def _say_what(
     out.print("Failures that are retried, within these limits:")
     out.lines(f"  {line}" for line in retry_lines(policy))
     sys.stdout.flush()
-
-
-def _stop_or_show(
-    store: RunStore, project: OpenProject, args: argparse.Namespace, out: Output
-) -> int:
-    """Stop the process that drives the newest run, or show how far that run is."""
-    run = store.latest()
-    if run is None:
-        raise RowtuiError("there is no run yet", "'rowtui run' begins one")
-    holder = run.holder()
-    if args.stop:
-        if holder is None:
-            out.print(f"No process drives run {run.id}.")
-            return 0
-        run.append(Stopped(time.time(), "rowtui run --stop"))
-        out.print(f"Run {run.id} stops within seconds; its submitted jobs continue.")
-        return 0
-    standing = run.standing
-    retried = [event for event in run.events() if isinstance(event, Retried) and event.why]
-    standing.failed = len(failed_jobs(run, project.jobs.records()))
-    if args.json:
-        shown = ProjectRunDocument(
-            run.id,
-            standing.status,
-            standing.why,
-            "" if holder is None else str(holder),
-            standing.submitted,
-            standing.failed,
-            standing.cpu_hours,
-            standing.gpu_hours,
-            describe(run.limits),
-            [RetriedDirectories(*event) for event in retried],
-        )
-        out.json(shown)
-        return 0
-    on = "; 'rowtui run' continues it" * (standing.status == RunStatus.RUNNING)
-    driven = f"driven by {holder}" if holder is not None else f"no process drives it{on}"
-    explained = standing.why and standing.status in _EXPLAINED
-    why = f" ({visible(standing.why)})" if explained else ""
-    out.print(f"Run {run.id}: {standing.status.value}{why}, {driven}.")
-    spent = cost_text(Cost(standing.cpu_hours, standing.gpu_hours))
-    jobs = plural(standing.submitted, "job")
-    out.print(f"{jobs} submitted for at most {spent}, {count(standing.failed)} failed.")
-    for event in retried:
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event.at))
-        what = MessageKind.CONTINUES if event.continues else MessageKind.RETRY
-        out.print(f"  {when}  {what.value}: {visible(event.why)}")
-    return 0
 
 
 def _print_rules(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.base.document import KnownMoment
+from rowtui.core.base.document import KnownMoment, TextOrNull
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import time_text, visible
 from rowtui.core.runs.model import VERSION, json_line
@@ -29,15 +29,17 @@ _TRY_SECONDS = 0.01
 
 
 class Holder(NamedTuple):
-    """The process that drives a run."""
+    """The process that drives a run. `job`: the scheduler's job that it runs in, null for none."""
 
     host: str
     pid: int
     since: KnownMoment
+    job: TextOrNull = ""
 
     def __str__(self) -> str:
         """Return a text such as `process 123 on host, since Sun 2026-11-22 18:00`."""
-        return f"process {self.pid} on {visible(self.host)}, since {time_text(self.since)}"
+        where = f"on {visible(self.host)}, since {time_text(self.since)}"
+        return f"{f'job {visible(self.job)}' if self.job else f'process {self.pid}'} {where}"
 
 
 class DriverCommands(NamedTuple):
@@ -70,12 +72,12 @@ class RunHeldError(RowtuiError):
 
 
 @contextlib.contextmanager
-def hold(path: Path, run_id: str = "") -> Iterator[Holder]:
-    """Hold the lock of this file, which need not exist.
+def hold(path: Path, run_id: str = "", job: str = "") -> Iterator[Holder]:
+    """Hold the lock of this file, which need not exist. `job`: see `Holder`.
 
     Raises: RunHeldError if another process holds the lock; OSError if the file cannot be written.
     """
-    me = Holder(socket.gethostname(), os.getpid(), time.time())
+    me = Holder(socket.gethostname(), os.getpid(), time.time(), job)
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         if not _locked(fd):
@@ -130,7 +132,12 @@ def _locked(fd: int) -> bool:
 def _holder_in(fd: int) -> Holder | None:
     try:
         fields = json.loads(os.pread(fd, 4096, 0))
-        return Holder(str(fields["host"]), int(fields["pid"]), float(fields["since"]))
+        return Holder(
+            str(fields["host"]),
+            int(fields["pid"]),
+            float(fields["since"]),
+            str(fields.get("job", "")),
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -218,14 +218,26 @@ class Run:
         """Whether a driver may go on without the user: the run was interrupted, or its limits were
         confirmed since it paused or was stopped. Raises: RowtuiError.
         """
-        for event in reversed(self.events()):
-            if isinstance(event, RunStarted | Resumed | LimitsConfirmed):
-                return not self.status.is_over
-            if isinstance(event, Stopped):
-                return event.why == TERMINATED
-            if isinstance(event, Paused | Finished):
-                return False
-        return self.about.limits_at is not None
+        last = self._last_decision()
+        if isinstance(last, Stopped):
+            return last.why == TERMINATED
+        if last is None:
+            return self.about.limits_at is not None
+        return not (isinstance(last, Paused | Finished) or self.status.is_over)
+
+    def _last_decision(self) -> Event | None:
+        kinds = (RunStarted, Resumed, LimitsConfirmed, Stopped, Paused, Finished)
+        return next((it for it in reversed(self.events()) if isinstance(it, kinds)), None)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether its driver ended although the user did not stop it; no process drives it now.
+
+        Raises: RowtuiError.
+        """
+        last = self._last_decision()
+        ended = isinstance(last, Stopped) and last.why == TERMINATED
+        return (ended or self.status is RunStatus.RUNNING) and self.holder() is None
 
     @property
     def limits(self) -> RunLimits:
@@ -271,15 +283,15 @@ class Run:
         return frozenset(names)
 
     @contextlib.contextmanager
-    def hold(self) -> Iterator[Holder]:
-        """Hold the lock of the run, so that no other process drives the run.
+    def hold(self, job: str = "") -> Iterator[Holder]:
+        """Hold the lock of the run, so that no other process drives the run. `job`: see `Holder`.
 
         The lock ends with the process, also if the process is killed. Raises: RunHeldError;
         RowtuiError if the lock file cannot be written.
         """
         with contextlib.ExitStack() as stack:
             try:
-                me = stack.enter_context(hold(self.folder / LOCK_FILE, self.id))
+                me = stack.enter_context(hold(self.folder / LOCK_FILE, self.id, job))
             except OSError as error:
                 raise self._unwritable(error) from None
             yield me

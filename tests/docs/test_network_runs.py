@@ -66,7 +66,9 @@ def read(path: Path) -> Any:
 
 def test_the_folder_has_the_files_of_the_page(root: Path, run: Run) -> None:
     with run.hold():
-        assert set(json.loads((run.folder / "lock").read_bytes())) == {"v", "host", "pid", "since"}
+        assert set(json.loads((run.folder / "lock").read_bytes())) == {
+            "v", "host", "pid", "since", "job",
+        }  # fmt: skip
     run.append(model.RunStarted(1.0))
 
     files = {path.name for path in run.folder.iterdir()}

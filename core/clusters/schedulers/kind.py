@@ -223,6 +223,10 @@ class SchedulerKind:
         """
         return ""
 
+    def after_end_option(self, job_id: int) -> str:
+        """Return the option of the header for a start after the end of a job, good or bad."""
+        return ""
+
     def waiting_jobs(self, transport: Transport) -> WaitingTerms | None:
         """Return what reads and changes the terms of jobs that wait; None: they cannot change."""
         return None

@@ -26,7 +26,7 @@ from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.project.queue.views import PresentTerms
 from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry
-from rowtui.core.submission.plan.record import JobRecord
+from rowtui.core.submission.plan.record import DRIVER_MARK, JobRecord
 from rowtui.core.submission.sending.journal import SEEN
 from rowtui.core.submission.sending.send import find_requests
 
@@ -47,6 +47,8 @@ async def cancel_jobs(
     if project.network is not None and not for_run:
         await asyncio.to_thread(project.network.cancelling, tokens)
     # Journalled first: a cancelled job that the scheduler forgets was not lost.
+    if any(it.startswith(DRIVER_MARK) for it in tokens) and not for_run:
+        tokens = await asyncio.to_thread(_with_drivers, project, tokens)
     await asyncio.to_thread(_note_cancelling, project, frozenset(tokens), JobStep.CANCELLING)
     rest, answers = await _taken_out(project, tokens)
     found = await _tell(project, rest, lambda scheduler, keys: scheduler.cancel(keys))
@@ -57,6 +59,12 @@ async def cancel_jobs(
             _note_cancelling, project, frozenset(tokens), JobStep.NOT_CANCELLED, failed
         )
     return (*answers, *found)
+
+
+def _with_drivers(project: OpenProject, tokens: Sequence[str]) -> Sequence[str]:
+    """Return the jobs and every job that drives the project: they follow each other."""
+    drivers = (it.token for it in project.jobs.records() if it.drives)
+    return tuple(dict.fromkeys((*tokens, *drivers)))
 
 
 def _note_cancelling(

@@ -13,6 +13,7 @@ import contextlib
 import ctypes
 import enum
 import gc
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import (
@@ -26,10 +27,11 @@ from collections.abc import (
 )
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
-from rowtui.core.base.text import plural
+from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.transports.login import PASSING, LoginError
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.views.follow import Changes
@@ -46,6 +48,7 @@ from rowtui.core.runs.model import Event, Paused, RunStatus, Stopped
 from rowtui.core.submission.plan.charges import Money, charges_of
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.sending.send import SilentClusterError
+from rowtui.core.workflow.find import WORKFLOW_FILE
 
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
@@ -95,14 +98,15 @@ WAITS = "; the run waits, and tries again each minute"
 
 
 async def until_writable(
-    turns: Callable[[], AsyncGenerator[DriverMessage, None]], stop: asyncio.Event
+    turns: Callable[[], AsyncGenerator[DriverMessage, None]], stop: asyncio.Event, root: Path
 ) -> AsyncGenerator[DriverMessage, None]:
     """Yield the messages of a driver's turns, and begin again while nothing can be saved.
 
     Nothing is submitted that is not in the journals, so that the driver may wait and go on. The
-    wait is reported once, until something was done again.
+    wait is reported once, until something was done again. Raises: RowtuiError if the project's
+    folder `root` was deleted, which is not so while its file system is not mounted.
     """
-    reported = False
+    device, reported = os.stat(root).st_dev, False
     while not stop.is_set():
         try:
             async with contextlib.aclosing(turns()) as messages:
@@ -111,11 +115,20 @@ async def until_writable(
                     yield message
             return
         except NotSavedError as error:
+            if _is_deleted(root, device):
+                raise RowtuiError(f"the folder {visible(str(root))} was deleted") from None
             if not reported:
                 reported = True
                 yield DriverMessage(MessageKind.WAITING, error.message, success=False)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), UNWRITABLE_SECONDS)
+
+
+def _is_deleted(root: Path, device: int) -> bool:
+    with contextlib.suppress(OSError):
+        gone = not (root / WORKFLOW_FILE).exists()  # its folder may be made again for a journal
+        return gone and os.stat(root.parent).st_dev == device
+    return False
 
 
 LONGEST_LOOKS = 30
@@ -266,7 +279,9 @@ class Driver(ABC):
         listening = asyncio.create_task(self._listen(changes))
         pause = LookPause(self.run, self._changed, self.look_seconds)
         try:
-            async for message in until_writable(lambda: self._turns(pause), self._stop):
+            async for message in until_writable(
+                lambda: self._turns(pause), self._stop, self.project.root
+            ):
                 yield message
         finally:
             changes.close()

@@ -7,11 +7,13 @@ retry policy.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.planning.plan_submission import plan_submission
@@ -64,7 +66,7 @@ from rowtui.core.runs.model import (
     RunStarted,
     RunStatus,
 )
-from rowtui.core.runs.run import Run
+from rowtui.core.runs.run import TERMINATED, Run
 from rowtui.core.state.model import bit_set, positions
 from rowtui.core.submission.plan.charges import Money
 from rowtui.core.submission.plan.model import Plan
@@ -74,6 +76,7 @@ from rowtui.core.workflow.find import matching_actions
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.planning.plan_submission import Pack
+    from rowtui.core.runs.service import DriverJob
     from rowtui.core.workflow.model import Action
 
 LOOK_SECONDS = 1.0
@@ -92,10 +95,12 @@ class ProjectRun(Driver):
         *,
         ask: Ask | None = None,
         look_seconds: float = LOOK_SECONDS,
+        job: DriverJob | None = None,
     ) -> None:
-        """Read the journal. Raises: RowtuiError."""
+        """Read the journal. `job`: the job that this process is, if any. Raises: RowtuiError."""
         super().__init__(project, run, ask, policy, look_seconds=look_seconds)
         self.pattern = pattern
+        self.job = job
         self._tokens: set[str] = set()  # of jobs that this run submitted
         self._tried: set[str] = set()  # and of those that no scheduler took
         self._ends = EndedJobs()  # of these
@@ -125,12 +130,23 @@ class ProjectRun(Driver):
 
     async def drive(self) -> AsyncGenerator[DriverMessage, None]:
         """Run until nothing is left or the user must decide. Raises: RowtuiError, RunHeldError."""
-        with self.run.hold(), reported_driver(self.project.messages, self.run, PROJECT_COMMANDS):
+        job, messages = self.job, self.project.messages
+        held = self.run.hold("" if job is None else job.record.name_at)
+        with held, reported_driver(messages, self.run, PROJECT_COMMANDS):
             begun = await asyncio.to_thread(self._begin)
             yield DriverMessage(MessageKind.BEGUN, begun)
+            if job is not None:
+                asyncio.get_running_loop().call_later(job.seconds, self._hand_over)
             async for message in self.turns():
                 await asyncio.to_thread(self._report, message)
                 yield message
+            if job is not None and not self.run.may_go_on:
+                await job.end()
+
+    def _hand_over(self) -> None:
+        """End before the time limit of the job, so that its successor goes on."""
+        with contextlib.suppress(RowtuiError):
+            self.stop(TERMINATED)
 
     def _report(self, message: DriverMessage) -> None:
         """Report what a user who is away wants to know of the run."""
@@ -151,7 +167,11 @@ class ProjectRun(Driver):
 
     async def one_turn(self) -> AsyncGenerator[DriverMessage, None]:
         """See `Driver`."""
+        for problem in self.problems(await asyncio.to_thread(self._reload)):
+            yield problem
         await self.look()
+        for problem in self.problems(await self.job.follow() if self.job is not None else ()):
+            yield problem
         seen = await asyncio.to_thread(self._seen)
         later = self.pace.until
         if seen == self._resting and (later is None or time.monotonic() < later):
@@ -175,6 +195,14 @@ class ProjectRun(Driver):
         idle = bool(work.running and not (active or work.fresh or work.again))
         self._resting = seen if idle else None
         self.pace = Pace(waits, idle, work.later)
+
+    def _reload(self) -> list[str]:
+        """Use workflow.toml as it is now; return why its last usable form is used instead."""
+        try:
+            self.project.reload_workflow_if_changed()
+        except InvalidFileError as error:
+            return [f"not used as it is now: {error.problems[0]}"]
+        return []
 
     def _seen(self) -> tuple[object, ...]:
         """Return what decides about open work; equal until a record or the workflow changes."""
@@ -331,7 +359,7 @@ class ProjectRun(Driver):
             yield message
         sending = await self._submit(part, permission.money, retried)
         if number := len(part.jobs) - len(sending.unsent):
-            yield DriverMessage(MessageKind.SENT, f"sent {plural(number, 'job')}", plan=part)
+            yield self.sent(number, part)
         for problem in self.problems(sending.errors):
             yield problem
         if not self._stuck_since or time.monotonic() - self._stuck_since < STUCK_SECONDS:

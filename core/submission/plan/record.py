@@ -17,11 +17,12 @@ from rowtui.core.clusters.schedulers.base import (
     is_in_bundle,
 )
 from rowtui.core.clusters.schedulers.measured import Measured
-from rowtui.core.submission.plan.model import JobStep, PlannedJob
+from rowtui.core.submission.plan.model import OPEN, JobStep, PlannedJob
 from rowtui.core.submission.plan.outcome import SCHEDULER_ENDS, JobResult, scheduler_cause
 
 IN_LANE = "its bundle runs: it waits for its turn"
 SENT_SINCE = "sent since the queue was last asked"
+DRIVER_MARK = "driver-"  # begins the token of a job that drives a run
 
 RANKS = {state: rank for rank, state in enumerate(JobState)}
 """The order of states in all lists: the most active first, and failures before good ends."""
@@ -74,6 +75,11 @@ class JobRecord(NamedTuple):
         return self.planned is not None
 
     @property
+    def drives(self) -> bool:
+        """Whether it is a job that drives a run of this project, and has not ended."""
+        return self.token.startswith(DRIVER_MARK) and self.step in OPEN
+
+    @property
     def job_id(self) -> int:
         """Return the scheduler's job id; 0 as long as there is none."""
         return self.key.id
@@ -99,6 +105,11 @@ class JobRecord(NamedTuple):
             return NO_ID
         member = self.member
         return str(self.key) if member is None else f"{self.key.id}.{member}"
+
+    @property
+    def name_at(self) -> str:
+        """Return the cluster and the label, as in messages about one job."""
+        return f"{self.cluster}/{self.label}"
 
     @property
     def action(self) -> str:

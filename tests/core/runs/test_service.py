@@ -1,4 +1,4 @@
-"""The unit of systemd: what systemd reads from it is what was meant."""
+"""The unit of systemd, of which systemd reads what was meant; and the jobs that drive a run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.errors import NotSavedError, RowtuiError
+from rowtui.core.project.open_project import OpenProject
+from rowtui.core.runs import service
 from rowtui.core.runs.service import (
+    DriverJob,
     quoted_argument,
     quoted_word,
     service_name,
     service_path,
     service_unit,
 )
+from rowtui.core.submission.plan.model import Plan
+from rowtui.core.submission.plan.record import JobRecord
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 HARD = Path("/a b/100%h/$HOME/${x}/\"q'/back\\slash/é/;")
@@ -86,3 +91,23 @@ def test_systemd_reads_the_word_that_was_quoted(tmp_path: Path) -> None:
     unit.write_text(f"[Service]\nType=oneshot\nExecStart={quoted_word(str(HARD))}\n")
     # systemd refuses to run a program of this name, and names it as it was read
     assert any(line.endswith(f": {HARD}") for line in verify(unit, tmp_path))
+
+
+async def test_a_successor_that_cannot_be_submitted_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "workflow.toml").write_text("")
+    project = OpenProject.open(tmp_path, cluster="local")
+    failures = [RowtuiError("the controller is away"), NotSavedError("the disk is full", "")]
+
+    def plan() -> Plan:
+        raise failures.pop(0)
+
+    job = DriverJob(project, JobRecord("driver-1-0", "alpha"), 0.0, plan)
+    monkeypatch.setattr(service, "AGAIN_SECONDS", 0.0)
+    assert await job.follow() == [
+        "no job takes over from the driver: the controller is away",
+    ]
+    with pytest.raises(NotSavedError):  # the driver waits, as for its own records
+        await job.follow()
+    assert (job.limit, failures) == (0.0, [])

@@ -119,6 +119,9 @@ rowtui_warned() {{ :; }}
             return ""
         return f"-l h=!({'|'.join(nodes)})"
 
+    def after_end_option(self, job_id: int) -> str:
+        return f"-hold_jid {job_id}"
+
     def waiting_jobs(self, transport: Transport) -> WaitingTerms:
         from rowtui.core.clusters.schedulers.grid_engine.change import GridEngineWaiting
 

@@ -113,6 +113,9 @@ class SlurmKind(SchedulerKind):
             return ""
         return f"--exclude={','.join((*own, *nodes))}"
 
+    def after_end_option(self, job_id: int) -> str:
+        return f"--dependency=afterany:{job_id}"
+
     def waiting_jobs(self, transport: Transport) -> WaitingTerms:
         from rowtui.core.clusters.schedulers.slurm.change import SlurmWaiting
 
