@@ -72,10 +72,10 @@ class ProjectSummary(NamedTuple):
     "". `bad`: directories that are set aside. `jobs`: submitted jobs; `running`, `pending`: how
     many of them ran, or waited, when their queues were last polled; None if a queue is not known.
     `stuck`: jobs that do not start before the user acts. `cpu_hours`, `gpu_hours`: the remaining
-    cost. `paused`: why a run is paused, or "". `silent`: clusters with jobs of the project whose
-    last poll failed, because they need a login or do not answer. `actions`: the first ones;
-    `failures`: of their directories. `lately`: directories that jobs completed in each two hours of
-    the last day, as far as records of ended jobs exist; else empty.
+    cost. `paused`: why a run does not go on; `driver`: what drives it; or "". `silent`: clusters
+    with jobs of the project whose last poll failed, because they need a login or do not answer.
+    `actions`: the first ones; `failures`: of their directories. `lately`: directories that jobs
+    completed in each two hours of the last day, as far as records of ended jobs exist; else empty.
     """
 
     gone: bool = False
@@ -95,6 +95,7 @@ class ProjectSummary(NamedTuple):
     cpu_hours: float = 0.0
     gpu_hours: float = 0.0
     paused: str = ""
+    driver: str = ""
     silent: tuple[str, ...] = ()
     actions: tuple[ActionCounts, ...] = ()
     failures: tuple[FailureCause, ...] = ()
@@ -257,6 +258,7 @@ def summary_of(content: Any) -> ProjectSummary:
     return found._replace(
         problem=found.problem[:LONGEST_TEXT],
         paused=found.paused[:LONGEST_TEXT],
+        driver=found.driver[:LONGEST_TEXT],
         silent=tuple(name[:LONGEST_TEXT] for name in found.silent[:MOST_NAMES]),
     )
 

@@ -40,6 +40,7 @@ from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.queue.needs import STUCK, QueueNeed
 from rowtui.core.project.views.needs import causes_of_failures
 from rowtui.core.runs.model import RunStatus
+from rowtui.core.runs.service import standing_of
 from rowtui.core.runs.store import NETWORK_RUNS, PROJECT_RUNS, RunStore
 from rowtui.core.state.model import State
 from rowtui.core.state.records import with_staged
@@ -77,10 +78,10 @@ def read_summary(root: str) -> ProjectSummary:
 
 def _summary(root: str) -> ProjectSummary:
     project = OpenProject.open(Path(root))
-    paused = _paused(Path(root))
+    paused, driver = _driving(project)
     stored = project.store.load().stored
     if stored is None:
-        return ProjectSummary(running=0, paused=paused)
+        return ProjectSummary(running=0, paused=paused, driver=driver)
     waiting = list_staged(project.root)
     if unread := [file for file in waiting if file not in stored.consumed]:
         staged = read_staged(project.root, unread).staged
@@ -105,6 +106,7 @@ def _summary(root: str) -> ProjectSummary:
         cpu_hours=cost.cpu_hours,
         gpu_hours=cost.gpu_hours,
         paused=paused,
+        driver=driver,
         actions=tuple(map(_counts, shown)),
         failures=tuple(
             it._replace(cause=it.cause[:LONGEST_TEXT]) for it in chain.from_iterable(causes)
@@ -186,13 +188,16 @@ def _with_jobs(summary: ProjectSummary, project: OpenProject, state: State) -> P
     )
 
 
-def _paused(root: Path) -> str:
-    """Return why the newest run of the network or of the project is paused; "" if it is not."""
+def _driving(project: OpenProject) -> tuple[str, str]:
+    """Return why the newest run of the network or of the project does not go on, and its driver."""
     for kind in (NETWORK_RUNS, PROJECT_RUNS):
-        run = RunStore(root, kind).latest()
-        if run is not None and run.standing.status is RunStatus.PAUSED:
-            return (run.standing.why or "paused by the user")[:LONGEST_TEXT]
-    return ""
+        run = RunStore(project.root, kind).latest()
+        if run is None or (run.status is RunStatus.STOPPED and not run.interrupted):
+            continue
+        if (found := standing_of(run, project)) is not None:
+            why = (found.why or "paused by the user") if not found.driver else ""
+            return why[:LONGEST_TEXT], found.driver[:LONGEST_TEXT]
+    return "", ""
 
 
 def found_below(folder: str) -> list[str]:

@@ -39,6 +39,7 @@ from rowtui.core.project.views.views import (
     WhatIfRequest,
 )
 from rowtui.core.runs.limits.limits import RunLimits
+from rowtui.core.runs.service import RunStanding
 from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, WaitPath
 from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.outcome import read_old_end
@@ -149,6 +150,7 @@ class SampleEngine(
         self.refusals: dict[str, str] = {}  # token -> why its cancel, hold or release is refused
         self.calls: list[str] = []
         self.submitted_plans: list[Plan] = []
+        self.run: RunStanding | None = None
         self.destination = self.scheduler = "local"  # of all planned jobs
         self.transfer_views: tuple[TransferView, ...] = ()
         self.transfers_gate: asyncio.Event | None = None  # waited for before they are known
@@ -355,6 +357,7 @@ class SampleEngine(
             notices=self.notices,
             failures=self.failure_causes(),
             untrusted=tuple(self.untrusted),
+            run=self.run,
         )
 
     async def groups_page(
@@ -486,6 +489,14 @@ class SampleEngine(
             mapper.configuration.problems,
             loads_at=self.now - 12,
         )
+
+    async def plans_stop_run(self) -> None:
+        assert self.run is not None
+        self.run = self.run._replace(driver="", why="its user stopped it")
+
+    async def plans_confirm_run(self, limits: RunLimits) -> None:
+        assert self.run is not None
+        self.run = self.run._replace(limits=limits)
 
     async def plans_make(
         self,

@@ -18,8 +18,10 @@ from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import UpdatePace, start
 from rowtui.tui.views.files import FilesScreen
 from rowtui.tui.views.groups.retry import AgainScreen
+from rowtui.tui.views.network.run_limits import RunLimitsScreen, limit_texts
 from rowtui.tui.views.questions import Question, confirm
 from rowtui.tui.views.submit.plan import Became, PlanRequest, Sending, chosen_words, outcome_of
+from rowtui.tui.widgets.cells import line
 from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.next_attempt import AmountChange
     from rowtui.core.project.queue.rows import RowKey
     from rowtui.core.project.views.views import FailedJob
+    from rowtui.core.runs.limits.limits import RunLimits
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.release_held import SendingProgress
     from rowtui.tui.commands.jobs import JobVerb
@@ -71,6 +74,43 @@ class Verbs:
         those = None if groups is None else tuple(groups)
         wanted = PlanRequest(action_index, those, frozenset(firsts or ()))
         self._prepare(ask, "groups", firsts, wanted)
+
+    def stop_run(self, driven: str) -> None:
+        """Ask, then stop what drives the run, also on another machine."""
+        question = Question(
+            "Stop the run?", [driven, "Submitted jobs continue."], "yes", to="stop it"
+        )
+        said = "The run stops within seconds; submitted jobs continue."
+        work = self._session.engine.plans.stop_run
+        confirm(self._app, question, partial(self._change_run, work, said))
+
+    def limit_run(self, why: str) -> None:
+        """Ask for limits within which the run may go on."""
+        run = self._session.snapshot.run if self._session.snapshot else None
+        if run is None:
+            return
+
+        def answered(limits: RunLimits | None) -> None:
+            if limits is not None:
+                work = partial(self._session.engine.plans.confirm_run, limits)
+                self._change_run(work, "The limits are confirmed: `rowtui run --resume` goes on.")
+
+        texts = limit_texts(run.limits)
+        ask = RunLimitsScreen("Let the run go on?", [line(why)], texts, self._session.clock)
+        self._app.push_screen(ask, answered)
+
+    def _change_run(self, work: Callable[[], Awaitable[None]], said: str) -> None:
+        async def change() -> None:
+            try:
+                await work()
+            except Exception as error:
+                self._app.report("the run is as it was", error)
+                return
+            self._session.note("you", said)
+            self._app.notify(said)
+            self._feed.refresh_now()
+
+        start(self._app, change, "run", exclusive=True)
 
     def ask_again(self, jobs: Sequence[FailedJob], note: str = "") -> None:
         """Ask how these jobs are retried, then plan them again and show the plan."""

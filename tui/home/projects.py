@@ -174,6 +174,8 @@ def about_line(one: KnownProject, now: float) -> Line:
     parts: list[str | tuple[str, str]] = [f" {one.root}"]
     if one.read:
         parts.append((f"  as of {ago(one.read, now)}", "dim"))
+    if summary is not None and summary.driver:
+        parts.append((f"  driven by {summary.driver}", "submitted"))
     if summary is not None and summary.gpu_hours and summary.usable:
         parts.append((f"  {amount_of_hours(summary.gpu_hours)} GPU-hours left at most", "dim"))
     return line(*parts)

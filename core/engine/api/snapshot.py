@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.project.views.mapping_trust import UntrustedFile
     from rowtui.core.project.views.needs import FailureCause
+    from rowtui.core.runs.service import RunStanding
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class ProjectSnapshot:
     notices: tuple[str, ...] = ()
     failures: tuple[FailureCause, ...] = ()
     untrusted: tuple[UntrustedFile, ...] = ()
+    run: RunStanding | None = None
 
 
 ENGINE_LOST = "engine lost"  # words of `changes`; the first one is followed by ": " and the reason

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -146,6 +147,8 @@ class InProcessEngine:
         await self._polls.ask_for_jobs(now=full)
         async with self._records:
             snapshot = await asyncio.to_thread(self._snapshots.take, self._pages.generation)
+        if (self._project.root / ".row" / "rowtui" / "runs").exists():
+            snapshot = replace(snapshot, run=await asyncio.to_thread(self.plans.run))
         self._arrivals.save()
         if self._messages:  # after the first snapshot, which is not delayed by the imports
             self._messages = False

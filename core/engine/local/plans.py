@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,9 @@ from rowtui.core.project.review.without import export_plan, without
 from rowtui.core.project.views.mapping_trust import MappingReview, review_file, trust
 from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
+from rowtui.core.runs.execution.run_messages import report_lost_driver
+from rowtui.core.runs.service import RESUME, RunStanding, standing_of, stop_driver
+from rowtui.core.runs.store import PROJECT_RUNS, RunStore
 from rowtui.core.submission.plan.json import load_plan
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
         TransferView,
         WhatIfRequest,
     )
+    from rowtui.core.runs.limits.limits import RunLimits
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.release_held import SendingProgress
     from rowtui.core.workflow.model import Action
@@ -165,6 +170,30 @@ class PlansWork:
         self._planned = planned
         self._packings = 0
         self._before: ScriptsBefore | None = None
+        self._runs = RunStore(project.root, PROJECT_RUNS)
+
+    def run(self) -> RunStanding | None:
+        """Return the newest run of the project's actions, and report a driver that died."""
+        try:
+            run = self._runs.latest()
+            found = None if run is None else standing_of(run, self._project)
+        except RowtuiError as error:
+            self._project.notice(str(error))
+            return None
+        messages = self._project.messages
+        if run and messages and found and not found.driver and run.interrupted:
+            report_lost_driver(messages, run, f"To continue: {RESUME}")
+        return found
+
+    async def stop_run(self) -> None:
+        """Stop what drives the newest run, on any machine. Raises: RowtuiError."""
+        if (run := self._runs.latest()) is not None:
+            await stop_driver(run, self._project, "stopped from the dashboard")
+
+    async def confirm_run(self, limits: RunLimits) -> None:
+        """Record that the user confirmed limits of the newest run. Raises: RowtuiError."""
+        if (run := self._runs.latest()) is not None:
+            await asyncio.to_thread(run.confirm, limits, time.time())
 
     async def make(
         self,

@@ -69,12 +69,7 @@ def reported_driver(
         yield
         return
     if run.status is RunStatus.RUNNING:
-        messages.event(
-            StudyEventKind.RUN_PAUSED,
-            f"run {run.id} stood still: its driver ended without a word",
-            f"run:{run.id}:killed:{run.standing.at or 0:.0f}",
-            "Submitted jobs continued. The run goes on now.",
-        )
+        report_lost_driver(messages, run, "Submitted jobs continued. The run goes on now.")
     try:
         yield
     except (RowtuiError, OSError) as error:
@@ -85,6 +80,19 @@ def reported_driver(
         why = f"its driver ended with an unexpected {type(error).__name__}"
         report_pause(messages, run, why, time.time(), commands)
         raise
+
+
+def report_lost_driver(messages: ProjectMessages, run: Run, *details: str) -> None:
+    """Report that the driver of a run is gone, once for each death.
+
+    The key has the time of the last event of the journal: all processes that look see the same.
+    """
+    messages.event(
+        StudyEventKind.RUN_PAUSED,
+        f"run {run.id} stood still: its driver ended without a word",
+        f"run:{run.id}:killed:{run.standing.at or 0:.0f}",
+        *details,
+    )
 
 
 def report_pause(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.base.text import plural
+from rowtui.core.runs.limits.times import describe
 from rowtui.tui.views.status.status import first_line
 from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.columns import TableColumn
@@ -42,6 +43,8 @@ class NextStep(enum.Enum):
     SUBMIT = "plan them"
     PAST = "see when everything ran, and what it used"
     RESULTS = "see these directories"
+    STOP_RUN = "stop the run"
+    LIMITS = "give the run limits to go on with"
 
 
 class NeedItem(NamedTuple):
@@ -123,6 +126,7 @@ def needs(
     if network is not None and network.run is not None and network.run.why:
         text = f"network {network.name}: {network.run.why}"
         found.append(NeedItem("▲", text, "warning", NextStep.NETWORK, network.name))
+    found += _run(snapshot)
     found += _silent(snapshot, jobs)
     found += _queued(jobs)
     found += [
@@ -206,6 +210,22 @@ def _failed(action: ActionSummary, count: int, cause: str, more: tuple[str, ...]
         "✗", text, "failed", NextStep.FAILED, f"{action.index} {cause}", more,
         action_index=action.index, cause=cause,
     )  # fmt: skip
+
+
+def _run(snapshot: ProjectSnapshot) -> Iterable[NeedItem]:
+    """Yield what drives the run of the project, or why it does not go on."""
+    run = snapshot.run
+    if run is None:
+        return
+    jobs = sum(action.submitted for action in snapshot.actions)
+    waits = f"it waits for the jobs of {plural(jobs, 'submitted directory')}" if jobs else ""
+    more = tuple(filter(None, (waits, *describe(run.limits))))
+    if run.driver:
+        text = f"run {run.id}: driven by {run.driver}"
+        yield NeedItem("▶", text, "submitted", NextStep.STOP_RUN, run.id, more)
+    else:
+        text = f"run {run.id}: {run.why}"
+        yield NeedItem("▲", text, "warning", NextStep.LIMITS, run.id, more)
 
 
 def _sending(sending: Sending | None) -> Iterable[NeedItem]:

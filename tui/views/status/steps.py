@@ -75,10 +75,11 @@ class NeedSteps(ScreenView):
         need = self.needs[table.cursor] if chosen else None
         step = f"Enter: {need.step.value}" if need and need.step.value else "Tab, then Enter"
         title = "Needs you"
+        needs = sum(it.step is not NextStep.STOP_RUN for it in self.needs)
         if self._is_complete:
             title = "The study is complete: what next?"
-        elif self.needs:
-            title = plural(len(self.needs), "thing needs you", "things need you")
+        elif needs:
+            title = plural(needs, "thing needs you", "things need you")
         set_titles(table, title, step if self.needs else "")
         if need != self.session.need:
             self.session.need = need
@@ -104,6 +105,8 @@ class NeedSteps(ScreenView):
             NextStep.SUBMIT: self._submit,
             NextStep.PAST: lambda _: self.dashboard.go("past"),
             NextStep.RESULTS: self._results,
+            NextStep.STOP_RUN: self._change_run,
+            NextStep.LIMITS: self._change_run,
         }
         if need.step in steps:
             steps[need.step](need)
@@ -142,6 +145,15 @@ class NeedSteps(ScreenView):
     def _job(self, need: NeedItem) -> None:
         self.session.job_token = self.session.job_to_show = need.token
         self.dashboard.go("queue")
+
+    def _change_run(self, need: NeedItem) -> None:
+        verbs = self.dashboard.verbs
+        if self.session.read_only:
+            self.dashboard.notify("READ ONLY: no run is changed.")
+        elif need.step is NextStep.STOP_RUN:
+            verbs.stop_run(need.text)
+        else:
+            verbs.limit_run(need.text)
 
     def _submit(self, need: NeedItem) -> None:
         if self.session.read_only:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
 from rowtui.core.engine.api.snapshot import ProjectSnapshot
 from rowtui.core.project.views.views import JobsView
+from rowtui.core.runs.limits.limits import RunLimits
+from rowtui.core.runs.service import RunStanding
 from rowtui.tui.views.status.needs import (
     NeedItem,
     NextStep,
@@ -141,3 +143,24 @@ async def test_a_problem_of_an_action_opens_the_workflow() -> None:
     ]
     assert (found.step, found.place) == (NextStep.EDIT, "/p/workflow.toml")
     assert plain(need_detail(found, 80)[-1]) == "Enter open the file"
+
+
+async def test_the_driver_of_the_run_is_shown_stopped_and_given_new_limits() -> None:
+    engine = SampleEngine()
+    limits = RunLimits(cpu_hours=100.0)
+    engine.run = RunStanding("2026-11-21-1", "job alpha/7 on n3, since Sun", "", limits)
+    first = needs(await engine.refresh())
+    [driven] = [need for need in first if need.step is NextStep.STOP_RUN]
+    assert driven.text == "run 2026-11-21-1: driven by job alpha/7 on n3, since Sun"
+    assert driven.more[0].startswith("it waits for the jobs of ")
+    assert "at most 100 CPU-hours" in driven.more
+    async with opened(engine, size=(120, 36)) as hand:
+        await hand.press("tab", *["down"] * first.index(driven), "enter")
+        await hand.sees("Stop the run?", "Submitted jobs continue.")
+        await hand.press("y", "e", "s", "enter")
+        await hand.sees("run 2026-11-21-1: its user stopped it")
+        await hand.press("enter")
+        await hand.sees("Let the run go on?")
+        await hand.press("y", "e", "s", "enter")
+        await hand.sees("`rowtui run --resume` goes on")
+    assert engine.run.limits == limits
