@@ -188,8 +188,8 @@ class RetryRuleJson(NamedTuple):
     """A rule. `attempts`: at most, in all. `line`: in rowtui.toml, null for a default rule.
 
     `continues`: how often the same job is sent again at most, 0 for a rule about failures.
-    `progress`: files of which one must have changed. `decides`: how many of the last failures the
-    rule decides, by what it does: `retried`, `continues`, `attempts used up`.
+    `progress`: a pattern of files; one of them must have changed. `decides`: how many of the last
+    failures it decides, by what it does: `retried`, `continues`, `attempts used up`.
     """
 
     action: str

@@ -112,7 +112,7 @@ POLICY_KEYS = TableKeys(
         )
     }
 )
-_CONTINUES_HINT = "`continue = true` with `continues` sends the same job again, not an attempt"
+_CONTINUES_HINT = "the same job is submitted again, which is no attempt: `continues` limits it"
 _PATTERN_HINT = 'write it as "checkpoint.*" or "out/checkpoint.*"'
 _HINT = 'causes are "out of memory", "time limit", "node failure", "preempted", "exit 75" and "any"'
 
@@ -122,8 +122,8 @@ class RetryRule(NamedTuple):
 
     `log`: a pattern that a line of the job's log must contain; None for any log. `wait_seconds`:
     before the second attempt. `line`: in rowtui.toml, 0 for a default rule. `continues`: the job is
-    continued at most so often, 0 for a rule about failures; `progress`: a pattern of files in its
-    directory of which one must have changed, "" for none.
+    continued at most so often, 0 for a rule about failures; `progress`: a pattern; a file with this
+    name must have changed in its directory, "" for none.
     """
 
     action: str
@@ -289,10 +289,10 @@ def _rules(file: TomlFile) -> Iterator[RetryRule]:
     for table in file.top.tables("retry") or ():
         on = _causes(table)
         attempts = table.integer("attempts")
-        continues = table.boolean("continue") or False
-        for name in _OF_RETRIES if continues else ("continues",):
+        continues = table.boolean("continue") or "continues" in table
+        for name in _OF_RETRIES if continues else ():
             if name in table:
-                table.problem(name, f"`{name}` does not fit `continue`", _CONTINUES_HINT)
+                table.problem(name, f"a rule with `continue` has no `{name}`", _CONTINUES_HINT)
         change = AmountChange(
             memory=_parsed(table, "memory", parse_memory),
             walltime=_parsed(table, "walltime", parse_walltime),

@@ -223,7 +223,7 @@ class RunGraph:
     def _write_failures(self, failed: Collection[tuple[int, str, str]]) -> set[str]:
         """Record failed jobs with reason and token, except failures recorded before.
 
-        Return the tokens of those that the policy continues: their ends are no failures.
+        Return the tokens of jobs that the policy continues: their ends are no failures.
         """
         now = time.time()
         fresh: list[JobFailed] = []

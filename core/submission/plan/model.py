@@ -103,7 +103,7 @@ class PlannedJob(NamedTuple):
     @property
     def continues(self) -> int:
         """Return how many jobs this one continues, without a failure between them."""
-        return read_basis(self.basis).continues
+        return read_basis(self.basis).continues if '"continues"' in self.basis else 0
 
     @property
     def is_retry(self) -> bool:

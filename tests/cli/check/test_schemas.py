@@ -115,7 +115,7 @@ RULES: dict[str, tuple[str, ...]] = {
         r"needs `host`",
         r"stands on a node only where",
         r"only over an encrypted connection",
-        r"does not fit `continue`",
+        r"a rule with `continue` has no",
     ),
     "A network is complete, and the dimensions of its samples fit together.": (
         r"^(the )?(node|sink)( '.*'|:)",

@@ -270,9 +270,9 @@ def test_what_does_not_fit_a_continuation_is_an_error(tmp_path: Path) -> None:
         load(
             tmp_path,
             '[[retry]]\non = "any"\ncontinue = true\nmemory = "2x"\nattempts = 3\nexclude = true\n'
-            '[[retry]]\non = "any"\ncontinues = 3\n',
+            '[[retry]]\non = "any"\ncontinues = 3\nwalltime = "2x"\n',
         )
-    assert [it.line for it in error.value.problems] == [4, 5, 6, 9]
+    assert [it.line for it in error.value.problems] == [4, 5, 6, 10]
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), max_size=12))
