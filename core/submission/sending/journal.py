@@ -153,8 +153,9 @@ class Journal:
         """
         try:
             with open(self.folder / f"{plan_id}{ENDING}", "rb") as file:
+                new = os.fstat(file.fileno()).st_size - start
                 file.seek(start)
-                data = file.read(LIMIT)
+                data = file.read(max(0, min(new, LIMIT)))  # Python reserves as much as is asked for
         except (FileNotFoundError, NotADirectoryError):
             return start, []
         except OSError as error:

@@ -131,6 +131,16 @@ def test_plans_that_are_damaged_meanwhile_change_nothing(driven: Driven) -> None
     assert driven.ended()[0] == 0
 
 
+def test_a_driver_runs_within_little_address_space(driven: Driven) -> None:
+    driven.driver.kill()
+    driven.driver.wait(30)
+    driven.open_gate()
+    # as in a job of Grid Engine, whose memory limit is one of addresses
+    driven.prefix = ("sh", "-c", 'ulimit -v 1000000 && exec "$@"', "sh")
+    done = driven("run", "--resume", cluster="local")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("jump", [-40_000_000, 40_000_000])
 def test_a_clock_that_is_set_does_not_stop_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], jump: int
