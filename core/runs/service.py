@@ -136,7 +136,7 @@ def service_unit(root: Path, words: Sequence[str], environment: Mapping[str, str
 
 
 _DAY = 86_400
-MEMORY_MB = 500
+MEMORY_MB = 1000
 # A driver job ends itself this long before its time limit, or a tenth of the limit before.
 LAST_SECONDS = 120.0
 # A driver job has a successor after this time, or a tenth of its limit: one that fails at once has
@@ -169,7 +169,7 @@ def driver_plan(
         )
     setting = plan_setting(project, user=user_name())
     setting = setting._replace(nonce=f"{DRIVER_MARK}{setting.nonce}", warnings=())
-    kept = [f"{name}={os.environ[name]}" for name in KEPT_VARIABLES if os.environ.get(name)]
+    kept = [f"{it}={os.environ[it]}" for it in ("HOME", *KEPT_VARIABLES) if os.environ.get(it)]
     command = " ".join(map(quote, (*kept, *words, f"--in-job={setting.nonce}-0")))
     accounts = (options_for(it, cluster.name).account for it in project.workflow.actions)
     options = SubmitOptions(

@@ -17,6 +17,7 @@ from tests.cli.conftest import Shell
 from tests.cli.in_process import prepared
 from tests.cli.on_clusters import configure
 from tests.eventually import eventually
+from tests.rig.grid_engine import GridEngineCluster
 from tests.rig.slurm import SlurmCluster
 
 WORKFLOW = """\
@@ -32,6 +33,13 @@ command = "touch workspace/{directory}/y"
 previous_actions = ["one"]
 products = ["y"]
 resources.walltime.per_submission = "00:01:00"
+"""
+ENGINE = """\
+[[cluster]]
+name = "engine"
+scheduler = "grid_engine"
+identify.always = true
+partition = [{ name = "all.q" }]
 """
 FAR = """\
 [[cluster]]
@@ -87,15 +95,17 @@ WORDS = ("run", "--as-job", "--yes", "--job-time")
 def test_jobs_drive_a_project_in_turn_to_its_end(project: Project) -> None:
     begun = project.succeed(*WORDS, "00:00:04", cluster=None)
     assert "1 CPU" in begun
-    eventually(lambda: len(project.queued()) == 2, what="a job and its successor")
-    first = project.status()["driven_by"]
+    first = eventually(
+        lambda: project.status()["driven_by"], lambda it: it and " on " in it, what="a job drives"
+    )
     assert first.startswith("job alpha/")
-    assert " on " in first
     second = project(*WORDS, "00:00:04", cluster=None)
     assert second.returncode == 1
     assert "is driven by job alpha/" in second.stderr
     eventually(
-        lambda: " on " in (now := project.status()["driven_by"] or "") and now != first,
+        lambda: project.status()["driven_by"],
+        lambda it: it and " on " in it and it != first,
+        within=40,
         what="the next job drives",
     )
     project.open_gate()
@@ -158,3 +168,22 @@ def test_a_limit_that_no_partition_allows_is_refused_before_the_question(project
     assert refused.returncode == 1
     assert "no partition of alpha accepts the driver's job" in refused.stderr
     assert "batch" in refused.stderr
+
+
+@pytest.mark.slow  # qsub starts jobs with a delay
+def test_a_job_of_grid_engine_drives_a_project(
+    empty_folder: Shell, grid_engine: GridEngineCluster
+) -> None:
+    empty_folder.environment |= grid_engine.env
+    empty_folder.prefix = tuple(grid_engine.enter)
+    configure(Path(empty_folder.environment["HOME"]), ENGINE)
+    (empty_folder.folder / "workspace/a").mkdir(parents=True)
+    (empty_folder.folder / "workflow.toml").write_text(WORKFLOW)
+    (empty_folder.folder / "gate").touch()
+    empty_folder.succeed(*WORDS, "00:00:10", cluster="engine")
+
+    def status() -> Any:
+        return json.loads(empty_folder.succeed("run", "--status", "--json", cluster="engine"))
+
+    eventually(lambda: status()["status"] == "finished", within=40, what="the end")
+    eventually(lambda: not grid_engine.run("qstat").stdout.strip(), what="no job is left")
