@@ -150,7 +150,7 @@ class SampleEngine(
         self.refusals: dict[str, str] = {}  # token -> why its cancel, hold or release is refused
         self.calls: list[str] = []
         self.submitted_plans: list[Plan] = []
-        self.run: RunStanding | None = None
+        self.project_run: RunStanding | None = None
         self.destination = self.scheduler = "local"  # of all planned jobs
         self.transfer_views: tuple[TransferView, ...] = ()
         self.transfers_gate: asyncio.Event | None = None  # waited for before they are known
@@ -357,7 +357,7 @@ class SampleEngine(
             notices=self.notices,
             failures=self.failure_causes(),
             untrusted=tuple(self.untrusted),
-            run=self.run,
+            run=self.project_run,
         )
 
     async def groups_page(
@@ -491,12 +491,12 @@ class SampleEngine(
         )
 
     async def plans_stop_run(self) -> None:
-        assert self.run is not None
-        self.run = self.run._replace(driver="", why="its user stopped it")
+        assert self.project_run is not None
+        self.project_run = self.project_run._replace(driver="", why="its user stopped it")
 
     async def plans_confirm_run(self, limits: RunLimits) -> None:
-        assert self.run is not None
-        self.run = self.run._replace(limits=limits)
+        assert self.project_run is not None
+        self.project_run = self.project_run._replace(limits=limits)
 
     async def plans_make(
         self,

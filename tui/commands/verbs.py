@@ -18,7 +18,7 @@ from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import UpdatePace, start
 from rowtui.tui.views.files import FilesScreen
 from rowtui.tui.views.groups.retry import AgainScreen
-from rowtui.tui.views.network.run_limits import RunLimitsScreen, limit_texts
+from rowtui.tui.views.network.run_limits import RunLimitsScreen
 from rowtui.tui.views.questions import Question, confirm
 from rowtui.tui.views.submit.plan import Became, PlanRequest, Sending, chosen_words, outcome_of
 from rowtui.tui.widgets.cells import line
@@ -95,8 +95,8 @@ class Verbs:
                 work = partial(self._session.engine.plans.confirm_run, limits)
                 self._change_run(work, "The limits are confirmed: `rowtui run --resume` goes on.")
 
-        texts = limit_texts(run.limits)
-        ask = RunLimitsScreen("Let the run go on?", [line(why)], texts, self._session.clock)
+        limits, clock = run.limits, self._session.clock
+        ask = RunLimitsScreen("Let the run go on?", [line(why)], limits, clock)
         self._app.push_screen(ask, answered)
 
     def _change_run(self, work: Callable[[], Awaitable[None]], said: str) -> None:

@@ -41,7 +41,6 @@ FIELDS = (
     FormField("until", "until", "like 18:00, +8h or 2026-11-30; empty: no end"),
     FormField("failures_in_a_row", "stop after", "failures in a row; empty: never"),
     FormField("failures", "or after", "failures in all; empty: never"),
-    FormField("retries", "retries", "attempts after the first ones; empty: no limit"),
     FormField("over_budget", "budgets", "yes: may be exceeded; empty: pause before"),
 )
 
@@ -115,7 +114,6 @@ def limit_texts(limits: RunLimits) -> dict[str, str]:
         "until": until,
         "failures_in_a_row": _number_text(limits.failures_in_a_row),
         "failures": _number_text(limits.failures),
-        "retries": _number_text(limits.retries),
         "over_budget": "yes" if limits.over_budget else "",
     }
 
@@ -125,11 +123,12 @@ def _number_text(number: float | None) -> str:
 
 
 def read_limits(
-    texts: Mapping[str, str], now: float, clusters: Collection[str] = ()
+    texts: Mapping[str, str], now: float, before: RunLimits, clusters: Collection[str] = ()
 ) -> TypedLimits:
     """Return the limits of these texts. `now` is in epoch seconds, for times of day.
 
-    `clusters` has the names to which jobs can be sent; empty if they are unknown.
+    `before` has the limits without a text. `clusters`: the names to which jobs can be sent; empty
+    if they are unknown.
     """
     wrong: list[tuple[str, str]] = []
 
@@ -150,7 +149,7 @@ def read_limits(
     if clusters and (unknown := unknown_clusters(names, clusters)):
         wrong.append(("destinations", unknown))
     return TypedLimits(
-        RunLimits(
+        before._replace(
             cpu_hours=read("cpu_hours", parse_amount),
             gpu_hours=read("gpu_hours", parse_amount),
             price=money,
@@ -161,7 +160,6 @@ def read_limits(
             failures=read("failures", parse_count),
             failures_in_a_row=read("failures_in_a_row", parse_count),
             over_budget=over_budget == "yes",
-            retries=read("retries", parse_count),
         ),
         tuple(wrong),
     )
@@ -182,14 +180,15 @@ class RunLimitsScreen(FormScreen[RunLimits]):
         self,
         question: str,
         lines: Sequence[Line],
-        texts: Mapping[str, str],
+        proposal: RunLimits,
         clock: Callable[[], float] = time.time,
         clusters: Collection[str] = (),
     ) -> None:
         def read(typed: Mapping[str, str]) -> tuple[RunLimits, Mapping[str, str]]:
-            limits, wrong = read_limits(typed, clock(), clusters)
+            limits, wrong = read_limits(typed, clock(), proposal, clusters)
             return limits, dict(wrong)
 
+        texts = limit_texts(proposal)
         fields = [one._replace(text=texts.get(one.name, "")) for one in FIELDS]
         super().__init__(question, "", lines, fields, read)
 

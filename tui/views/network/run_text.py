@@ -140,7 +140,6 @@ def _limits(run: RunView, width: int, room: int) -> list[Line]:
         _bar("jobs at once", spent.jobs_in_queue, limits.jobs_in_queue, room),
         _bar("failures in a row", spent.failures_in_a_row, limits.failures_in_a_row, room),
         _bar("failures", spent.failures, limits.failures, room),
-        _bar("retries", spent.retries, limits.retries, room),
     ]
     if limits.price is not None:
         paid = spent.money.get(limits.currency, 0.0)

@@ -16,7 +16,7 @@ from rowtui.core.runs.limits.times import describe as describe_limits
 from rowtui.tui.commands.network import redoes
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import PageScreen
-from rowtui.tui.views.network.run_limits import RunLimitsScreen, asked_text, limit_texts, proposed
+from rowtui.tui.views.network.run_limits import RunLimitsScreen, asked_text, proposed
 from rowtui.tui.views.network.samples import state_mark
 from rowtui.tui.views.network.texts import jobs_with_states
 from rowtui.tui.views.questions import Question, confirm, word_for
@@ -53,7 +53,7 @@ class NetworkVerbs(ScreenView):
         run = view.run if view and not anew else None
         going_on = run is not None and not run.status.is_over
         cluster = snapshot.cluster if snapshot else ""
-        texts = limit_texts(proposed(view, cluster, anew=anew))
+        limits = proposed(view, cluster, anew=anew)
         known = view.clusters if view is not None else ()
         question = f"Go on with run {run.id}?" if run and going_on else "Start a new run?"
 
@@ -68,7 +68,7 @@ class NetworkVerbs(ScreenView):
             self._do("starting the run", work, "The network runs by itself now; x stops it.")
 
         lines = self._what_it_may_cost(going_on=going_on)
-        screen = RunLimitsScreen(question, lines, texts, session.clock, known)
+        screen = RunLimitsScreen(question, lines, limits, session.clock, known)
         self.app.push_screen(screen, answered)
 
     def _what_it_may_cost(self, *, going_on: bool) -> list[Line]:

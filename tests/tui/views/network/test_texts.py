@@ -243,7 +243,8 @@ def test_a_limit_that_a_person_took_away_stays_away() -> None:
 
 def test_limits_come_back_from_their_texts() -> None:
     limits = RunLimits(12.5, 30.0, "EUR", 7, ("anvil/shared", "delta"), NOW + 3600, 9, 3, 4.0)
-    read = read_limits(limit_texts(limits), NOW)
+    limits = limits._replace(allocations=2, retries=5)  # which have no texts
+    read = read_limits(limit_texts(limits), NOW, RunLimits(allocations=2, retries=5))
     assert not read.wrong
     assert read.limits == limits
 
@@ -251,7 +252,7 @@ def test_limits_come_back_from_their_texts() -> None:
 def test_each_text_that_is_no_limit_is_said_by_its_field() -> None:
     texts = {"cpu_hours": "many", "jobs_in_queue": "0", "until": "soon", "money": "-3 EUR",
              "failures": "1.5"}  # fmt: skip
-    wrong = dict(read_limits(texts, NOW).wrong)
+    wrong = dict(read_limits(texts, NOW, RunLimits()).wrong)
     assert set(wrong) == set(texts)
     assert all("\n" not in text for text in wrong.values())
 

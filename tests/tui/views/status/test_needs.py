@@ -148,7 +148,7 @@ async def test_a_problem_of_an_action_opens_the_workflow() -> None:
 async def test_the_driver_of_the_run_is_shown_stopped_and_given_new_limits() -> None:
     engine = SampleEngine()
     limits = RunLimits(cpu_hours=100.0)
-    engine.run = RunStanding("2026-11-21-1", "job alpha/7 on n3, since Sun", "", limits)
+    engine.project_run = RunStanding("2026-11-21-1", "job alpha/7 on n3, since Sun", "", limits)
     first = needs(await engine.refresh())
     [driven] = [need for need in first if need.step is NextStep.STOP_RUN]
     assert driven.text == "run 2026-11-21-1: driven by job alpha/7 on n3, since Sun"
@@ -163,4 +163,4 @@ async def test_the_driver_of_the_run_is_shown_stopped_and_given_new_limits() -> 
         await hand.sees("Let the run go on?")
         await hand.press("y", "e", "s", "enter")
         await hand.sees("`rowtui run --resume` goes on")
-    assert engine.run.limits == limits
+    assert engine.project_run.limits == limits
