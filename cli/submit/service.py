@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -39,6 +38,7 @@ from rowtui.core.runs.service import (
     service_path,
     service_unit,
     stop_driver,
+    submit_driver,
 )
 from rowtui.core.workflow.duration import format_duration
 
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from rowtui.core.runs.run import Run
     from rowtui.core.runs.store import RunStore
     from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.submission.sending.release_held import SendingProgress
 
 ALTERNATIVES = (
     "start `nohup rowtui run --yes > run.log 2>&1 &`, or `rowtui run` within tmux or screen"
@@ -238,7 +237,7 @@ def refuse_beside_job(project: OpenProject) -> None:
 
 def start_as_job(plan: Plan, run: Run, project: OpenProject, out: Output) -> int:
     """Submit the job that drives a run. The caller holds the project."""
-    errors = run_async(_errors_of(project.jobs.submit(plan)))
+    errors = run_async(submit_driver(project, plan))
     say_notices(project, out)
     if errors:
         raise RowtuiError(f"the driver's job was not submitted: {errors[0]}", ALTERNATIVE)
@@ -246,10 +245,6 @@ def start_as_job(plan: Plan, run: Run, project: OpenProject, out: Output) -> int
     out.print(f"Job {job.name_at} drives run {run.id}: 'rowtui run --status' shows how far it is.")
     out.note(f"Its output is in {visible(job.log_path)}. 'rowtui run --stop' ends it.")
     return 0
-
-
-async def _errors_of(steps: AsyncGenerator[SendingProgress, None]) -> list[str]:
-    return [step.error async for step in steps if step.error]
 
 
 def job_of(args: argparse.Namespace, project: OpenProject) -> DriverJob | None:

@@ -235,9 +235,14 @@ class Run:
 
         Raises: RowtuiError.
         """
+        stamp = self.stamp()
+        if self.holder() is not None:
+            return False
         last = self._last_decision()
         ended = isinstance(last, Stopped) and last.why == TERMINATED
-        return (ended or self.status is RunStatus.RUNNING) and self.holder() is None
+        # Not if a driver has begun or ended meanwhile.
+        same = self.stamp() == stamp and self.holder() is None
+        return (ended or self.status is RunStatus.RUNNING) and same
 
     @property
     def limits(self) -> RunLimits:

@@ -225,6 +225,11 @@ def standing_of(run: Run, project: OpenProject) -> RunStanding | None:
     return RunStanding(run.id, driver, "" if driver else why, run.limits)
 
 
+async def submit_driver(project: OpenProject, plan: Plan) -> list[str]:
+    """Submit a driver job; return what went wrong. Raises: RowtuiError."""
+    return [step.error async for step in project.jobs.submit(plan) if step.error]
+
+
 async def stop_driver(run: Run, project: OpenProject, why: str) -> list[str]:
     """Stop the process that drives a run, and cancel jobs that wait to; return what failed.
 
@@ -278,8 +283,7 @@ class DriverJob:
         errors: list[str] = []
         if all(it.token == self.record.token for it in others):
             try:
-                steps = self.project.jobs.submit(self.plan())
-                errors = [it.error async for it in steps if it.error]
+                errors = await submit_driver(self.project, self.plan())
             except NotSavedError:
                 raise
             except RowtuiError as error:

@@ -218,8 +218,8 @@ def _run(snapshot: ProjectSnapshot) -> Iterable[NeedItem]:
     if run is None:
         return
     jobs = sum(action.submitted for action in snapshot.actions)
-    waits = f"it waits for the jobs of {plural(jobs, 'submitted directory')}" if jobs else ""
-    more = tuple(filter(None, (waits, *describe(run.limits))))
+    waits = plural(jobs, "submitted directory", "submitted directories")
+    more = (*[f"it waits for the jobs of {waits}"] * bool(jobs), *describe(run.limits))
     if run.driver:
         text = f"run {run.id}: driven by {run.driver}"
         yield NeedItem("▶", text, "submitted", NextStep.STOP_RUN, run.id, more)

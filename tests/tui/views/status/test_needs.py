@@ -152,7 +152,7 @@ async def test_the_driver_of_the_run_is_shown_stopped_and_given_new_limits() -> 
     first = needs(await engine.refresh())
     [driven] = [need for need in first if need.step is NextStep.STOP_RUN]
     assert driven.text == "run 2026-11-21-1: driven by job alpha/7 on n3, since Sun"
-    assert driven.more[0].startswith("it waits for the jobs of ")
+    assert driven.more[0] == "it waits for the jobs of 28 submitted directories"
     assert "at most 100 CPU-hours" in driven.more
     async with opened(engine, size=(120, 36)) as hand:
         await hand.press("tab", *["down"] * first.index(driven), "enter")
