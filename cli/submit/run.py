@@ -209,10 +209,9 @@ def _print_rules(
     for line, rule in zip(retry_lines(policy), policy.rules or (None,), strict=True):
         out.print(line)
         out.lines([f"  {_counts(found[rule])}"] if rule in found else ())
-    if failed:
-        last = f"{found[None].total():,} of the last {plural(len(failed), 'failed job')}"
-        causes = f" ({_counts(found[None])})" if found[None] else ""
-        out.print(f"No rule matches {last}{causes}.")
+    if without := found[None].total():
+        last = plural(len(failed), "failed job")
+        out.print(f"No rule matches {without:,} of the last {last} ({_counts(found[None])}).")
 
 
 def _counts(numbers: Counter[str]) -> str:
