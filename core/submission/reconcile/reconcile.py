@@ -28,6 +28,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.local.machine import boot_time, user_name
 from rowtui.core.clusters.schedulers.local.processes import processes_of_job
+from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry, PlannedJob
 from rowtui.core.submission.reconcile.ending import OVER, Evidence
 from rowtui.core.submission.reconcile.lost import Lost
@@ -170,6 +171,8 @@ async def _without_plan(
 
 WAITING = frozenset({JobState.PENDING, JobState.HELD})
 RUNS = frozenset({JobState.RUNNING, JobState.COMPLETING})
+# A pilot that is told to end has ended this many seconds after its first request.
+ALONE_SECONDS = 30.0
 
 
 class _PlanSettling:
@@ -268,6 +271,11 @@ class _PlanSettling:
             # scheduler, for which the job is about to end, will report the reason.
             over = traces.ended is not None and not traces.ended.died
         over = over or (is_in_bundle(token) and traces.fence == ABANDONED)
+        if is_in_pilot(token) and traces.ended is not None and known and not over:
+            # A pilot is never started again. One that is about to end itself, as after a
+            # cancellation, is awaited: the scheduler reports the reason.
+            alone = it.clock() - traces.ended.at > ALONE_SECONDS
+            over = known.state is JobState.RUNNING and alone
         if not elsewhere and waits and not over:
             assert known is not None
             self.held.note_active(token, entry, known)

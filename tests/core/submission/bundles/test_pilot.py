@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -18,6 +19,7 @@ from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.submission.bundles.pilot import WantedPilot, start_pilots, take_numbers
 from rowtui.core.submission.bundles.pilot_script import PILOT
 from rowtui.core.submission.plan.model import JobStep
+from rowtui.core.submission.reconcile import reconcile
 from rowtui.core.submission.sending.job_records import job_records
 
 from tests.core.submission.piloted import ALPHA, NAMES, SMALL, Piloted
@@ -111,6 +113,34 @@ async def test_one_that_fails_is_the_only_one_that_failed(here: Piloted) -> None
     assert here.said(plan) == {"a": "ended: exit code 5 in directory a", "d": "ended: "}
     assert here.runs()["d"] == 1
     assert next(iter(here.state.ends["one"].values())).token == plan.jobs[0].token
+
+
+async def test_one_that_is_killed_alone_has_failed_while_the_pilot_goes_on(
+    here: Piloted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconcile, "ALONE_SECONDS", -1.0)
+    here.wait_for_go()
+    await here.start()
+    plan = await here.hand("a", "d")
+    await here.until(lambda: here.ran("a", "d"), "their begin")
+    for process in scripts_of(here, 1):
+        os.kill(process, signal.SIGKILL)
+    await here.until(lambda: here.steps(plan)[0] == "ended", "the end of the one that was killed")
+    assert here.steps(plan)[1] == "accepted"
+    here.go()
+    await here.over()
+    assert here.said(plan)["a"] == "ended: killed (signal KILL)"
+
+
+def scripts_of(real: Piloted, number: int) -> list[int]:
+    """The processes of the script of a request."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            words = (process / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+            if words[-1].endswith(f"/{number}.sh".encode()):
+                found += [int(process.name)] * (os.readlink(process / "cwd") == str(real.root))
+    return found
 
 
 async def test_requests_have_gpus_of_their_own(
