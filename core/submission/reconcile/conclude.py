@@ -18,7 +18,7 @@ from rowtui.core.state.model import State, among
 from rowtui.core.state.records import with_news, with_scanned
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
-from rowtui.core.submission.bundles.pilot_model import is_pilot
+from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.outcome import JobOutcome, JobResult
 from rowtui.core.submission.plan.record import JobRecord
@@ -151,6 +151,8 @@ def _with_end(it: ReconciledJob, over: OverJob, seen: SeenProducts, now: float) 
         message = f"{name} was refused: {visible(over.evidence.note)}"
     elif found.end.outcome.by_hand and is_pilot(it.token):
         message = ""  # the outcome of each of its requests is reported separately
+    elif found.end.outcome is JobOutcome.NOT_REACHED and is_in_pilot(it.token):
+        message = ""  # the run sends it to another allocation
     return replace(
         it,
         step=found.step,

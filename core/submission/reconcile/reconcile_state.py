@@ -356,8 +356,11 @@ class Settling:
         word = scheduler_cause(known)
         if job.bundle is not None and taken_out:
             failed = bool(job.depends_on)
-            note = UPSTREAM_FAILED if failed else "taken out of its bundle before it began"
-            by_user = not (failed or is_in_pilot(job.token))
+            in_pilot = is_in_pilot(job.token)
+            note = "taken out of its bundle before it began"
+            note = f"{NOT_BEGUN}: its allocation ended, or had no time left" if in_pilot else note
+            note = UPSTREAM_FAILED if failed else note
+            by_user = not (failed or in_pilot)
             evidence = evidence._replace(note=note, upstream_failed=failed, cancel_asked=by_user)
         elif job.bundle is not None:
             evidence = evidence._replace(note=f"{NOT_BEGUN}: its bundle ended ({word or 'well'})")
