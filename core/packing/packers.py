@@ -16,7 +16,6 @@ from typing import NamedTuple
 from rowtui.core.packing.cheapest_type import CheapestType, cost_of, shrink
 from rowtui.core.packing.heuristics.bins import Patterns, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.fill import fill, fill_once
-from rowtui.core.packing.heuristics.improve import improve
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.model import Bundle, Demand, GoOn, InstanceType, PackingProblem
 from rowtui.core.packing.optimal import columns
@@ -181,7 +180,7 @@ def _at_least_briefly(vectors: Vectors, go_on: GoOn) -> GoOn:
 
 
 def _bettered(best: PackedVectors, vectors: Vectors, bound: float, go_on: GoOn) -> PackedVectors:
-    """Return the cheapest of this packing, of a generated one, and of the improved one.
+    """Return the cheaper one of this packing and of a generated one.
 
     `bound`: a lower bound of the cost of any packing that is already computed.
     """
@@ -194,11 +193,7 @@ def _bettered(best: PackedVectors, vectors: Vectors, bound: float, go_on: GoOn) 
                 return other
             bound = max(bound, other.bound)
             if patterns_cost(other.patterns, vectors) < cost:
-                best, cost = other, patterns_cost(other.patterns, vectors)
-    if go_on() and cost > bound * (1 + CLOSE):
-        better = improve(vectors, best.patterns, go_on)
-        if patterns_cost(better, vectors) < cost:
-            best = best._replace(patterns=better, packer=BEST)
+                best = other
     return best._replace(bound=bound)
 
 

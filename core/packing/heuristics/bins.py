@@ -1,6 +1,6 @@
 """Packing without time: vectors, the cheapest bin for a load, and the step between costs.
 
-The packers that ignore time share this form (`seed`, `fill`, `improve`, `columns`). `timed.py` and
+The packers that ignore time share this form (`seed`, `fill`, `columns`). `timed.py` and
 `slots.py` reduce timed problems to this form: the items are then slots of similar length. Callers
 look up a bin for every content that they consider, so the lookup is fast: for each resource and
 amount, the set of bins that hold at least this amount is a big integer with one bit for each bin,
