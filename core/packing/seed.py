@@ -19,10 +19,14 @@ Source: CAVATICA's documentation, "Multi-instance scheduling algorithm".
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from rowtui.core.packing.heuristics.bins import Item, Pattern, Size, Vectors
-from rowtui.core.packing.node_types import Catalogue, Within
+from rowtui.core.packing.heuristics.bins import BinFinder, Item, Pattern, Size, Vectors
+
+# Memory for the sets of one resource, in bytes. For 20,000 different sizes, this suffices for a set
+# of every third limit; the surplus sizes of a set are then removed one by one.
+_MOST_BYTES = 24_000_000
 
 
 def seed_patterns(vectors: Vectors) -> Iterator[Pattern]:
@@ -56,13 +60,12 @@ def seed_patterns(vectors: Vectors) -> Iterator[Pattern]:
 
 def _ordered(vectors: Vectors) -> tuple[list[int], list[int]]:
     """Return the numbers of the items, most expensive first, and the bin that each opens."""
-    catalogue = Catalogue(vectors.bins)
+    finder = BinFinder(vectors.bins, first=True)
     chosen = []
     for number, item in enumerate(vectors.items):
         if item.number > 0:
-            opened = (
-                catalogue.cheapest(catalogue.holding(item.size)) if item.bin is None else item.bin
-            )
+            opened = finder.cheapest(item.size, item.bin)
+            assert opened is not None, "an item that no bin holds"
             chosen.append((number, opened))
     chosen.sort(key=lambda each: -vectors.bins[each[1]].price)
     return [number for number, _ in chosen], [opened for _, opened in chosen]
@@ -72,7 +75,7 @@ class _Fill:
     """Fills one bin with items in order; sets of bits give the next item that fits."""
 
     def __init__(self, items: Sequence[Item], vectors: Vectors) -> None:
-        self.within = Within([item.size for item in items])
+        self.within = _Within([item.size for item in items])
         self._bins = vectors.bins
         self._free = 0  # the set of items that may go in any bin
         self._bound: dict[int, int] = {}  # bin -> the set of items that may only go in this bin
@@ -109,3 +112,51 @@ class _Fill:
             if fitting.bit_length() > highest:
                 fitting ^= 1 << highest
         return filled
+
+
+class _Within:
+    """For each resource and limit, the set of sizes that do not exceed the limit, as bits.
+
+    The caller chooses the order of the sizes; the first size is the highest bit, so that the first
+    size of a set follows from its `bit_length`, and sets become shorter as the first sizes are used
+    up.
+
+    `all`: the set of all sizes.
+    """
+
+    def __init__(self, sizes: Sequence[Sequence[int]]) -> None:
+        self.all = (1 << len(sizes)) - 1
+        self._lowest: list[list[int]] = []
+        self._sets: list[list[int]] = []
+        most = max(16, _MOST_BYTES // (len(sizes) // 8 + 40))
+        for resource in range(len(sizes[0]) if sizes else 0):
+            values = [size[resource] for size in sizes]
+            lowest = sorted(set(values))
+            if len(lowest) > most:
+                lowest = lowest[:: -(-len(lowest) // most)]
+            self._lowest.append(lowest)
+            self._sets.append(_running_sets(values, lowest))
+
+    def below(self, resource: int, limit: int) -> int:
+        """Return the sizes with at most this much of a resource, and a few more of many sizes."""
+        at = bisect_right(self._lowest[resource], limit)
+        return self._sets[resource][at]
+
+
+def _running_sets(values: Sequence[int], lowest: list[int]) -> list[int]:
+    """Return running sets: set n has the values of the first n steps, which begin at `lowest`."""
+    members: list[list[int]] = [[] for _ in lowest]
+    highest = len(values) - 1
+    for at, value in enumerate(values):
+        members[bisect_right(lowest, value) - 1].append(highest - at)
+    sets, bits = [0], 0
+    for step in members:
+        if len(step) == 1:
+            bits |= 1 << step[0]
+        else:
+            marks = bytearray(max(step, default=0) // 8 + 1)
+            for bit in step:
+                marks[bit >> 3] |= 1 << (bit & 7)
+            bits |= int.from_bytes(marks, "little")
+        sets.append(bits)
+    return sets

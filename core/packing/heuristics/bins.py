@@ -77,12 +77,21 @@ MOST_STEPS = 10**6
 class BinFinder:
     """Find the cheapest bin for a load; of equally cheap bins the largest, then the first."""
 
-    def __init__(self, bins: tuple[Bin, ...], among: Iterable[int] | None = None) -> None:
-        """Consider the bins with the numbers in `among`, or all bins if `among` is None."""
+    def __init__(
+        self, bins: tuple[Bin, ...], among: Iterable[int] | None = None, *, first: bool = False
+    ) -> None:
+        """Consider the bins with the numbers in `among`, or all bins if `among` is None.
+
+        `first`: of equally cheap bins the first is found, even if another one is larger.
+        """
         numbers = range(len(bins)) if among is None else among
-        self._bins = bins
         self._order = sorted(
-            numbers, key=lambda at: (bins[at].price, tuple(-part for part in bins[at].size), at)
+            numbers,
+            key=lambda at: (
+                bins[at].price,
+                () if first else tuple(-part for part in bins[at].size),
+                at,
+            ),
         )
         self._bit = {at: 1 << rank for rank, at in enumerate(self._order)}
         # for each resource, the different amounts that bins have, ascending

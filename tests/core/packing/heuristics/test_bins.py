@@ -29,6 +29,15 @@ def test_the_cheapest_bin_is_the_one_that_a_search_through_all_finds(
     found = BinFinder(tuple(bins)).cheapest(load)
 
     assert (None if found is None else bins[found].price) == min(holding, default=None)
+    the_first = next(
+        (
+            at
+            for at, kind in enumerate(bins)
+            if kind.price == min(holding, default=None) and all(map(int.__le__, load, kind.size))
+        ),
+        None,
+    )
+    assert BinFinder(tuple(bins), first=True).cheapest(load) == the_first
     for at, kind in enumerate(bins):
         holds = all(map(int.__le__, load, kind.size))
         assert BinFinder(tuple(bins)).cheapest(load, at) == (at if holds else None)
