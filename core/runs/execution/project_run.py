@@ -39,7 +39,7 @@ from rowtui.core.runs.execution.open_work import (
     plan_retries,
 )
 from rowtui.core.runs.execution.permission import Ask
-from rowtui.core.runs.execution.pool import NodePool, PoolNeeds
+from rowtui.core.runs.execution.pool import EMPTY_SECONDS, NodePool, PoolNeeds
 from rowtui.core.runs.execution.result import (
     NOT_PLACEABLE,
     EndedJobs,
@@ -250,7 +250,9 @@ class ProjectRun(Driver):
                 for problem in self.problems(map(str, error.problems)):
                     yield problem
         if self.run.limits.allocations is not None:
-            empty = await self._the_pool().release(self._tokens, self.turn)
+            more = bool(work.running or work.fresh or work.again or work.later)  # may follow
+            grace = EMPTY_SECONDS if more else 0.0
+            empty = await self._the_pool().release(self._tokens, self.turn, grace)
             self._pool_waits = self._pool_waits or empty
 
     def _plan_again(
