@@ -6,8 +6,7 @@ of their own: too little memory, too little time, an exit code that a rule retri
 are lost, and urgent jobs preempt others. In every third seed the driver is killed, and begins again
 three minutes later. `rowtui run` drives the study; a line for each seed says how it went. The exit
 code is 1 if a job was lost or ended well twice, if the run's journal does not explain a retry, if
-the run exceeded its limit, or took more than 15 minutes. A job that Slurm itself starts again after
-the loss of its node is the same job.
+the run exceeded its limit, or took more than 15 minutes.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ memory) PYTHON -S -c 'import time; x = bytearray(150 << 20); time.sleep(3)' || e
 time) sleep 75 ;;
 exit) [ "$(wc -l < "$2.begun")" -gt 1 ] || exit 75 ;;
 esac
-sleep 1
+sleep 4
 echo "$SLURM_JOB_ID" >> "$2.ended"
 touch "$2"
 """
@@ -169,14 +168,14 @@ class Study:
 
     def preempt(self, cluster: SlurmCluster) -> None:
         script = "#!/bin/bash\nsleep 2\n"
-        options = f"-p {URGENT} -n 4 -o /dev/null -J urgent"
+        options = f"-p {URGENT} -N 1 -n 8 -o /dev/null -J urgent"
         cluster.run(f"sbatch {options}", stdin=script, check=False)
 
     def run(self) -> Result:
         """Drive the study to its end."""
         began = time.monotonic()
         driver = self.begin("--yes")
-        faults, next_fault = self.faults(), time.monotonic() + 15
+        faults, next_fault = self.faults(), time.monotonic() + 8
         is_killed, back_at = self.seed % 3 != 0, 0.0
         while time.monotonic() - began < MOST_SECONDS:
             time.sleep(1)
@@ -190,7 +189,7 @@ class Study:
                 break
             if time.monotonic() >= next_fault and self.done() < 0.9 * len(self.jobs):
                 next(faults)
-                next_fault = time.monotonic() + self.chance.uniform(10, 30)
+                next_fault = time.monotonic() + self.chance.uniform(6, 12)
         took = time.monotonic() - began
         if driver.poll() is None:
             os.killpg(driver.pid, signal.SIGKILL)
@@ -250,6 +249,7 @@ def clusters(keeper: Keeper) -> list[LoginNode]:
         "SlurmdTimeout": 20,
         "PreemptType": "preempt/partition_prio",
         "PreemptMode": "CANCEL",
+        "JobRequeue": 0,  # what a lost node ends is rowtui's to repeat
         "AuthInfo": f"socket={munge.socket},cred_expire=20",
     }
     partitions = [
