@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.failed_jobs import ChosenFailures, FailedGroup, failed_work
 from rowtui.core.project.next_attempt import NO_CHANGE, AmountChange, nodes_text
 from rowtui.core.project.retry import mapping_rule, plan_again
@@ -20,6 +21,7 @@ from rowtui.core.project.retry_policy import RetryDecision, RetryEffect, RetryPo
 from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.execution.result import Pair
 from rowtui.core.state.model import bit_set, positions
+from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.model import Plan, read_basis
 from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.submission.plan.record import JobRecord
@@ -109,8 +111,13 @@ def open_work(
     sends: Counter[tuple[str, str]] = Counter()
     good: set[Pair] = set()
     refused: dict[Pair, str] = {}
+    # Allocations that ended early: that a request did not begin there says nothing of the request.
+    lost = {it.token for it in records if is_pilot(it.token) and it.end and not it.ended_well}
     for record in records:  # the newest first
-        if record.end is not None and record.end.outcome is JobOutcome.NEVER_SENT:
+        outcome = None if record.end is None else record.end.outcome
+        if outcome is JobOutcome.NEVER_SENT:
+            continue
+        if outcome is JobOutcome.NOT_REACHED and token_in_queue(record.token) in lost:
             continue
         last = record.end.at_directory if record.end is not None else None
         for name in record.directories[: None if last is None else last + 1]:  # not those behind
