@@ -31,6 +31,7 @@ from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.failed_jobs import FailedAttempt, failed_before
 from rowtui.core.project.open_project import OpenProject
+from rowtui.core.project.planning.pool_packing import pool_cost
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy
 from rowtui.core.runs.execution.driver import WAITS, DriverMessage, MessageKind
 from rowtui.core.runs.execution.project_run import ProjectRun
@@ -121,7 +122,9 @@ def _run(args: argparse.Namespace, out: Output) -> int:
             send_messages(project, out)
             code = _drive(args, ProjectRun(project, had, policy, args.action, job=job), out)
         return 0 if job is not None else code  # the run's journal has how the run ended
-    before, cost = (None, _remaining(actions, project)) if had is None else (had.limits, Cost())
+    before, cost = (
+        (None, _remaining(args, actions, project)) if had is None else (had.limits, Cost())
+    )
     work = RemainingCost(cost=cost)
     limits = chosen_limits(args, project, before, work, PROJECT_FAILURES_IN_A_ROW)
     if not args.json:
@@ -160,10 +163,16 @@ def _open_run(store: RunStore, args: argparse.Namespace) -> Run | None:
     return None if args.new or newest.status.is_over else newest
 
 
-def _remaining(actions: Sequence[Action], project: OpenProject) -> Cost:
+def _remaining(args: argparse.Namespace, actions: Sequence[Action], project: OpenProject) -> Cost:
     chosen = {action.index for action in actions}
     rows = project.status_table().rows
-    return Cost.total(row.remaining_cost for row in rows if row.action.index in chosen)
+    cost = Cost.total(row.remaining_cost for row in rows if row.action.index in chosen)
+    if args.pool is not None:
+        with contextlib.suppress(RowtuiError):  # the run reports it
+            held = pool_cost(project, actions)  # whole nodes
+            most = (max(pair) for pair in zip(cost, held, strict=True))
+            cost = Cost(*most)
+    return cost
 
 
 def _say_what(

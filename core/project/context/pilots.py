@@ -24,7 +24,7 @@ from rowtui.core.submission.bundles.pilot import (
 )
 from rowtui.core.submission.bundles.pilot import start_pilots as pilot_plan
 from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.bundles.pilot_script import END_SECONDS
+from rowtui.core.submission.bundles.pilot_script import END_SECONDS, REPORT_SECONDS
 from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
 from rowtui.core.submission.plan.record import JobRecord
 
@@ -149,7 +149,9 @@ def _view(record: JobRecord, look: PilotFacts, running: bool) -> PilotView:
         free_cpus=job.cpus if state is None else state.free_cpus,
         free_memory_mb=job.memory_mb if state is None else state.free_mb,
         free_gpus=job.gpus if state is None else state.free_gpus,
-        seconds_left=job.walltime_seconds - END_SECONDS if state is None else state.left,
+        seconds_left=job.walltime_seconds - END_SECONDS
+        if state is None
+        else state.left - REPORT_SECONDS,
         running=0 if state is None else state.running,
         waiting=look.waiting,
     )

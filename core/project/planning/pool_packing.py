@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.clusters.config.node_types import node_types_for
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.definition.spec import IDLE_SECONDS
@@ -25,13 +25,15 @@ from rowtui.core.project.context.cluster_context import cluster_named
 from rowtui.core.project.context.pilots import PilotView, into_pilot, start_pilots
 from rowtui.core.project.planning.pack_terms import UNKNOWN_MEMORY, node_type_of
 from rowtui.core.project.planning.packing import NO_NODE_TYPES, refuse_small_hints
+from rowtui.core.project.planning.plan_submission import plan_submission
+from rowtui.core.submission.bundles.bundles import START_SECONDS
 from rowtui.core.submission.bundles.pilot import WantedPilot
 from rowtui.core.submission.bundles.pilot_model import (
     Allocation,
     is_in_pilot,
     is_pilot,
 )
-from rowtui.core.submission.bundles.pilot_script import END_SECONDS, refuse_pilots
+from rowtui.core.submission.bundles.pilot_script import END_SECONDS, REPORT_SECONDS, refuse_pilots
 from rowtui.core.submission.plan.dependencies import cannot_share
 from rowtui.core.submission.plan.model import (
     JobStep,
@@ -44,6 +46,7 @@ from rowtui.core.submission.scripts.parts import options_for
 
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
+    from rowtui.core.workflow.model import Action
 
 AHEAD = 2  # multiple of an allocation that may be handed to it, at least
 PLANNED = 4096  # ready requests for which allocations are opened at a time
@@ -123,7 +126,7 @@ class PoolSizes(NamedTuple):
         if (only := self.only) is not None:
             memory = UNKNOWN_MEMORY if only.memory_mb is None else only.memory_mb
             amounts = ResourceAmounts(only.cpus, memory, only.gpus)
-            longest = only.seconds - END_SECONDS
+            longest = only.seconds - END_SECONDS - REPORT_SECONDS
             return (InstanceType("", amounts, 1.0, longest_seconds=longest),)
         described = node_types_for(cluster, there.partition, project.environment)
         if not described:
@@ -265,9 +268,12 @@ class PoolPacking:
         for kind, those in zip(kinds, begins, strict=True):
             seconds = max(share, *(job.walltime_seconds for job in those))
             if kind.longest_seconds is not None:
-                at_most = kind.longest_seconds
-                seconds = at_most if self.sizes.only is not None else min(seconds, at_most)
-            self.openings.append(Opening(tuple(those), kind, seconds + END_SECONDS))
+                seconds = min(seconds, kind.longest_seconds)
+            # Its jobs come some seconds after its begin; the limits of node types leave this time.
+            seconds += START_SECONDS + END_SECONDS
+            if self.sizes.only is not None:
+                seconds = self.sizes.only.seconds
+            self.openings.append(Opening(tuple(those), kind, seconds))
 
 
 def opening_plan(project: OpenProject, sizes: PoolSizes, openings: Sequence[Opening]) -> Plan:
@@ -282,6 +288,19 @@ def opening_plan(project: OpenProject, sizes: PoolSizes, openings: Sequence[Open
         options = options_for(action, there.cluster)
         wanted.append(WantedPilot(size, there.cluster, there.partition, options, kind.name))
     return start_pilots(project, wanted)
+
+
+def pool_cost(project: OpenProject, actions: Sequence[Action]) -> Cost:
+    """Return the cost of the allocations that eligible jobs begin in, where all begin at once.
+
+    Raises: RowtuiError where no job can be planned.
+    """
+    pool = PoolPacking(project, PoolSizes(PLANNED))
+    plan_submission(project, actions, limit=PLANNED, packing=pool)
+    held = ((it.kind.amounts, it.seconds / 3600) for it in pool.openings)
+    return Cost.total(
+        Cost(0.0 if node.gpus else node.cpus * hours, node.gpus * hours) for node, hours in held
+    )
 
 
 def by_records(project: OpenProject) -> dict[str, Load]:

@@ -37,6 +37,8 @@ from rowtui.core.workflow.model import SubmitOptions
 
 # Seconds at a pilot's end in which no request runs: for reports, and because Slurm may warn early.
 END_SECONDS = 45
+# The age of a pilot's last report is at most this: the pilot refuses a request that comes too late.
+REPORT_SECONDS = 12
 # A request that does not fit while others do blocks these others after this many seconds.
 PASSED_SECONDS = 120
 

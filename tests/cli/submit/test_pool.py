@@ -93,6 +93,14 @@ def test_a_run_fills_allocations_and_releases_them(empty_folder: Shell) -> None:
     eventually(released, within=20, what="the end of the allocation")
 
 
+def test_one_job_may_hold_a_whole_node_within_the_proposed_limit(empty_folder: Shell) -> None:
+    project(empty_folder, 1)
+    out = empty_folder.succeed("run", "--pool", "--yes", cluster="local")
+    assert "Done: all directories are complete." in out
+    # and what follows has time in it
+    assert len(ran_once_in_allocations(empty_folder.folder, 1)) == 1
+
+
 @pytest.fixture
 def on_slurm(empty_folder: Shell, slurm: SlurmCluster) -> Shell:
     """A folder whose jobs go to a real Slurm, with nodes of four CPUs as far as the pool knows."""
