@@ -47,7 +47,7 @@ def print_recommended(sizes: Sequence[ActionSize], columns: UsageColumns, out: O
     out.lines(table_lines(headings, [_size_cells(size) for size in sizes], out))
     out.print()
     out.print("Risk: the share of jobs that would use more, if they are like these jobs.")
-    if any(it.largest_risk > it.risk for it in sizes):
+    if any(it.found.largest_risk > it.found.risk for it in sizes):
         out.print(LARGEST)
     out.lines(lacking)
     out.note("'rowtui usage --recommend --write' writes them to workflow.toml, after a question.")
@@ -60,23 +60,23 @@ def risk_text(risk: float, largest: float) -> str:
 
 
 def _size_cells(size: ActionSize) -> Row:
-    resource, line = size.resource, size.line
-    if line is None:
-        amount = _amount(resource, rounded(resource, size.amount))
+    resource, found = size.resource, size.found
+    if (line := found.line) is None:
+        amount = _amount(resource, rounded(resource, found.amount))
     else:
         name = "directory" if line.size == DIRECTORIES else line.size
         base = _amount(resource, rounded(resource, max(0.0, line.base)))
         amount = f"{base} + {_slope(resource, line.slope)} per {visible(name)}"
-    least, *_, most = size.quantiles
-    peak = max(size.counts) or 1
-    bars = "".join(_BARS[math.ceil(one / peak * 8)] for one in size.counts)
+    least, *_, most = found.quantiles
+    peak = max(found.counts) or 1
+    bars = "".join(_BARS[math.ceil(one / peak * 8)] for one in found.counts)
     return [
         size.action,
         resource,
         "–" if size.requested is None else _amount(resource, size.requested),
         amount,
-        risk_text(size.risk, size.largest_risk),
-        count(size.jobs) + (f" ({count(size.killed)} killed)" if size.killed else ""),
+        risk_text(found.risk, found.largest_risk),
+        count(found.jobs) + (f" ({count(found.killed)} killed)" if found.killed else ""),
         f"{_amount(resource, least)} {bars} {_amount(resource, most)}",
     ]
 

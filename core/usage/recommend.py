@@ -31,6 +31,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.core.base.document import Flat
 from rowtui.core.base.lazy import np
 from rowtui.core.usage.amounts import (
     CPUS,
@@ -78,13 +79,9 @@ class SizeLine(NamedTuple):
 
 
 class Recommended(NamedTuple):
-    """An amount for one job, of any size. `risk`: expected share of jobs that would exceed it;
-    `largest_risk`: of the largest tenth of the jobs, which is the same if need does not depend on
-    a known size.
+    """An amount for one job, of any size; see `ActionSize`.
 
-    `jobs`: how many were measured; `killed`: of these, at their limit. `quantiles`: the least,
-    median, 90 %, 99 % and most used. `counts`: jobs in equal parts between the least and the most.
-    `line`: how the amount grows with a size, with the same risks; None if it does not.
+    `largest_risk` is `risk` if need does not depend on a known size. `jobs`: how many are known.
     """
 
     amount: float
@@ -95,10 +92,6 @@ class Recommended(NamedTuple):
     quantiles: tuple[float, ...]
     counts: tuple[int, ...]
     line: SizeLine | None = None
-
-    def for_size(self, size: float) -> float:
-        """Return the amount for a job of this size; the same for all sizes without a line."""
-        return self.amount if self.line is None else self.line.base + self.line.slope * size
 
 
 def recommend(
@@ -249,14 +242,7 @@ class ActionSize(NamedTuple):
     resource: str
     requested: float | None
     per_directory: float | None
-    amount: float
-    risk: float
-    largest_risk: float
-    jobs: int
-    killed: int
-    quantiles: tuple[float, ...]
-    counts: tuple[int, ...]
-    line: SizeLine | None
+    found: Flat[Recommended]
 
 
 def right_sizes(
@@ -293,4 +279,4 @@ def _of_action(
             most_asked, per_directory = float(stated.max()) if len(stated) else None, None
             if (line := found.line) is not None and line.size == DIRECTORIES:
                 found, per_directory = found._replace(amount=line.base), line.slope
-            yield ActionSize(action, resource, most_asked, per_directory, *found)
+            yield ActionSize(action, resource, most_asked, per_directory, found)

@@ -75,9 +75,9 @@ def test_real_jobs_keep_the_promise_and_their_recommendation_is_written(
     half = np.isin(numbers.argsort().argsort(), np.random.default_rng(1).permutation(JOBS)[::2])
     [size] = [it for it in right_sizes(columns.chosen(half), risk=0.1) if it.resource == "memory"]
     others = columns.chosen(~half).column("memory").astype(float)
-    risk = size.risk
+    risk, amount = size.found.risk, size.found.amount
     error = 3 * np.sqrt(risk * (1 - risk) * 4 / JOBS)
-    assert (others > size.amount).mean() <= risk + error, (risk, sorted(others), size.amount)
+    assert (others > amount).mean() <= risk + error, (risk, sorted(others), amount)
 
     # The values of the directories explain the memory: one MB for each N.
     document = json.loads(shell.succeed("usage", "--recommend", "--json", cluster="local"))

@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.usage.amounts import CPUS, LEAST, MEMORY, WALLTIME, rounded
-from rowtui.core.usage.recommend import recommend
+from rowtui.core.usage.recommend import Recommended, recommend
 
 DRAWS = 2000
+
+
+def for_size(found: Recommended, size: float) -> float:
+    return found.amount if found.line is None else found.line.base + found.line.slope * size
 
 
 def exceeding(draw: object, count: int, *, sized: bool = False) -> tuple[float, float]:
@@ -23,7 +27,7 @@ def exceeding(draw: object, count: int, *, sized: bool = False) -> tuple[float, 
         found = recommend(values[:-1], np.zeros(count, bool), named)
         assert found is not None
         promised.append(found.risk)
-        exceeded.append(values[-1] > found.for_size(sizes[-1]))
+        exceeded.append(values[-1] > for_size(found, sizes[-1]))
     return float(np.mean(promised)), float(np.mean(exceeded))
 
 
@@ -60,7 +64,7 @@ def test_a_line_through_sizes_keeps_the_promise_with_less(tmp_path: object) -> N
     assert found.line is not None
     assert flat is not None
     assert found.line.slope == pytest.approx(20, rel=0.05)
-    assert found.for_size(1) < 0.2 * flat.amount
+    assert for_size(found, 1) < 0.2 * flat.amount
 
 
 def test_what_does_not_grow_has_no_line() -> None:
@@ -214,7 +218,7 @@ def test_the_stated_risk_holds_for_the_largest_jobs_too(
         assert found is not None
         later = np.arange(len(sizes)) >= count
         large = later & (sizes >= np.quantile(sizes[:count], 0.9, method="lower"))
-        base, slope = found.for_size(0.0), found.line.slope if found.line else 0.0
+        base, slope = for_size(found, 0.0), found.line.slope if found.line else 0.0
         stated.append(found.largest_risk)
         exceeded.append(float((values > base + slope * sizes)[large].mean()))
         assert found.risk <= found.largest_risk or found.risk <= risk

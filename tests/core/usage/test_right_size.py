@@ -148,7 +148,7 @@ def test_a_killed_attempt_counts_with_the_need_that_a_later_attempt_shows(tmp_pa
 
     # when
     counted = evidence(columns, lambda token: int(token.removeprefix("p-")) % 10_000)
-    [found] = [it for it in right_sizes(counted) if it.resource == "memory"]
+    [found] = [it.found for it in right_sizes(counted) if it.resource == "memory"]
 
     # then: each work counts once, and the promise is that of its needs
     assert (found.jobs, found.killed, len(counted)) == (2000, 0, 2000)
