@@ -295,8 +295,8 @@ def main() -> int:
             gone = ", driver gone for 3 minutes" if seed % 3 == 0 else ""
             print(
                 f"seed {seed}: {2 * given.directories} jobs in {found.seconds:.0f} s{gone}; "
-                f"{found.runs} runs ({found.again} again although done), {found.retried} retries explained, {found.cpu_hours:.2f} of "
-                f"{found.limit:.2f} CPU-hours; {len(found.faults)} faults",
+                f"{found.runs} runs ({found.again} again although done), {found.retried} retries "
+                f"explained, {found.cpu_hours:.2f} of {found.limit:.2f} CPU-hours; {len(found.faults)} faults",
                 flush=True,
             )
             for fault in found.faults[:10]:
