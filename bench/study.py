@@ -296,7 +296,8 @@ def main() -> int:
             print(
                 f"seed {seed}: {2 * given.directories} jobs in {found.seconds:.0f} s{gone}; "
                 f"{found.runs} runs ({found.again} again although done), {found.retried} retries "
-                f"explained, {found.cpu_hours:.2f} of {found.limit:.2f} CPU-hours; {len(found.faults)} faults",
+                f"explained, {found.cpu_hours:.2f} of {found.limit:.2f} CPU-hours; "
+                f"{len(found.faults)} faults",
                 flush=True,
             )
             for fault in found.faults[:10]:
