@@ -122,9 +122,10 @@ def _run(args: argparse.Namespace, out: Output) -> int:
             send_messages(project, out)
             code = _drive(args, ProjectRun(project, had, policy, args.action, job=job), out)
         return 0 if job is not None else code  # the run's journal has how the run ended
-    before, cost = (
-        (None, _remaining(args, actions, project)) if had is None else (had.limits, Cost())
-    )
+    before, cost = (None, _remaining(actions, project)) if had is None else (had.limits, Cost())
+    if before is None and args.pool is not None:
+        with contextlib.suppress(RowtuiError):  # the run reports it
+            cost = Cost(*map(max, cost, pool_cost(project, actions)))
     work = RemainingCost(cost=cost)
     limits = chosen_limits(args, project, before, work, PROJECT_FAILURES_IN_A_ROW)
     if not args.json:
@@ -163,16 +164,10 @@ def _open_run(store: RunStore, args: argparse.Namespace) -> Run | None:
     return None if args.new or newest.status.is_over else newest
 
 
-def _remaining(args: argparse.Namespace, actions: Sequence[Action], project: OpenProject) -> Cost:
+def _remaining(actions: Sequence[Action], project: OpenProject) -> Cost:
     chosen = {action.index for action in actions}
     rows = project.status_table().rows
-    cost = Cost.total(row.remaining_cost for row in rows if row.action.index in chosen)
-    if args.pool is not None:
-        with contextlib.suppress(RowtuiError):  # the run reports it
-            held = pool_cost(project, actions)  # whole nodes
-            most = (max(pair) for pair in zip(cost, held, strict=True))
-            cost = Cost(*most)
-    return cost
+    return Cost.total(row.remaining_cost for row in rows if row.action.index in chosen)
 
 
 def _say_what(
