@@ -24,7 +24,7 @@ from rowtui.core.submission.bundles.pilot import (
 )
 from rowtui.core.submission.bundles.pilot import start_pilots as pilot_plan
 from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.bundles.pilot_script import END_SECONDS, REPORT_SECONDS
+from rowtui.core.submission.bundles.pilot_script import END_SECONDS
 from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
 from rowtui.core.submission.plan.record import JobRecord
 
@@ -86,7 +86,7 @@ def start_pilots(project: OpenProject, wanted: Sequence[WantedPilot]) -> Plan:
 def into_pilot(project: OpenProject, view: PilotView) -> IntoPilot:
     """Return the `packing` for `draft_formed` that turns jobs into requests of this pilot."""
     numbers = partial(take_numbers, project.root, view.token)
-    return IntoPilot(view.job, numbers, view.seconds_left)
+    return IntoPilot(view.job, numbers)
 
 
 class OpenPilots(NamedTuple):
@@ -149,9 +149,7 @@ def _view(record: JobRecord, look: PilotFacts, running: bool) -> PilotView:
         free_cpus=job.cpus if state is None else state.free_cpus,
         free_memory_mb=job.memory_mb if state is None else state.free_mb,
         free_gpus=job.gpus if state is None else state.free_gpus,
-        seconds_left=job.walltime_seconds - END_SECONDS
-        if state is None
-        else state.left - REPORT_SECONDS,
+        seconds_left=job.walltime_seconds - END_SECONDS if state is None else state.left,
         running=0 if state is None else state.running,
         waiting=look.waiting,
     )

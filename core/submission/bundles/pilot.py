@@ -2,8 +2,8 @@
 
 For a start, the input is what the pilot holds and where; the result is a plan of one scheduler job.
 For requests, the input is the ready jobs of a plan; the result is requests of a pilot
-(`Setting.pack`), each with its token `<pilot>~<number>`, its own fence, log and end. A job that the
-pilot cannot take is sent alone. Source: Fastr's documentation, ExecutionPlugin (pilot jobs).
+(`Setting.pack`), each with its token `<pilot>~<number>`, its own fence, log and end. Source:
+Fastr's documentation, ExecutionPlugin (pilot jobs).
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, visible
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
@@ -35,10 +34,11 @@ from rowtui.core.submission.bundles.pilot_model import Allocation, pilot_token
 from rowtui.core.submission.bundles.pilot_script import (
     END_SECONDS,
     LOG_NAME,
+    REPORT_SECONDS,
     pilot_script,
     request_text,
 )
-from rowtui.core.submission.plan.dependencies import cannot_share, with_new_tokens
+from rowtui.core.submission.plan.dependencies import with_new_tokens
 from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.model import (
     InBundle,
@@ -136,9 +136,9 @@ def takes_requests(pilot: Job) -> bool:
 class PilotState:
     """The last report of a pilot. `free_mb` None: memory is not counted.
 
-    `at`: epoch seconds of the pilot's clock. `left`: seconds that a request may still take.
-    `running`: number of running requests; `waiting`: number of requests in the folder that were not
-    taken yet.
+    `at`: epoch seconds of the pilot's clock. `left`: seconds that a request may take which is sent
+    now. `running`: number of running requests; `waiting`: number of requests in the folder that
+    were not taken yet.
     """
 
     at: float
@@ -181,7 +181,7 @@ def _state(words: Sequence[str], waiting: int, closed: bool) -> PilotState | Non
             free_cpus=int(cpus),
             free_mb=None if memory == "-" else int(memory),
             free_gpus=int(gpus),
-            left=int(left),
+            left=int(left) - REPORT_SECONDS,
             running=int(running),
             waiting=waiting,
             closed=closed,
@@ -279,55 +279,20 @@ def _pilot_job(wanted: WantedPilot, cluster: Cluster, token: str) -> PlannedJob:
 
 @dataclass(frozen=True, slots=True)
 class IntoPilot:
-    """The value of `Setting.pack` that makes jobs requests of a pilot.
+    """The value of `Setting.pack` that makes jobs, which the pilot holds, requests of it.
 
-    `pilot` is the pilot's planned job. `left`: seconds that a request may take, from the pilot's
-    last report (None: the pilot has not begun). `numbers` returns the given count of new numbers.
+    `pilot` is the pilot's planned job. `numbers` returns the given count of new numbers.
     """
 
     pilot: PlannedJob
     numbers: Callable[[int], range]
-    left: int | None = None
 
     def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
-        """Return the jobs; the ones that the pilot can take become its requests.
-
-        Raises: RowtuiError.
-        """
-        refused: Counter[str] = Counter()
-        taken: list[int] = []
-        for at, job in enumerate(jobs):
-            if why := self.refusal(job):
-                refused[why] += 1
-            else:
-                taken.append(at)
-        numbers = dict(zip(taken, self.numbers(len(taken)) if taken else (), strict=True))
-        made = [self._request(job, numbers[at]) for at, job in enumerate(jobs) if at in numbers]
-        tokens = {jobs[at].token: one.token for at, one in zip(taken, made, strict=True)}
-        alone = [job for at, job in enumerate(jobs) if at not in numbers]
-        warnings = tuple(
-            f"pilot: {plural(count, 'job goes', 'jobs go')} alone: {why}"
-            for why, count in refused.items()
-        )
-        return PackedJobs(with_new_tokens([*made, *alone], tokens), warnings=warnings)
-
-    def refusal(self, job: PlannedJob) -> str:
-        """Return why the pilot cannot take a job, "" if it can."""
-        pilot = self.pilot
-        left = pilot.walltime_seconds - END_SECONDS if self.left is None else self.left
-        if why := cannot_share(job):
-            return why
-        if job.destination.cluster != pilot.destination.cluster:
-            return f"the pilot is on {visible(pilot.destination.cluster)}"
-        if job.cpus > pilot.cpus:
-            return f"the pilot has {plural(pilot.cpus, 'CPU')}"
-        if job.gpus > pilot.gpus:
-            return f"the pilot has {plural(pilot.gpus, 'GPU')}"
-        if pilot.memory_mb is not None and (job.memory_mb or 0) > pilot.memory_mb:
-            return f"the pilot has {pilot.memory_mb:,} MB of memory"
-        if job.walltime_seconds > left:
-            return f"the pilot has {max(0, left):,} s left"
-        return ""
+        """Return the jobs as requests. Raises: RowtuiError."""
+        numbers = self.numbers(len(jobs)) if jobs else ()
+        made = [self._request(job, number) for job, number in zip(jobs, numbers, strict=True)]
+        tokens = {job.token: one.token for job, one in zip(jobs, made, strict=True)}
+        return PackedJobs(with_new_tokens(made, tokens))
 
     def _request(self, job: PlannedJob, number: int) -> PlannedJob:
         pilot = self.pilot

@@ -229,18 +229,6 @@ def driver_of(real: Piloted) -> int:
 # -- what it cannot take ---------------------------------------------------------------------------
 
 
-async def test_what_does_not_fit_into_it_goes_alone(here: Piloted) -> None:
-    await here.start(SMALL._replace(idle_seconds=0))
-    for rest, why in (
-        ({"cpus": 3}, "the pilot has 2 CPUs"),
-        ({"seconds": 1000}, "the pilot has 555 s left"),
-    ):
-        plan = here.for_pilot("a", **rest)
-        assert plan.jobs[0].bundle is None
-        assert plan.warnings == (f"pilot: 1 job goes alone: {why}",)
-    await here.over()
-
-
 async def test_what_does_not_fit_into_the_time_left_is_given_back_at_once(here: Piloted) -> None:
     await here.start(SMALL._replace(seconds=120, idle_seconds=4))
     plan = here.for_pilot("a", "d", seconds=60)
