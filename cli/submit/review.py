@@ -271,11 +271,11 @@ def _show_pool(
             there, kind.name, number + 1, *size, before + len(jobs)
         )
     begun = sum(it.jobs for it in alike.values())
-    shown = PoolJson(tuple(alike.values()), len(pool.kept_back) - begun, pool.alone)
+    shown = PoolJson(tuple(alike.values()), len(pool.kept_back) - begun, tuple(pool.alone.values()))
     if args.json:
         out.json(shown)
         return 0
-    for sentence in (*plan.skipped, *pool.alone):
+    for sentence in (*plan.skipped, *shown.alone):
         out.warn(sentence)
     out.lines(_pool_lines(shown))
     return 0

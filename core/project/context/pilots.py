@@ -39,7 +39,7 @@ class PilotView(NamedTuple):
 
     `free_memory_mb` is None if memory is not counted. `seconds_left`: the longest time that a
     request may take. `running` and `waiting`: the pilot's requests, as the pilot recorded them
-    seconds ago.
+    seconds ago. `reason`: why it waits, as its scheduler reports it.
     """
 
     job: PlannedJob
@@ -53,6 +53,7 @@ class PilotView(NamedTuple):
     seconds_left: int
     running: int
     waiting: int
+    reason: str = ""
 
     @property
     def token(self) -> str:
@@ -125,7 +126,8 @@ async def open_pilots(project: OpenProject) -> OpenPilots:
             if not states & {JobState.RUNNING, JobState.PENDING}:
                 gone.add(record.token)
             elif not closed:
-                views.append(_view(record, look, JobState.RUNNING in states))
+                view = _view(record, look, JobState.RUNNING in states)
+                views.append(view._replace(reason=found[record.token][0].reason))
     return OpenPilots(tuple(views), frozenset(gone))
 
 

@@ -150,7 +150,7 @@ class PoolPacking:
     `ahead`: how many times the allocations may be handed out once no more may be opened.
 
     Afterwards `openings` has what is to be opened, `kept_back` the jobs that wait for it or for
-    room, `alone` why jobs are submitted alone.
+    room, `alone` sentences on why jobs are submitted alone, by the reason.
     """
 
     project: OpenProject
@@ -162,7 +162,7 @@ class PoolPacking:
     ahead: int = AHEAD
     openings: list[Opening] = field(default_factory=list)
     kept_back: list[PlannedJob] = field(default_factory=list)
-    alone: tuple[str, ...] = ()
+    alone: dict[str, str] = field(default_factory=dict)
     _alone: list[PlannedJob] = field(default_factory=list)
     _why_alone: Counter[str] = field(default_factory=Counter)
     _handed: dict[str, list[PlannedJob]] = field(default_factory=dict)  # by token of an allocation
@@ -190,11 +190,12 @@ class PoolPacking:
         takers = {it.token: into_pilot(self.project, it) for it in self.views}
         handed = self._handed.items()
         made = [it for token, those in handed for it in takers[token](tuple(those)).jobs]
-        self.alone = tuple(
-            f"pool: {plural(count, 'job goes', 'jobs go')} alone: {why}"
+        self.alone = {
+            why: f"pool: {plural(count, 'job goes', 'jobs go')} alone: {why}"
             for why, count in self._why_alone.items()
-        )
-        return PackedJobs((*made, *(self._alone if self.may_open else ())), warnings=self.alone)
+        }
+        sent_alone = self._alone if self.may_open else ()
+        return PackedJobs((*made, *sent_alone), warnings=tuple(self.alone.values()))
 
     def _send_alone(self, job: PlannedJob, why: str) -> None:
         self._why_alone[why] += 1

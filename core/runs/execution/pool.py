@@ -62,6 +62,7 @@ MOST_AHEAD = 64
 FRUITLESS = 3
 EMPTY_SECONDS = 5.0  # the next requests may follow from those that just ended
 ASK_SECONDS = 15.0  # between two polls of the pilots
+LATE_SECONDS = 60.0  # allocations that have not begun by then are reported
 
 
 class PoolNeeds(NamedTuple):
@@ -95,8 +96,11 @@ class NodePool:
         self.sizes = sizes
         self._done = -1  # completed jobs when the last allocations were opened
         self._fruitless = 0
+        self.stuck = ""  # why no more are opened
+        self.late_at: float | None = None  # when to report that none has begun; infinite: reported
         self._ended: deque[tuple[float, int]] = deque()  # when so many had completed
         self._blocked: tuple[str, ...] = ()
+        self._alone: dict[str, str] = {}  # the first sentence for each reason
         self._kept_back: list[PlannedJob] = []
         self._empty_since: dict[str, float] = {}
         self._seen: _Seen | None = None
@@ -116,7 +120,8 @@ class NodePool:
         sizes, may_open = self.sizes, needs.may_open
         packing = PoolPacking(self.project, sizes, views, loads, needs.ours, may_open, ahead)
         found = await needs.plan(sizes.most_jobs(views, len(ours), ahead), packing)
-        self._blocked = (*found.blocked, *packing.alone)
+        alone = (self._alone.setdefault(*each) for each in packing.alone.items())
+        self._blocked = (*found.blocked, *alone)
         waits = bool(packing.kept_back)
         found = found._replace(blocked=self._blocked)
         if found.plan is None and packing.openings:
@@ -137,6 +142,14 @@ class NodePool:
     def forget(self) -> None:
         """Poll the allocations again before the next use, as after one refused a request."""
         self._seen = None
+
+    def late(self) -> tuple[str, ...]:
+        """Return, once, that no allocation has begun for a while, and why."""
+        if self._seen is None or self.late_at is None or time.monotonic() < self.late_at:
+            return ()
+        self.late_at = math.inf
+        why = ", ".join({it.reason or "no reason is known": None for it in self._seen.found.views})
+        return (f"none of the pool's allocations has begun: {why}",)
 
     async def release(
         self, ours: AbstractSet[str], turn: asyncio.Lock, after: float = EMPTY_SECONDS
@@ -168,16 +181,22 @@ class NodePool:
         if seen is None or seen.pilots != loads.keys() or now - seen.at > ASK_SECONDS:
             found = await open_pilots(self.project)
             self._seen = seen = _Seen(now, frozenset(loads), found)
+            if not found.views or any(it.begun for it in found.views):
+                self.late_at = None
+            elif self.late_at is None:
+                self.late_at = now + LATE_SECONDS
         since = int(now - seen.at)
         views = (it._replace(seconds_left=it.seconds_left - since) for it in seen.found.views)
         return seen.found._replace(views=tuple(views))
 
     async def _opened(self, openings: Sequence[Opening], needs: PoolNeeds, found: Round) -> Round:
-        self._fruitless = self._fruitless + 1 if needs.completed == self._done else 0
-        self._done = needs.completed
+        if needs.completed != self._done:
+            self._fruitless, self._done = 0, needs.completed
         if self._fruitless >= self.sizes.most + FRUITLESS:
-            why = f"{plural(self._fruitless, 'allocation')} ended, and no job in them completed"
-            return found._replace(blocked=(*found.blocked, why))
+            many = plural(self._fruitless, "allocation")
+            self.stuck = f"{many} in a row were refused, or ended without a completed job"
+            return found._replace(blocked=(*found.blocked, self.stuck))
+        self._fruitless += 1
         plan = await in_turn(needs.turn, partial(opening_plan, self.project, self.sizes, openings))
         return Round(plan, found.blocked, again=True)
 

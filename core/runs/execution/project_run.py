@@ -194,7 +194,8 @@ class ProjectRun(Driver):
         waits = bool(active or work.running or work.later is not None)
         idle = bool(work.running and not (active or work.fresh or work.again))
         self._resting = seen if idle else None
-        self.pace = Pace(waits, idle, work.later)
+        late_at = None if self._pool is None else self._pool.late_at
+        self.pace = Pace(waits, idle, min(filter(None, (work.later, late_at)), default=None))
 
     def _reload(self) -> list[str]:
         """Use workflow.toml as it is now; return why its last usable form is used instead."""
@@ -254,6 +255,8 @@ class ProjectRun(Driver):
             grace = EMPTY_SECONDS if more else 0.0
             empty = await self._the_pool().release(self._tokens, self.turn, grace)
             self._pool_waits = self._pool_waits or empty
+            for problem in self.problems(pool.late()):
+                yield problem
 
     def _plan_again(
         self, alike: Sequence[DueRetry], most: int | None, pack: Pack | None
@@ -298,6 +301,8 @@ class ProjectRun(Driver):
             self._pool_waits = self._pool_waits or found.waits
             for problem in (*self._unplanned(made), *self.problems(found.blocked)):
                 yield problem
+            if pool.stuck:
+                yield self.paused(pool.stuck)
             if found.plan is None:
                 return
             sent = False

@@ -101,6 +101,14 @@ def test_one_job_may_hold_a_whole_node_within_the_proposed_limit(empty_folder: S
     assert len(ran_once_in_allocations(empty_folder.folder, 1)) == 1
 
 
+def test_why_jobs_go_alone_is_reported_once_however_many_they_are(empty_folder: Shell) -> None:
+    project(empty_folder, 3)
+    (empty_folder.folder / "workspace/d00/two").touch()
+    done = empty_folder("run", "--pool", "--yes")  # without a queue
+    assert "Done: all directories are complete." in done.stdout
+    assert done.stderr.count("alone") == 1
+
+
 @pytest.fixture
 def on_slurm(empty_folder: Shell, slurm: SlurmCluster) -> Shell:
     """A folder whose jobs go to a real Slurm, with nodes of four CPUs as far as the pool knows."""
