@@ -288,7 +288,10 @@ class ProjectRun(Driver):
             nonlocal made
             made = await asyncio.to_thread(make, most, pack)
             plan = made.plan
-            return Round(None) if plan is None else Round(plan if plan.jobs else None, plan.skipped)
+            if plan is None:
+                return Round(None)
+            self._left_out |= left_out_by(plan)
+            return Round(plan if plan.jobs else None, plan.skipped)
 
         again = True
         while again and not self.stopping:

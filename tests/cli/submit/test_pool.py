@@ -109,6 +109,13 @@ def test_why_jobs_go_alone_is_reported_once_however_many_they_are(empty_folder: 
     assert done.stderr.count("alone") == 1
 
 
+def test_work_that_has_no_place_is_named_at_the_end(empty_folder: Shell) -> None:
+    project(empty_folder, 1)
+    (empty_folder.folder / "mapping.yml").write_text("tools: {one: {cores: 1}}\n")
+    done = empty_folder("run", "--pool", "--yes", cluster="local")
+    assert "Paused: mapping.yml is not trusted" in done.stderr
+
+
 @pytest.fixture
 def on_slurm(empty_folder: Shell, slurm: SlurmCluster) -> Shell:
     """A folder whose jobs go to a real Slurm, with nodes of four CPUs as far as the pool knows."""
