@@ -82,8 +82,12 @@ def test_one_scheduler_job_runs_all_that_becomes_ready(here: Path) -> None:
     [
         Moment("rowtui.core.runs.execution.driver:submitted_events", 2, after=True),
         Moment("rowtui.core.submission.sending.send:hand_over", 1),
+        # before the pilot is about to be sent, and before its acceptance is in the journal
+        Moment("rowtui.core.submission.sending.journal:Journal.append", 2),
+        Moment("rowtui.core.submission.sending.journal:Journal.append", 3),
+        Moment("rowtui.core.runs.execution.pool:cancel_jobs", 1),
     ],
-    ids=lambda moment: moment.where.split(":")[1],
+    ids=lambda moment: f"{moment.where.split(':')[1]}-{moment.number}",
 )
 def test_a_pilot_outlives_who_drives(here: Path, moment: Moment) -> None:
     root = chained(here / "p", PILOT)
