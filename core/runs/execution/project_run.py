@@ -253,7 +253,8 @@ class ProjectRun(Driver):
         if self.run.limits.allocations is not None:
             more = bool(work.running or work.fresh or work.again or work.later)  # may follow
             grace = EMPTY_SECONDS if more else 0.0
-            empty = await self._the_pool().release(self._tokens, self.turn, grace)
+            pool = self._the_pool()
+            empty = await pool.release(self._tokens, self.turn, grace)
             self._pool_waits = self._pool_waits or empty
             for problem in self.problems(pool.late()):
                 yield problem

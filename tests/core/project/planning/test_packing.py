@@ -351,7 +351,7 @@ destinations:
 async def test_what_no_node_of_a_pool_holds_is_sent_alone_with_the_reason(make: Make) -> None:
     found = pooled(make(), action="wide")
     assert (found.openings, found.kept_back) == ([], [])
-    assert found.alone[0].startswith("pool: 1 job goes alone: whole: ")
+    assert next(iter(found.alone.values())).startswith("pool: 1 job goes alone: whole: ")
     text = CLUSTERS[: CLUSTERS.index("[[cluster.node_type]]")]
     (why,) = pooled(make(clusters=text)).alone
     assert "has no node types in clusters.toml" in why
