@@ -113,7 +113,7 @@ class ProjectRun(Driver):
         self._resting: object = None  # what the last look saw, if nothing was left but to wait
         self._work: OpenWork | None = None  # of the last turn
         self._pool: NodePool | None = None
-        self._pool_waits = False  # for room: more can be sent without a person
+        self._no_room = False  # more can be sent when jobs end
         for event in self.run.events():
             if isinstance(event, PlanSubmitted):
                 self._tokens.update(event.jobs)
@@ -190,7 +190,7 @@ class ProjectRun(Driver):
             async for message in self._send(work):
                 yield message
                 sent = sent or message.kind is MessageKind.SENT
-        active = bool(sent or happened or time.monotonic() < self._rest_until or self._pool_waits)
+        active = bool(sent or happened or time.monotonic() < self._rest_until or self._no_room)
         waits = bool(active or work.running or work.later is not None)
         idle = bool(work.running and not (active or work.fresh or work.again))
         self._resting = seen if idle else None
@@ -233,7 +233,7 @@ class ProjectRun(Driver):
 
     async def _send(self, work: OpenWork) -> AsyncGenerator[DriverMessage, None]:
         """Submit retries, each change as a plan, then what is eligible."""
-        self._pool_waits = False
+        self._no_room = False
         if not (work.fresh or work.again):
             self._stuck_since = 0.0
         for alike in by_change(work.again):
@@ -255,7 +255,7 @@ class ProjectRun(Driver):
             grace = EMPTY_SECONDS if more else 0.0
             pool = self._the_pool()
             empty = await pool.release(self._tokens, self.turn, grace)
-            self._pool_waits = self._pool_waits or empty
+            self._no_room = self._no_room or empty
             for problem in self.problems(pool.late()):
                 yield problem
 
@@ -302,7 +302,7 @@ class ProjectRun(Driver):
             needs = PoolNeeds(self.turn, self._tokens, self._ends.good, may_open, planned)
             found = await pool.place(needs)
             again = found.again
-            self._pool_waits = self._pool_waits or found.waits
+            self._no_room = self._no_room or found.waits
             for problem in (*self._unplanned(made), *self.problems(found.blocked)):
                 yield problem
             if pool.stuck:
@@ -365,6 +365,7 @@ class ProjectRun(Driver):
             return
         part = permission.part
         if part is None:
+            self._no_room = self._no_room or (await self.spent()).jobs_in_queue > 0
             return
         for message in retried.messages:
             yield message
