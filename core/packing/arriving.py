@@ -21,8 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rowtui.core.packing.cheapest_type import FOR_EVER
-from rowtui.core.packing.model import Demand, InstanceType, ResourceAmounts
+from rowtui.core.packing.model import FOR_EVER, Demand, InstanceType, ResourceAmounts, fits
 
 
 class OpenNode(NamedTuple):
@@ -83,7 +82,7 @@ def schedule(
             break
         kind = node_types[number]
         opened.append(number)
-        there.append(OpenNode(kind.name, kind.amounts, _longest(kind)))
+        there.append(OpenNode(kind.name, kind.amounts, kind.most_seconds))
         fresh = range(len(there) - 1, len(there))  # the others have refused what is left
     return Scheduled(places, tuple(opened), tuple(waiting), nowhere)
 
@@ -167,13 +166,6 @@ def _cheapest(
     holding = (
         number
         for number in among
-        if node_types[number].at_most != 0
-        and OpenNode(
-            node_types[number].name, node_types[number].amounts, _longest(node_types[number])
-        ).suits(demand)
+        if demand.hint in ("", node_types[number].name) and fits(demand, node_types[number])
     )
     return min(holding, key=lambda number: node_types[number].price, default=None)
-
-
-def _longest(kind: InstanceType) -> int:
-    return FOR_EVER if kind.longest_seconds is None else kind.longest_seconds

@@ -15,10 +15,9 @@ from rowtui.core.packing.model import (
     Lane,
     PackingProblem,
     bundle_amounts,
+    bundle_cost,
     bundle_seconds,
 )
-
-FOR_EVER = 2**62  # seconds, if there is no limit
 
 
 def shrink(bundles: tuple[Bundle, ...], problem: PackingProblem) -> tuple[Bundle, ...]:
@@ -44,11 +43,7 @@ class CheapestType:
         self._kinds = problem.node_types
         self._timed = timed
         bins = tuple(
-            Bin(
-                (*kind.amounts, FOR_EVER if kind.longest_seconds is None else kind.longest_seconds),
-                kind.price,
-            )
-            for kind in problem.node_types
+            Bin((*kind.amounts, kind.most_seconds), kind.price) for kind in problem.node_types
         )
         # Among types with the same boot time, the lowest hourly price is the lowest cost for any
         # time.
@@ -77,11 +72,5 @@ class CheapestType:
 
 
 def cost_of(bundles: tuple[Bundle, ...], problem: PackingProblem) -> float:
-    """Return the cost of all of these bundles, quickly for many bundles and classes."""
-    if not problem.timed:
-        return sum(one.times * problem.node_types[one.node_type].price for one in bundles)
-    finder = CheapestType(problem, timed=True)
-    return sum(
-        one.times * finder.cost(one.node_type, bundle_seconds(one, problem.demands))
-        for one in bundles
-    )
+    """Return the cost of all of these bundles."""
+    return sum(one.times * bundle_cost(one, problem) for one in bundles)

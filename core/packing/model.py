@@ -19,6 +19,7 @@ from rowtui.core.base.lazy import np
 GoOn = Callable[[], bool]
 
 HOUR = 3600.0  # seconds
+FOR_EVER = 2**62  # seconds, if there is no limit
 
 
 class ResourceAmounts(NamedTuple):
@@ -66,6 +67,11 @@ class InstanceType(NamedTuple):
     at_most: int | None = None
     boot_seconds: int = 0
     longest_seconds: int | None = None
+
+    @property
+    def most_seconds(self) -> int:
+        """The longest time of a bundle, `FOR_EVER` without a limit."""
+        return FOR_EVER if self.longest_seconds is None else self.longest_seconds
 
 
 class Demand(NamedTuple):
@@ -180,6 +186,12 @@ class Packer(Protocol):
 
 
 # -- derived values ------------------------------------------------------------------------------
+
+
+def fits(demand: Demand, node_type: InstanceType) -> bool:
+    """Whether one request of the class can run on a node of the type, regardless of hints."""
+    in_time = demand.seconds <= node_type.most_seconds
+    return in_time and node_type.at_most != 0 and demand.amounts.fits(node_type.amounts)
 
 
 def lane_amounts(lane: Lane, demands: tuple[Demand, ...]) -> ResourceAmounts:

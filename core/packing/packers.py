@@ -17,13 +17,12 @@ from rowtui.core.packing.cheapest_type import CheapestType, cost_of, shrink
 from rowtui.core.packing.heuristics.bins import Patterns, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.fill import fill, fill_once
 from rowtui.core.packing.heuristics.ruin_recreate import mend
-from rowtui.core.packing.model import Bundle, Demand, GoOn, InstanceType, PackingProblem
+from rowtui.core.packing.model import Bundle, Demand, GoOn, InstanceType, PackingProblem, fits
 from rowtui.core.packing.optimal import columns
 from rowtui.core.packing.optimal.bound import PriceBound, if_cheaper, worth
 from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.static import bundles_of, form_of, numbers_by_name
 from rowtui.core.packing.timed import pack_timed, seed_bundles
-from rowtui.core.packing.unplaced import fits
 
 BEST, SEED, FILL, COLUMNS = "best", "seed", "fill", "columns"
 

@@ -12,14 +12,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rowtui.core.packing.cheapest_type import FOR_EVER, cost_of, shrink
+from rowtui.core.packing.cheapest_type import cost_of, shrink
 from rowtui.core.packing.heuristics.bins import Pattern, Patterns, Size, VectorPacker, Vectors
 from rowtui.core.packing.heuristics.slots import LaneKind, Riders, chain, single, storeys
 from rowtui.core.packing.model import (
     HOUR,
     Bundle,
     GoOn,
-    InstanceType,
     Lane,
     PackingProblem,
     ResourceAmounts,
@@ -156,7 +155,7 @@ def _lengths(problem: PackingProblem) -> list[int]:
         for demand, there in zip(problem.demands, problem.counts, strict=True)
     )
     without = max(longest, LONGEST_LANE, BOOTS * boot)
-    limits = {min(_limit(kind), without) for kind in problem.node_types}
+    limits = {min(kind.most_seconds, without) for kind in problem.node_types}
     lengths = {*limits, longest}
     length = max(limits) // 4
     shortest = 2 * total // sum(problem.counts)  # two requests of average length
@@ -173,7 +172,7 @@ def _of_few_nodes(problem: PackingProblem) -> list[int]:
     With few nodes, the cost depends mainly on whether the lanes have equal lengths.
     """
     longest = max(demand.seconds for demand in problem.demands)
-    limit = min(max(map(_limit, problem.node_types)), max(longest, LONGEST_LANE))
+    limit = min(max(kind.most_seconds for kind in problem.node_types), max(longest, LONGEST_LANE))
     node_seconds = 0.0
     for demand, there in zip(problem.demands, problem.counts, strict=True):
         at_once = max(_at_once(demand.amounts, kind.amounts) for kind in problem.node_types)
@@ -202,7 +201,7 @@ def pack_way(
 ) -> tuple[Bundle, ...]:
     """Pack all requests in lanes made in one way, with each bundle on its cheapest type."""
     made = chain(problem, way.length, way.alike, even=way.even) if way.length else single(problem)
-    parts = storeys(made, [_limit(kind) for kind in problem.node_types], way.factor)
+    parts = storeys(made, [kind.most_seconds for kind in problem.node_types], way.factor)
     lanes = [lane for part in parts for lane in part]
     hourly = value.of([(*lane.amounts, lane.requests) for lane in lanes])
     worth = [each * lane.seconds for each, lane in zip(hourly, lanes, strict=True)]
@@ -229,7 +228,7 @@ def _pack_part(
     kinds = [
         BinKind(number, kind.amounts, kind.price * (kind.boot_seconds + seconds) / HOUR)
         for number, kind in enumerate(problem.node_types)
-        if kind.at_most != 0 and _limit(kind) >= seconds
+        if kind.at_most != 0 and kind.most_seconds >= seconds
     ]
     alike: dict[tuple[Size, int | None, int], list[LaneKind]] = {}
     for lane in part:
@@ -286,7 +285,7 @@ def seed_bundles(problem: PackingProblem) -> Iterator[Bundle]:
     kinds = [
         BinKind(
             number,
-            (*kind.amounts, *(0 if _limit(kind) <= limit else everything for limit in axes)),
+            (*kind.amounts, *(0 if kind.most_seconds <= limit else everything for limit in axes)),
             kind.price,
         )
         for number, kind in enumerate(problem.node_types)
@@ -299,11 +298,7 @@ def seed_bundles(problem: PackingProblem) -> Iterator[Bundle]:
 def _limits_that_matter(problem: PackingProblem) -> list[int]:
     """Return the time limits of node types that only some requests keep."""
     longest = max(demand.seconds for demand in problem.demands)
-    return sorted({_limit(kind) for kind in problem.node_types if _limit(kind) < longest})
-
-
-def _limit(kind: InstanceType) -> int:
-    return FOR_EVER if kind.longest_seconds is None else kind.longest_seconds
+    return sorted({kind.most_seconds for kind in problem.node_types if kind.most_seconds < longest})
 
 
 class LaneQueue:

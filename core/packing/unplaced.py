@@ -24,6 +24,7 @@ from rowtui.core.packing.model import (
     RequestRun,
     ResourceAmounts,
     UnplacedRequests,
+    fits,
 )
 from rowtui.core.workflow.duration import format_duration
 
@@ -85,13 +86,6 @@ def renumbered(bundles: Sequence[Bundle], numbers: Sequence[int]) -> tuple[Bundl
         )
         for bundle in bundles
     )
-
-
-def fits(demand: Demand, node_type: InstanceType) -> bool:
-    """Whether one request of the class can run on a node of the type, regardless of hints."""
-    longest = node_type.longest_seconds
-    in_time = longest is None or demand.seconds <= longest
-    return in_time and node_type.at_most != 0 and demand.amounts.fits(node_type.amounts)
 
 
 def most_capable(node_types: Sequence[InstanceType]) -> list[InstanceType]:

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import NamedTuple
 
-from rowtui.core.packing.cheapest_type import FOR_EVER, CheapestType
+from rowtui.core.packing.cheapest_type import CheapestType
 from rowtui.core.packing.model import (
+    FOR_EVER,
     HOUR,
     Bundle,
     GoOn,
@@ -22,8 +23,8 @@ from rowtui.core.packing.model import (
     PackingProblem,
     RequestRun,
     ResourceAmounts,
+    bundle_cost,
     bundle_requests,
-    bundle_seconds,
     lane_amounts,
     lane_seconds,
 )
@@ -68,7 +69,7 @@ class _Mender:
         self.recreator = Recreator(problem, value, self.random)
         self.by_name = numbers_by_name(problem)
         self.held = list(bundles)
-        self.costs = [self._cost(one) for one in bundles]
+        self.costs = [bundle_cost(one, problem) for one in bundles]
 
     def run(self, go_on: GoOn) -> tuple[Bundle, ...]:
         """Improve the bundles, and return them.
@@ -151,12 +152,7 @@ class _Mender:
                 lanes[unit.runs] = lanes.get(unit.runs, 0) + 1
             made = Bundle(bundle.node_type, tuple(Lane(*each) for each in lanes.items()))
             self.held.append(made)
-            self.costs.append(self._cost(made))
-
-    def _cost(self, bundle: Bundle) -> float:
-        kind = self.problem.node_types[bundle.node_type]
-        seconds = bundle_seconds(bundle, self.problem.demands)
-        return kind.price * (kind.boot_seconds + seconds) / HOUR
+            self.costs.append(bundle_cost(made, self.problem))
 
 
 class MovedUnit(NamedTuple):
@@ -207,10 +203,7 @@ class Recreator:
         self._finder = CheapestType(problem, timed=True)
         self._usable = [at for at, kind in enumerate(problem.node_types) if kind.at_most != 0]
         self._duals = dict(zip(self._usable, value.duals, strict=True))
-        self._limits = [
-            FOR_EVER if kind.longest_seconds is None else kind.longest_seconds
-            for kind in problem.node_types
-        ]
+        self._limits = [kind.most_seconds for kind in problem.node_types]
         self._largest = problem.largest_bundle or FOR_EVER
         self._patience = 0.0
 
@@ -281,7 +274,7 @@ class Recreator:
         self, bundle: Open, lane: int, load: ResourceAmounts, seconds: int, number: int
     ) -> _Place:
         kind = self._problem.node_types[number]
-        cost = kind.price * (kind.boot_seconds + seconds) / HOUR
+        cost = self._finder.cost(number, seconds)
         room = zip(self._duals[number], kind.amounts, load, strict=False)
         room_worth = sum(dual * (there - taken) for dual, there, taken in room) * seconds / HOUR
         change = cost - bundle.cost - self._patience * (room_worth - bundle.room_worth)

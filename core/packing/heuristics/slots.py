@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.packing.cheapest_type import FOR_EVER
 from rowtui.core.packing.model import (
+    FOR_EVER,
     Bundle,
     Demand,
     InstanceType,
@@ -263,7 +263,7 @@ def _longest(
         node_types = (node_types[node_type],)
     return max(
         (
-            FOR_EVER if kind.longest_seconds is None else kind.longest_seconds
+            kind.most_seconds
             for kind in node_types
             if kind.at_most != 0 and amounts.fits(kind.amounts)
         ),

@@ -6,7 +6,6 @@ from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.packing.cheapest_type import FOR_EVER
 from rowtui.core.packing.heuristics.slots import LaneKind, chain, single, storeys
 from rowtui.core.packing.model import (
     Demand,
@@ -15,10 +14,10 @@ from rowtui.core.packing.model import (
     PackingProblem,
     RequestRun,
     ResourceAmounts,
+    fits,
     lane_amounts,
     lane_seconds,
 )
-from rowtui.core.packing.unplaced import fits
 
 from tests.core.packing.problems import placeable_problems
 
@@ -99,7 +98,7 @@ def test_requests_with_other_cpus_or_hints_or_much_less_memory_do_not_share_a_la
 def test_the_lanes_of_a_part_are_alike_in_length_and_fit_the_same_limits(
     problem: PackingProblem, factor: float
 ) -> None:
-    limits = [kind.longest_seconds or FOR_EVER for kind in problem.node_types]
+    limits = [kind.most_seconds for kind in problem.node_types]
 
     parts = storeys(single(problem), limits, factor)
 
