@@ -121,16 +121,16 @@ class ProjectMessages:
             self._connected.add(cluster)
         elif cluster in self._connected and (why := connections.login_needed(cluster)):
             self._connected.discard(cluster)
-            self.event(
-                StudyEventKind.LOGIN_NEEDED,
-                f"{cluster} needs a login",
-                f"login:{cluster}",
-                why,
-                f"Log in with: rowtui connect {cluster}",
-                again_after=LOGIN_SECONDS,
-            )
+            self.login_needed(cluster, why)
         if polled is not None and self._messages.wants(StudyEventKind.JOB_STARTED):
             self._report_started(cluster, polled)
+
+    def login_needed(self, cluster: str, why: str) -> None:
+        """Report that a cluster needs a login of the user, once within `LOGIN_SECONDS`."""
+        command = self._project.connections.login_command(cluster)
+        how = (f"Log in with: {command}",) * bool(command)
+        text, key = f"{cluster} needs a login", f"login:{cluster}"
+        self.event(StudyEventKind.LOGIN_NEEDED, text, key, why, *how, again_after=LOGIN_SECONDS)
 
     def _report_started(self, cluster: str, polled: Polled) -> None:
         if polled.snapshot is None:

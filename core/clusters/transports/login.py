@@ -142,6 +142,9 @@ PASSING = frozenset(
     }
 )
 
+# The user mends these with a login, which processes that run already then use.
+NEED_LOGIN = frozenset({LoginTrouble.HOST_KEY_UNKNOWN, LoginTrouble.DENIED, LoginTrouble.CANCELLED})
+
 
 class LoginError(RowtuiError):
     """There is no connection to a cluster; the error has the reason.

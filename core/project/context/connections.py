@@ -201,6 +201,10 @@ class Connections:
             return f"{error.message}; {error.hint}"
         return error.message
 
+    def logins_needed(self) -> dict[str, str]:
+        """Return the clusters in use that need a login of the user, with the reasons."""
+        return {name: why for name in self._connections if (why := self.login_needed(name))}
+
     def login_error(self, name: str) -> LoginError | None:
         """Return why there is no connection, if the reason is known."""
         connection = self._connections.get(name)

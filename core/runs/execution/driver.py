@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.transports.login import PASSING, LoginError
+from rowtui.core.clusters.transports.login import NEED_LOGIN, PASSING, LoginError
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.views.follow import Changes
 from rowtui.core.runs.execution.execution import ExecutionError
@@ -188,8 +188,8 @@ class Pace(NamedTuple):
 class SentPlan(NamedTuple):
     """The result of a submission: the tokens of the jobs that were not submitted, and the errors.
 
-    `failed`: an error ended the submission; `silent`: because a cluster does not answer, or lost
-    its login for a while. `stopped`: the failure of an execution plug-in, or "".
+    `failed`: an error ended the submission; `silent`: because a cluster does not answer, or needs a
+    login. `stopped`: the failure of an execution plug-in, or "".
     """
 
     unsent: frozenset[str]
@@ -232,6 +232,7 @@ class Driver(ABC):
         self.turn = turn or asyncio.Lock()
         self.ask_queues = ask_queues
         self._reported: set[str] = set()
+        self.logins_needed: dict[str, str] = {}  # see `Connections`, as of the last turn
         self._stop = asyncio.Event()
         self._changed = asyncio.Event()
 
@@ -299,6 +300,10 @@ class Driver(ABC):
                     yield message
                     if message.kind in (MessageKind.PAUSED, MessageKind.OVER):
                         return
+            if self.project.always_ask:  # the user has left the terminal, whose questions block
+                self.project.person = None
+            for message in self._report_logins():
+                yield message
             if self._stop.is_set():
                 return
             if self.pace.idle and not rests:
@@ -314,6 +319,18 @@ class Driver(ABC):
         """Record that jobs were not sent which the journal has as about to be sent."""
         if unsent := never_begun(self.run.events(), self.project.jobs.journal):
             self.note(*unsent)
+
+    def _report_logins(self) -> Iterator[DriverMessage]:
+        """Report each cluster that needs a login of the user, once until it has one."""
+        connections, before = self.project.connections, self.logins_needed
+        self.logins_needed = connections.logins_needed()
+        for name, why in self.logins_needed.items() - before.items():
+            if self.project.messages is not None:
+                self.project.messages.login_needed(name, why)
+            command = connections.login_command(name)
+            how = f"; log in with '{command}', and the run goes on" if command else ""
+            text = f"{visible(name)} needs a login: {why}{how}"
+            yield DriverMessage(MessageKind.PROBLEM, text, success=False)
 
     async def _listen(self, changes: Changes) -> None:
         async for _ in changes.words(reports_only=True):
@@ -376,8 +393,8 @@ class Driver(ABC):
         except RowtuiError as error:  # nothing was submitted, or what was is in the journal
             failed = True
             errors.append(str(error))
-            passes = isinstance(error, LoginError) and error.trouble in PASSING
-            silent = passes or isinstance(error, SilentClusterError)
+            waits = isinstance(error, LoginError) and error.trouble in PASSING | NEED_LOGIN
+            silent = waits or isinstance(error, SilentClusterError)
         unsent = await asyncio.to_thread(unsent_of, plan, self.project.jobs.journal)
         if free := not_sent_events(plan.id, units, unsent):
             await asyncio.to_thread(self.note, *free)

@@ -379,8 +379,9 @@ class ProjectRun(Driver):
         why = f"nothing can be sent: {sending.errors[-1]}"
         if not self._silent:
             yield self.paused(why)
-        for message in self.problems((why,) if self._silent else (), MessageKind.WAITING):
-            yield message
+        elif not self.logins_needed:  # which was reported
+            for message in self.problems((why,), MessageKind.WAITING):
+                yield message
 
     async def spent(self) -> Spent:
         """See `Driver`."""
