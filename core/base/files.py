@@ -26,6 +26,19 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+def append_lines(fd: int, data: bytes) -> int:
+    """Append whole lines and fsync; `fd` appends and can be read. Return the size before.
+
+    A last line that a killed process left without its end becomes a line of its own.
+    """
+    size = os.fstat(fd).st_size
+    if size and os.pread(fd, 1, size - 1) != b"\n":
+        data = b"\n" + data
+    write_all(fd, data)
+    os.fsync(fd)
+    return size
+
+
 def write_synced(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Create `path` (it must not exist), write it and fsync it. `mode`: less the user's umask."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)

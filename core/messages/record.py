@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.base.files import read_bounded, replace_file, write_all
+from rowtui.core.base.files import append_lines, read_bounded, replace_file
 from rowtui.core.messages.model import DAY, Delivery, Outcome, StudyEvent, StudyEventKind
 
 LARGEST = 1 << 20  # bytes, from which on old events are removed
@@ -158,13 +158,7 @@ class MessageRecord:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         fd = os.open(self.path, flags, 0o666)
         try:
-            size = os.fstat(fd).st_size
-            # A line that a killed writer left without its end becomes a line of its own, which
-            # no reader understands.
-            broken = size and os.pread(fd, 1, size - 1) != b"\n"
-            line = json.dumps(value, separators=(",", ":")).encode() + b"\n"
-            write_all(fd, b"\n" * bool(broken) + line)
-            os.fsync(fd)
+            append_lines(fd, json.dumps(value, separators=(",", ":")).encode() + b"\n")
         finally:
             os.close(fd)
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
-from rowtui.core.base.files import read_bounded, replace_file, sync_folder, write_all
+from rowtui.core.base.files import append_lines, read_bounded, replace_file, sync_folder
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import Network, SourceRows
 from rowtui.core.runs.limits.limits import RunLimits, Spent
@@ -310,11 +310,7 @@ class Run:
         try:
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
             try:
-                size = os.fstat(fd).st_size
-                if size and os.pread(fd, 1, size - 1) != b"\n":
-                    data = b"\n" + data  # a process was killed in the middle of a line
-                write_all(fd, data)
-                os.fsync(fd)
+                size = append_lines(fd, data)
             finally:
                 os.close(fd)
             if not size:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
-from rowtui.core.base.files import read_bounded, sync_folder, write_all
+from rowtui.core.base.files import append_lines, read_bounded, sync_folder
 from rowtui.core.base.text import visible
 from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.plan.outcome import JobResult, read_end
@@ -270,11 +270,7 @@ class Journal:
     def _append(self, plan_id: str, data: bytes) -> None:
         fd = self._open(plan_id)
         try:
-            size = os.fstat(fd).st_size
-            if size and os.pread(fd, 1, size - 1) != b"\n":
-                data = b"\n" + data  # an earlier write was interrupted in the middle of a line
-            write_all(fd, data)
-            os.fsync(fd)
+            append_lines(fd, data)
         finally:
             os.close(fd)
 
