@@ -174,14 +174,19 @@ class GridEngineScheduler:
         return QueueSnapshot(self.cluster, self._clock(), tuple(jobs))
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
-        found: dict[int, str] = {}
+        stdout = await self._details_of(job_ids)
+        return None if stdout is None else read_folders(stdout)
+
+    async def _details_of(self, job_ids: Sequence[int]) -> bytes | None:
+        """Run `qstat -j` for these jobs, in batches; return None if one has no answer."""
+        found = []
         for start in range(0, len(job_ids), BATCH):
             ids = ",".join(map(str, job_ids[start : start + BATCH]))
             result = await self._ask(["qstat", "-j", ids])
             if result.exit_status != 0 and not knows_none(result):
                 return None
-            found |= read_folders(result.stdout)
-        return found
+            found.append(result.stdout)
+        return b"\n".join(found)
 
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Run qdel. After a timeout the request may still be carried out."""
@@ -209,16 +214,9 @@ class GridEngineScheduler:
         return found
 
     async def measured_now(self, jobs: Mapping[JobKey, str]) -> Mapping[JobKey, Measured] | None:
-        """Run `qstat -j` for these jobs, in batches. See `Scheduler`."""
-        found: dict[JobKey, Measured] = {}
-        ids = sorted({key.id for key in jobs})
-        for start in range(0, len(ids), BATCH):
-            batch = ",".join(map(str, ids[start : start + BATCH]))
-            result = await self._ask(["qstat", "-j", batch])
-            if result.exit_status != 0 and not knows_none(result):
-                return None
-            found |= read_usage_now(result.stdout, jobs)
-        return found
+        """See `Scheduler`."""
+        stdout = await self._details_of(sorted({key.id for key in jobs}))
+        return None if stdout is None else read_usage_now(stdout, jobs)
 
     async def _request(
         self, command: str, jobs: Sequence[JobKey], *, gone_is_fine: bool = False
