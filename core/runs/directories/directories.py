@@ -89,13 +89,13 @@ def make_directories(
             there = set(os.listdir(workspace))
             while batch := list(islice(iterator, BATCH)):
                 new, old = _sorted_out(batch, there, made)
-                _compare(project, value_file, old, made)
+                compare(project, value_file, old, made)
                 note([name for name, _, _ in new])
                 failed = stage.make(new, value_file, inputs or {})
                 there.update(name for name, _, _ in new)
                 lost = {name for name, _ in failed}
                 made.made.extend(name for name, _, _ in new if name not in lost)
-                _compare(project, value_file, failed, made)
+                compare(project, value_file, failed, made)
                 progress(len(made.made) + len(made.kept) + len(made.conflicts))
     except OSError as error:
         raise RowtuiError(
@@ -170,7 +170,7 @@ def _why_no_name(name: str) -> str:
     return ""
 
 
-def _compare(
+def compare(
     project: OpenProject, value_file: str, old: Sequence[tuple[str, Value]], made: MadeDirectories
 ) -> None:
     """Sort existing directories into kept ones (with the wanted value) and conflicts."""

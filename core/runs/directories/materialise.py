@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.directories.directories import (
-    DirectoryConflict,
     MadeDirectories,
     Value,
+    compare,
     make_directories,
-    read_values,
     required_value_file,
-    same_value,
 )
 from rowtui.core.runs.directories.dynamic_lists import TakenLists
 from rowtui.core.runs.directories.readiness import (
@@ -115,9 +113,8 @@ class Unstarted:
         """Return what `make` would do: `made` are directories to be made. Raises: RowtuiError."""
         self.look()
         value_file = required_value_file(self.project)
-        workspace = self.project.workflow.workspace
         try:
-            there = set(os.listdir(workspace))
+            there = set(os.listdir(self.project.workflow.workspace))
         except OSError:
             there = set()
         found = MadeDirectories([], [], [])
@@ -127,13 +124,7 @@ class Unstarted:
                 old.append((name, value))
             else:
                 found.made.append(name)
-        values = read_values(workspace, [name for name, _ in old], value_file)
-        for (name, value), (is_value, other, why) in zip(old, values, strict=True):
-            if is_value and same_value(other, value):
-                found.kept.append(name)
-            else:
-                shown = why or "it exists already, with another value"
-                found.conflicts.append(DirectoryConflict(name, value, other, shown))
+        compare(self.project, value_file, old, found)
         return found
 
     def _wanted(self) -> Iterator[tuple[str, Value]]:
