@@ -356,11 +356,8 @@ class Settling:
         word = scheduler_cause(known)
         if job.bundle is not None and taken_out:
             failed = bool(job.depends_on)
-            in_pilot = is_in_pilot(job.token)
-            note = "taken out of its bundle before it began"
-            note = f"{NOT_BEGUN}: its allocation ended, or had no time left" if in_pilot else note
-            note = UPSTREAM_FAILED if failed else note
-            by_user = not (failed or in_pilot)
+            note = UPSTREAM_FAILED if failed else "taken out of its bundle before it began"
+            by_user = not (failed or is_in_pilot(job.token))
             evidence = evidence._replace(note=note, upstream_failed=failed, cancel_asked=by_user)
         elif job.bundle is not None:
             evidence = evidence._replace(note=f"{NOT_BEGUN}: its bundle ended ({word or 'well'})")
@@ -369,7 +366,8 @@ class Settling:
             note = UPSTREAM_FAILED if failed else f"{NOT_BEGUN}: {word}"
             evidence = evidence._replace(note=note, upstream_failed=failed)
         if is_in_pilot(job.token):  # a pilot refuses requests, and the driver of a run ends pilots
-            evidence = evidence._replace(known=None)
+            note = f"{NOT_BEGUN}: its allocation ended, or had no time left"
+            evidence = evidence._replace(note=note, known=None)
         self.over(job, evidence, key)
 
     async def _runner(self, token: str) -> str:
