@@ -262,12 +262,15 @@ class PoolPacking:
         begins: Sequence[Sequence[PlannedJob]],
         waiting: Sequence[PlannedJob],
     ) -> None:
-        """Record the allocations to open, each long enough for its share of all that waits."""
+        """Record the allocations to open, each long enough for its share of all that waits.
+
+        A quarter more than the longest job lets jobs of that length follow for a while.
+        """
         every = [*(job for those in begins for job in those), *waiting]
         work = sum(max(1, job.cpus) * job.walltime_seconds for job in every)
         share = -(-work // (sum(kind.amounts.cpus for kind in kinds) or 1))
         for kind, those in zip(kinds, begins, strict=True):
-            seconds = max(share, *(job.walltime_seconds for job in those))
+            seconds = max(share, *(job.walltime_seconds * 5 // 4 for job in those))
             if kind.longest_seconds is not None:
                 seconds = min(seconds, kind.longest_seconds)
             # Its jobs come some seconds after its begin; the limits of node types leave this time.
