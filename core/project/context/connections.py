@@ -9,6 +9,7 @@ does.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections import Counter
 from functools import partial
@@ -142,8 +143,10 @@ class Connections:
         if cluster.name not in self._described:
             kept = described_cluster(cluster)
             if kept is None and ask and self.around.always_ask and not _in_loop():
-                self.around.wait(self.prepare(cluster))
-                kept = described_cluster(cluster) or self._described.get(cluster.name)
+                old = described_cluster(cluster, at_most=math.inf)  # better than none
+                with contextlib.suppress(RowtuiError) if old else contextlib.nullcontext():
+                    self.around.wait(self.prepare(cluster))
+                kept = described_cluster(cluster) or self._described.get(cluster.name) or old
             if kept is None:
                 name = visible(cluster.name)
                 raise RowtuiError(

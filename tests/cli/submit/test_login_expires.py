@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -58,7 +61,8 @@ class Away(Shell):
         self.environment.pop("SSH_AUTH_SOCK", None)
         self.environment["ROWTUI_POLL"] = "0"
         self.messages = messages_to_a_file(self.home)
-        self.drivers: list[Terminal] = []
+        self.log = tmp_path / "log"
+        self.processes: list[subprocess.Popen[bytes]] = []
 
     def configure(self, paths: str, partitions: str = PARTITIONS) -> None:
         given = {"config": self.node.ssh_config, "paths": paths, "partitions": partitions}
@@ -72,10 +76,33 @@ class Away(Shell):
         terminal.answer(b"': ", f"{codes.code()}\n".encode())
         assert terminal.end() == 0, terminal.seen
 
+    def restarted(self) -> subprocess.Popen[bytes]:
+        """Kill the driver, and start one without a terminal, as if days had passed."""
+        self.processes[-1].kill()
+        self.processes[-1].wait(30)
+        [described] = self.home.rglob("clusters/alpha-*.json")
+        kept = json.loads(described.read_text())
+        described.write_text(json.dumps(kept | {"at": kept["at"] - 5 * 86_400}))
+        with self.log.open("wb") as log:
+            driver = subprocess.Popen(
+                [sys.executable, "-m", "rowtui.cli.main", "--cluster", "alpha", "run", "--resume"],
+                cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        self.processes.append(driver)
+        return driver
+
     def drive(self, *words: str) -> Terminal:
         """Start a driver on a terminal, as in tmux."""
-        self.drivers.append(Terminal(self, "--cluster", "alpha", *words))
-        return self.drivers[-1]
+        terminal = Terminal(self, "--cluster", "alpha", *words)
+        self.processes.append(terminal.process)
+        return terminal
+
+    def is_done(self, printed: str) -> None:
+        assert "Done: all directories are complete." in printed
+        assert self.messages.read_text().count("Log in with: rowtui connect alpha") == 1
+        assert self.ran() == {".a": 1, ".b": 1}
+        assert all((self.folder / "workspace" / name / "x").exists() for name in "ab")
 
     def ran(self) -> dict[str, int]:
         """How often each job ran."""
@@ -103,33 +130,40 @@ if os.geteuid() == 0:  # nobody else can give sshd another PAM
         away = Away(node, tmp_path)
         away.environment["XDG_RUNTIME_DIR"] = str(runtime)
         yield away
-        for driver in away.drivers:
-            driver.process.kill()
-            driver.process.wait(30)
+        for process in away.processes:
+            process.kill()
+            process.wait(30)
         for path, _ in await shared_logins():
             await end_shared(path)
 
-    @pytest.mark.parametrize("paths", [SHARED, ""], ids=["shared", "copied"])
-    async def test_a_run_waits_for_a_new_login_and_loses_nothing(away: Away, paths: str) -> None:
-        away.configure(paths)
-        await asyncio.to_thread(_lose_the_login, away)
+    async def test_a_run_waits_for_a_new_login_and_loses_nothing(away: Away) -> None:
+        away.configure(SHARED)
+        driver = await asyncio.to_thread(_lose_the_login, away)
+        away.gate.unlink()  # the job ends; the other one cannot be sent
+        await asyncio.to_thread(away.connect)
+        code = await asyncio.to_thread(driver.end)
+        assert code == 0, driver.seen.decode()
+        assert driver.seen.count(b"needs a login") == 1
+        assert b"Password" not in driver.seen
+        away.is_done(driver.seen.decode())
 
-    def _lose_the_login(away: Away) -> None:
+    async def test_a_run_waits_for_a_login_after_the_machine_restarted(away: Away) -> None:
+        away.configure("", partitions="")
+        await asyncio.to_thread(_lose_the_login, away)
+        driver = away.restarted()
+        eventually(away.log.read_text, lambda text: "and the run goes on" in text)
+        away.gate.unlink()
+        await asyncio.to_thread(away.connect)
+        code = await asyncio.to_thread(driver.wait, 45)
+        assert code == 0, away.log.read_text()
+        away.is_done(away.log.read_text())
+
+    def _lose_the_login(away: Away) -> Terminal:
         away.connect()
         driver = away.drive(*RUN)
         eventually(away.ran, what="the first job runs")
-
         away.node.cut()
         driver.shows(b"alpha needs a login: ")
         driver.shows(b"log in with 'rowtui connect alpha', and the run goes on")
         eventually(away.messages.exists, what="the message")
-        away.gate.unlink()  # the job ends; the other one cannot be sent
-        away.connect()
-        assert driver.end() == 0, driver.seen.decode()
-
-        assert b"Done: all directories are complete." in driver.seen
-        assert driver.seen.count(b"needs a login") == 1
-        assert b"Password" not in driver.seen
-        assert away.messages.read_text().count("Log in with: rowtui connect alpha") == 1
-        assert away.ran() == {".a": 1, ".b": 1}
-        assert all((away.folder / "workspace" / name / "x").exists() for name in "ab")
+        return driver
