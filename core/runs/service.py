@@ -58,7 +58,7 @@ KEPT_VARIABLES = (
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
 )
-_SHELL = 'cd -- "$0" && exec "$@"'
+_SHELL = 'cd -- "$0" || exit 75; exec "$@"'  # the folder may not be mounted yet
 
 
 def service_name(root: Path) -> str:
