@@ -17,7 +17,6 @@ from rowtui.core.base.document import Flat
 from rowtui.core.base.text import CostJson
 from rowtui.core.project.planning.pack_views import (
     BundleView,
-    NodeTypeView,
     NodeUse,
     PackedDestination,
     PackedPlan,
@@ -164,29 +163,15 @@ def _packed_destination(
         there.proven,
         round(there.took, 3),
         there.used_of(),
-        [_node_type(kind, there.used_of(at)) for at, kind in enumerate(there.node_types)],
+        [
+            NodeTypeJson(kind.name, *kind[2:], there.used_of(at))
+            for at, kind in enumerate(there.node_types)
+        ],
         [_packed_bundle(bundle, there, plan.jobs, charges) for bundle in there.bundles],
         [
             LeftAloneJson([plan.jobs[at].token for at in left.jobs], left.reason)
             for left in there.left_alone
         ],
-    )
-
-
-def _node_type(kind: NodeTypeView, used: NodeUse) -> NodeTypeJson:
-    return NodeTypeJson(
-        kind.name,
-        kind.amounts.cpus,
-        kind.amounts.memory_mb or None,
-        kind.amounts.gpus,
-        kind.amounts.disk_mb or None,
-        kind.price if kind.priced else None,
-        kind.at_most,
-        kind.boot_seconds,
-        kind.longest_seconds,
-        kind.whole_node,
-        kind.source,
-        used,
     )
 
 

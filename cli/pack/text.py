@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rowtui.cli.output.output import Output, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, is_utf8, memory, plural, price, visible
 from rowtui.core.packing.optimal.columns import available
+from rowtui.core.project.planning.pack_views import price_of
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def print_packing(
 
 
 def _priced(destination: PackedDestination) -> bool:
-    return any(kind.priced for kind in destination.node_types)
+    return any(kind.price_per_hour is not None for kind in destination.node_types)
 
 
 def terminal_width() -> int | None:
@@ -120,7 +121,7 @@ def _types_with(destination: PackedDestination, out: Output, cells: int) -> list
             *(bar(share(used), cells) for _, share in shares),
         ]
         if priced:
-            row.append(f"{kind.price:g}")
+            row.append(f"{price_of(kind):g}")
         rows.append([*row, price(paid[at])])
     return table_lines(columns, rows, out)
 

@@ -11,18 +11,20 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.model import NodeType
 from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
     LeftAlone,
-    NodeTypeView,
     PackChoice,
     PackedDestination,
     PackedPlan,
+    price_of,
 )
 from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
 from rowtui.core.submission.plan.model import Packed, Plan, PlannedDestination, PlannedJob
+from rowtui.tui.views.pack.bundles import capacity
 
 from tests.tui.sample import SampleAction, SampleEngine
 
@@ -44,12 +46,15 @@ def _node(
     at_most: int | None = None,
     boot: int = 0,
     whole: bool = False,
-) -> NodeTypeView:
-    return NodeTypeView(name, amounts, price, True, at_most, boot, HOURS_48, whole, "clusters.toml")
+) -> NodeType:
+    cpus, memory, gpus, _ = amounts
+    return NodeType(
+        name, "", cpus, memory, gpus, None, price, at_most, boot, HOURS_48, whole, "clusters.toml"
+    )
 
 
 MEDIUM = _node("medium", ResourceAmounts(64, 128 * GB), 2.2)
-TYPES: dict[str, tuple[NodeTypeView, ...]] = {
+TYPES: dict[str, tuple[NodeType, ...]] = {
     "local": (
         _node("large", ResourceAmounts(128, 256 * GB), 4.0, 40, whole=True),
         MEDIUM,
@@ -73,7 +78,7 @@ class _Node:
     """What its lanes come to is kept, for thousands of jobs."""
 
     kind: int
-    view: NodeTypeView
+    view: NodeType
     lanes: list[_Lane] = field(default_factory=list)
     used: ResourceAmounts = ResourceAmounts()
     longest: int = 0
@@ -95,7 +100,7 @@ class _Node:
 
     @property
     def cost(self) -> float:
-        return self.view.price * (self.view.boot_seconds + self.longest) / 3600
+        return price_of(self.view) * (self.view.boot_seconds + self.longest) / 3600
 
 
 def packed(plan: Plan, choice: PackChoice) -> PackedPlan:
@@ -127,7 +132,7 @@ def packed(plan: Plan, choice: PackChoice) -> PackedPlan:
     return PackedPlan(whole, destinations, PACKERS)
 
 
-def _types(where: PlannedDestination, choice: PackChoice) -> tuple[NodeTypeView, ...]:
+def _types(where: PlannedDestination, choice: PackChoice) -> tuple[NodeType, ...]:
     known = TYPES.get(where.cluster, ())
     return tuple(one for one in known if not choice.node_types or one.name in choice.node_types)
 
@@ -163,21 +168,21 @@ def _pack_there(
             left.setdefault("it waits for other jobs", []).append(at)
         elif seconds > limit:
             left.setdefault("large: it takes longer than a bundle may", []).append(at)
-        elif not any(_asks(job).fits(view.amounts) for view in types):
-            why = f"asks {job.cpus} CPUs, large has {types[0].amounts.cpus}"
+        elif not any(_asks(job).fits(capacity(view)) for view in types):
+            why = f"asks {job.cpus} CPUs, large has {types[0].cpus}"
             left.setdefault(why, []).append(at)
         else:
             _place(nodes, types, at, (_asks(job), seconds), choice)
     for node in nodes if choice.packer in ("", "best") else ():
-        kinds = [kind for kind, view in enumerate(types) if node.used.fits(view.amounts)]
-        node.kind = min(kinds, key=lambda kind: types[kind].price)
+        kinds = [kind for kind, view in enumerate(types) if node.used.fits(capacity(view))]
+        node.kind = min(kinds, key=lambda kind: price_of(types[kind]))
         node.view = types[node.kind]
     return nodes, [LeftAlone(tuple(those), why) for why, those in left.items()]
 
 
 def _place(
     nodes: list[_Node],
-    types: Sequence[NodeTypeView],
+    types: Sequence[NodeType],
     at: int,
     asks: tuple[ResourceAmounts, int],
     choice: PackChoice,
@@ -192,15 +197,15 @@ def _place(
                 if lane.long + seconds <= node.longest and amounts.fits(lane.amounts):
                     node.go_on(lane, at, seconds)
                     return
-        if node.used.plus(amounts).fits(node.view.amounts):
+        if node.used.plus(amounts).fits(capacity(node.view)):
             node.begin(amounts, at, seconds)
             return
 
     def each_core(kind: int) -> float:
-        price = types[kind].price
-        return price if choice.packer == "seed" else price / types[kind].amounts.cpus
+        price = price_of(types[kind])
+        return price if choice.packer == "seed" else price / types[kind].cpus
 
-    fitting = [kind for kind, view in enumerate(types) if amounts.fits(view.amounts)]
+    fitting = [kind for kind, view in enumerate(types) if amounts.fits(capacity(view))]
     kind = min(fitting, key=each_core)
     nodes.append(_Node(kind, types[kind]))
     nodes[-1].begin(amounts, at, seconds)
@@ -247,10 +252,10 @@ def _destination(
         return ceil(before[at].walltime_seconds * factor) / 3600
 
     alone = sum(
-        min(one.price for one in types if _asks(before[at]).fits(one.amounts)) * hours(at)
+        min(price_of(one) for one in types if _asks(before[at]).fits(capacity(one))) * hours(at)
         for at in those
     )
-    core = min((one.price / one.amounts.cpus for one in types), default=0.0)
+    core = min((price_of(one) / one.cpus for one in types), default=0.0)
     cost = sum(node.cost for node in nodes)
     bound = min(cost, sum(core * before[at].cpus * hours(at) for at in those))
     done = Packed(where, choice.packer or "best", len(those), len(nodes), alone, cost, bound, "EUR")

@@ -21,9 +21,9 @@ from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
     LeftAlone,
-    NodeTypeView,
     PackChoice,
     PackedDestination,
+    price_of,
 )
 from rowtui.core.submission.bundles.bundles import (
     SCRIPT_MB,
@@ -117,31 +117,11 @@ def node_type_of(kind: NodeType, longest: int | None, partition: int | None) -> 
     )
 
 
-def type_view(kind: NodeType, partition: int | None) -> NodeTypeView:
-    """Return a node type as users see it: its full capacity, including the reserved part."""
-    return NodeTypeView(
-        name=kind.name,
-        amounts=ResourceAmounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0),
-        price=price_of(kind),
-        priced=kind.price_per_hour is not None,
-        at_most=kind.at_most,
-        boot_seconds=kind.boot_seconds,
-        longest_seconds=kind.longest_seconds or partition,
-        whole_node=kind.whole_node,
-        source=kind.source,
-    )
-
-
 def usable_mb(kind: NodeType) -> int:
     """Return a node's memory for jobs, without what a bundle needs with one slot for each core."""
     if kind.memory_mb is None:
         return UNKNOWN_MEMORY
     return max(0, kind.memory_mb - SCRIPT_MB - WATCH_MB * kind.cpus)
-
-
-def price_of(kind: NodeType) -> float:
-    """Return the price of an hour; without a configured price, the number of cores."""
-    return float(kind.cpus) if kind.price_per_hour is None else kind.price_per_hour
 
 
 def unit_of(kinds: Sequence[NodeType], currency: str) -> str:
@@ -295,7 +275,9 @@ class PackedThere:
         return PackedDestination(
             destination=self.destination,
             packed=self.summary(),
-            node_types=tuple(type_view(kind, limit) for kind in self.kinds),
+            node_types=tuple(
+                kind._replace(longest_seconds=kind.longest_seconds or limit) for kind in self.kinds
+            ),
             bundles=tuple(bundles),
             left_alone=tuple(
                 LeftAlone(tuple(after[position] for position in those), why)

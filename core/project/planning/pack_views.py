@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.model import NodeType
     from rowtui.core.packing.model import ResourceAmounts
     from rowtui.core.submission.plan.model import Packed, Plan, PlannedDestination
 
@@ -26,23 +27,6 @@ class PackChoice(NamedTuple):
     node_types: tuple[str, ...] = ()
     time_factor: float | None = None
     budget: float = 2.0
-
-
-class NodeTypeView(NamedTuple):
-    """A node type of a destination.
-
-    `price`: for an hour; `priced`: whether the price is configured.
-    """
-
-    name: str
-    amounts: ResourceAmounts
-    price: float
-    priced: bool
-    at_most: int | None
-    boot_seconds: int
-    longest_seconds: int | None
-    whole_node: bool
-    source: str
 
 
 class LaneView(NamedTuple):
@@ -93,15 +77,21 @@ class NodeUse(NamedTuple):
     gpus: float | None
 
 
+def price_of(kind: NodeType) -> float:
+    """Return the price of an hour; without a configured price, the number of cores."""
+    return float(kind.cpus) if kind.price_per_hour is None else kind.price_per_hour
+
+
 class PackedDestination(NamedTuple):
     """The packing of the jobs that go to one destination.
 
-    `settings`: those that the packing used, of the user's choice and of clusters.toml.
+    `node_types`: with the time limit of the partition if they have none. `settings`: those that the
+    packing used, of the user's choice and of clusters.toml.
     """
 
     destination: PlannedDestination
     packed: Packed
-    node_types: tuple[NodeTypeView, ...]
+    node_types: tuple[NodeType, ...]
     bundles: tuple[BundleView, ...]
     left_alone: tuple[LeftAlone, ...] = ()
     proven: bool = False
@@ -115,7 +105,8 @@ class PackedDestination(NamedTuple):
         for bundle in self.bundles:
             if node_type not in (None, bundle.node_type):
                 continue
-            there = self.node_types[bundle.node_type].amounts
+            kind = self.node_types[bundle.node_type]
+            there = (kind.cpus, kind.memory_mb or 0, kind.gpus)
             for at in range(3):
                 paid[at] += there[at] * (bundle.busy_seconds or 1)
             for lane in bundle.lanes:

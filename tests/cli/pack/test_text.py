@@ -19,12 +19,12 @@ from rowtui.cli.pack.text import (
     print_packing,
 )
 from rowtui.core.base.text import Cost, price, priced
+from rowtui.core.clusters.model import NodeType
 from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
     LeftAlone,
-    NodeTypeView,
     PackedDestination,
 )
 from rowtui.core.submission.plan.model import (
@@ -44,9 +44,8 @@ def packed(jobs: int = 3, bundles: int = 1, alone: float = 4.0, cost: float = 1.
     return Packed(WHERE, "best", jobs, bundles, alone, cost, 0.9, "EUR")
 
 
-def node_type(name: str = "n", at_most: int | None = None, gpus: int = 0) -> NodeTypeView:
-    amounts = ResourceAmounts(4, 1000, gpus)
-    return NodeTypeView(name, amounts, 2.5, True, at_most, 0, None, False, "a file")
+def node_type(name: str = "n", at_most: int | None = None, gpus: int = 0) -> NodeType:
+    return NodeType(name, "", 4, 1000, gpus, None, 2.5, at_most, source="a file")
 
 
 def bundle(jobs: int = 1, seconds: int = 60, cost: float = 0.5, kind: int = 0) -> BundleView:
@@ -155,7 +154,7 @@ def test_of_thousands_of_bundles_the_first_are_shown(capsys: pytest.CaptureFixtu
 def test_resources_that_nobody_uses_have_no_column(capsys: pytest.CaptureFixture[str]) -> None:
     there = PackedDestination(WHERE, packed(), (node_type(gpus=2),), (bundle(),))
     assert "GPUs" not in "\n".join(shown(there, capsys))
-    free = node_type()._replace(priced=False)
+    free = node_type()._replace(price_per_hour=None)
     there = PackedDestination(WHERE, packed(), (free,), (bundle(),))
     assert "Price" not in "\n".join(shown(there, capsys))
 

@@ -7,14 +7,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.text import memory, plural, price, visible
-from rowtui.tui.views.pack.bundles import FINE, HALF, AloneRow, BundleRow, Row, Share, TypeRow
+from rowtui.core.project.planning.pack_views import price_of
+from rowtui.tui.views.pack.bundles import (
+    FINE,
+    HALF,
+    AloneRow,
+    BundleRow,
+    Row,
+    Share,
+    TypeRow,
+    capacity,
+)
 from rowtui.tui.widgets.cells import Line, Number, Span, Wide, bar, line, percentage
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.short_text import limit
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.model import NodeType
     from rowtui.core.packing.model import ResourceAmounts
-    from rowtui.core.project.planning.pack_views import NodeTypeView
     from rowtui.tui.views.pack.bundles import BundleLook, Shares
     from rowtui.tui.widgets.cells import Cell
 
@@ -85,7 +95,7 @@ def bundle_cells(row: Row, unit: str = "") -> dict[str, Cell]:
         return {"what": what, "nodes": unknown, "jobs": jobs, "cores": reason}
     if isinstance(row, TypeRow) and not row.nodes:
         kind = row.node_type
-        words = f"not needed: {amounts_words(kind.amounts)}, {an_hour(kind, unit)}"
+        words = f"not needed: {amounts_words(capacity(kind))}, {an_hour(kind, unit)}"
         mark, why = ("○ ", words) if row.on else ("✗ ", "switched off: Space uses it again")
         what = line((mark, "dim"), (kind.name, "dim"))
         return {"what": what, "nodes": unknown, "jobs": unknown, "cores": Wide(line((why, "dim")))}
@@ -136,9 +146,9 @@ class ShareBar:
         return (*drawn, Span("░" * len(free.text), "dim"), Span(percent))
 
 
-def an_hour(kind: NodeTypeView, unit: str) -> str:
+def an_hour(kind: NodeType, unit: str) -> str:
     """Return `2.20 EUR an hour`: the price of a node."""
-    return f"{price(kind.price)} {visible(unit)} an hour".replace("  ", " ")
+    return f"{price(price_of(kind))} {visible(unit)} an hour".replace("  ", " ")
 
 
 def amounts_words(amounts: ResourceAmounts) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.project.planning.pack_views import NodeTypeView
+from rowtui.core.clusters.model import NodeType
+from rowtui.core.packing.model import ResourceAmounts
 from rowtui.tui.widgets.cells import percentage
 
 if TYPE_CHECKING:
-    from rowtui.core.packing.model import ResourceAmounts
     from rowtui.core.project.planning.pack_views import (
         BundleView,
         LeftAlone,
@@ -45,6 +45,11 @@ class Share(NamedTuple):
         return percentage(round(self.busy * FINE), FINE).strip()
 
 
+def capacity(kind: NodeType) -> ResourceAmounts:
+    """Return all that a node has, including the reserved part; 0 for an unknown amount."""
+    return ResourceAmounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0)
+
+
 # Of cores, memory and GPUs; None if the node has none, or the amount is unknown.
 Shares = tuple[Share | None, ...]
 
@@ -55,7 +60,7 @@ class BundleRow(NamedTuple):
     key: tuple[str, str, int]
     bundle: BundleView
     times: int
-    node_type: NodeTypeView
+    node_type: NodeType
     shares: Shares
     cost: float
 
@@ -69,7 +74,7 @@ class TypeRow(NamedTuple):
     """A node type, and the totals of all bundles on it. `on`: jobs may be packed on this type."""
 
     key: tuple[str, str, int]
-    node_type: NodeTypeView
+    node_type: NodeType
     on: bool
     nodes: int
     jobs: int
@@ -93,7 +98,7 @@ class BundleLook:
     """The packing at one destination, ready to be drawn."""
 
     of: PackedDestination
-    known: tuple[NodeTypeView, ...]  # All node types there, including those switched off.
+    known: tuple[NodeType, ...]  # All node types there, including those switched off.
     rows: tuple[Row, ...]
     nodes: tuple[tuple[str, int], ...]  # Name and number of nodes of each node type that is used.
     total: Shares
@@ -107,7 +112,7 @@ class Picture:
     looks: tuple[BundleLook, ...]
 
 
-Known = Mapping[str, tuple[NodeTypeView, ...]]
+Known = Mapping[str, tuple[NodeType, ...]]
 
 
 def picture_of(packed: PackedPlan, known: Known) -> Picture:
@@ -161,7 +166,7 @@ def _look(there: PackedDestination, jobs: Sequence[PlannedJob], known: Known) ->
         first, number = those[0], those[0].node_type
         node_type = there.node_types[number]
         own = _Sum()
-        own.add(first, node_type.amounts, len(those))
+        own.add(first, capacity(node_type), len(those))
         sums.setdefault(number, _Sum()).merge(own)
         total.merge(own)
         key = ("bundle", node_type.name, hash(shape))
@@ -198,11 +203,11 @@ def _shape(bundle: BundleView, jobs: Sequence[PlannedJob]) -> tuple[object, ...]
     return (bundle.node_type, bundle.used, bundle.seconds, tuple(lanes))
 
 
-def _key(node_type: NodeTypeView) -> tuple[str, str, int]:
+def _key(node_type: NodeType) -> tuple[str, str, int]:
     return ("type", node_type.name, 0)
 
 
-def _type_row(node_type: NodeTypeView, bundles: Iterable[BundleRow], shares: Shares) -> TypeRow:
+def _type_row(node_type: NodeType, bundles: Iterable[BundleRow], shares: Shares) -> TypeRow:
     those = list(bundles)
     return TypeRow(
         _key(node_type),

@@ -16,7 +16,7 @@ from rowtui.core.base.text import memory, plural, visible
 from rowtui.core.project.planning.pack_views import LaneView
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.views.pack.bundle_cells import amounts_words
-from rowtui.tui.views.pack.bundles import BundleRow
+from rowtui.tui.views.pack.bundles import BundleRow, capacity
 from rowtui.tui.widgets.cells import Line, Span, cut, line, wrapped
 from rowtui.tui.widgets.short_text import limit
 
@@ -41,7 +41,7 @@ def first_directory(job: PlannedJob) -> str:
 def node_lines(row: BundleRow, jobs: Sequence[PlannedJob], axis: str, width: int) -> list[Line]:
     """Return the node as a bar over its `axis`, "cores" or "memory", and what each letter means."""
     at, name = (0, "CPUs") if axis == "cores" else (1, "memory")
-    total = row.node_type.amounts[at]
+    total = capacity(row.node_type)[at]
     if not total:
         return [line((f"the {name} of {row.node_type.name} is unknown", "dim"))]
     lanes = row.bundle.lanes[:MOST_SLOTS]

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rowtui.core.base.text import memory, plural, priced, visible
+from rowtui.core.clusters.model import NodeType
 from rowtui.core.packing.model import ResourceAmounts
-from rowtui.core.project.planning.pack_views import LaneView, NodeTypeView
+from rowtui.core.project.planning.pack_views import LaneView
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.views.pack.bundle_cells import amounts_words, an_hour, half_empty, slots
-from rowtui.tui.views.pack.bundles import AloneRow, BundleRow, Row, TypeRow
+from rowtui.tui.views.pack.bundles import AloneRow, BundleRow, Row, TypeRow, capacity
 from rowtui.tui.views.pack.lanes import MOST_SLOTS, SlotChart, first_directory, node_lines
 from rowtui.tui.widgets.cells import Line, Span, fit, line, width_of, wrapped
 from rowtui.tui.widgets.columns import TableColumn, place
@@ -43,7 +44,11 @@ def row_title(row: Row | None, unit: str) -> str:
         return f"Node type {row.node_type.name}"
     bundle = row.bundle
     node = "The node" if row.times == 1 else f"One of {row.times:,} nodes"
-    about = [amounts_words(row.node_type.amounts), limit(bundle.seconds), priced(bundle.cost, unit)]
+    about = [
+        amounts_words(capacity(row.node_type)),
+        limit(bundle.seconds),
+        priced(bundle.cost, unit),
+    ]
     return f"{node} with {slots(row)}: {', '.join(about)}"
 
 
@@ -64,7 +69,7 @@ def _bundle_lines(row: BundleRow, jobs: Sequence[PlannedJob], axis: str, width: 
     ]
     if (more := len(bundle.lanes) - MOST_SLOTS) > 0:
         lines.append(line((f"  and {plural(more, 'more slot')}", "dim")))
-    paid = row.node_type.amounts.cpus * bundle.busy_seconds / 3600
+    paid = row.node_type.cpus * bundle.busy_seconds / 3600
     idle = paid - sum(lane.amounts.cpus * sum(lane.seconds) for lane in bundle.lanes) / 3600
     if idle > paid / 1000:
         hours = f"{amount_of_hours(idle)} CPU-hours of {amount_of_hours(paid)}"
@@ -150,11 +155,11 @@ def _type_lines(row: TypeRow, unit: str, width: int) -> list[Line]:
     ]
 
 
-def _facts(it: NodeTypeView, unit: str) -> list[tuple[str, str]]:
-    unknown = "" if it.amounts.memory_mb else ", memory unknown"
-    disk = f", {memory(it.amounts.disk_mb)} of disk" if it.amounts.disk_mb else ""
-    cost = an_hour(it, unit) if it.priced else "no price: counted by CPUs"
-    facts = [("has", amounts_words(it.amounts) + unknown + disk), ("costs", cost)]
+def _facts(it: NodeType, unit: str) -> list[tuple[str, str]]:
+    unknown = "" if it.memory_mb else ", memory unknown"
+    disk = f", {memory(it.disk_mb)} of disk" if it.disk_mb else ""
+    cost = "no price: counted by CPUs" if it.price_per_hour is None else an_hour(it, unit)
+    facts = [("has", amounts_words(capacity(it)) + unknown + disk), ("costs", cost)]
     facts.append(("at most", "as many as wanted" if it.at_most is None else f"{it.at_most:,}"))
     if it.longest_seconds is not None:
         facts.append(("longest", limit(it.longest_seconds)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.project.planning.pack_views import PackChoice
 
 if TYPE_CHECKING:
-    from rowtui.core.project.planning.pack_views import NodeTypeView
+    from rowtui.core.clusters.model import NodeType
     from rowtui.tui.views.pack.bundles import BundleLook, Picture, Row
     from rowtui.tui.views.submit.plan import PlanRequest
 
@@ -79,7 +79,7 @@ class PackingState:
         None  # The request that all packers got, without the packer.
     )
     # The node types, by destination.
-    known: dict[str, tuple[NodeTypeView, ...]] = field(default_factory=dict)
+    known: dict[str, tuple[NodeType, ...]] = field(default_factory=dict)
 
     def want(self, wanted: PlanRequest) -> None:
         """Pack these groups; if they differ from the previous ones, discard the picture."""

@@ -151,7 +151,7 @@ async def test_jobs_share_nodes_and_each_runs_once(make: Make) -> None:
     assert sum(bundle.cost for bundle in there.bundles) == pytest.approx(there.packed.cost)
     for bundle in there.bundles:
         kind = there.node_types[bundle.node_type]
-        assert bundle.used.cpus == 2 * len(bundle.lanes) <= kind.amounts.cpus
+        assert bundle.used.cpus == 2 * len(bundle.lanes) <= kind.cpus
         assert bundle.used.memory_mb == 200 * len(bundle.lanes)
         for lane in bundle.lanes:
             for at in lane.jobs:
