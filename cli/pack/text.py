@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, is_utf8, memory, plural, price, visible
-from rowtui.core.packing.optimal.columns import available
+from rowtui.core.packing.packers import has_solver
 from rowtui.core.project.planning.pack_views import price_of
 from rowtui.core.workflow.duration import format_duration
 
@@ -53,7 +53,7 @@ def print_packing(
         good = packed.quality(proven=destination.proven)
         out.print(f"Cost: {packed.saving};")
         out.print(f"      {good}, by {visible(packed.packer)}.")
-        if not destination.proven and _priced(destination) and not available():
+        if not destination.proven and _priced(destination) and not has_solver():
             out.print("      Nothing was proven without HiGHS; rowtui[exact] gives a closer bound.")
         out.print()
         out.lines(_types(destination, out, width))

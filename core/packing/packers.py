@@ -18,7 +18,6 @@ from rowtui.core.packing.heuristics.bins import Patterns, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.fill import fill, fill_once
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.model import Bundle, Demand, GoOn, InstanceType, PackingProblem, fits
-from rowtui.core.packing.optimal import columns
 from rowtui.core.packing.optimal.bound import PriceBound, if_cheaper, worth
 from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.static import bundles_of, form_of, numbers_by_name
@@ -151,10 +150,6 @@ def _bundles_of_seed(problem: PackingProblem) -> Iterator[Bundle]:
 # -- solvers of vectors --------------------------------------------------------------------------
 
 
-def _seeded(vectors: Vectors, _go_on: GoOn) -> PackedVectors:
-    return PackedVectors(tuple(seed_patterns(vectors)), SEED)
-
-
 def _filled(vectors: Vectors, go_on: GoOn) -> PackedVectors:
     return PackedVectors(fill(vectors, go_on), FILL)
 
@@ -164,10 +159,21 @@ def _by_columns(vectors: Vectors, go_on: GoOn) -> PackedVectors:
     return _generated(vectors, _at_least_briefly(vectors, go_on)) or _filled(vectors, go_on)
 
 
+def has_solver() -> bool:
+    """Whether HiGHS is installed (the extra `exact`), which column generation needs."""
+    try:
+        import highspy  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def _generated(vectors: Vectors, go_on: GoOn) -> PackedVectors | None:
-    if len(vectors.items) > MOST_CLASSES or not columns.available():
+    if len(vectors.items) > MOST_CLASSES or not has_solver():
         return None
-    made = columns.generate(vectors, go_on)
+    from rowtui.core.packing.optimal.whole_bins import pack_whole  # imports HiGHS
+
+    made = pack_whole(vectors, go_on)
     return PackedVectors(made.patterns, COLUMNS, made.bound, made.proven)
 
 
@@ -204,7 +210,7 @@ OURS: dict[str, BuiltInPacker] = {
             FILL, "nodes filled so that nothing runs out first, for any number of jobs", _filled
         ),
         BuiltInPacker(COLUMNS, "nearly the best possible for up to 150 kinds of jobs", _by_columns),
-        Seed(SEED, "the cheapest node for the job that needs the dearest, then filled", _seeded),
+        Seed(SEED, "the cheapest node for the job that needs the dearest, then filled", _filled),
     )
 }
 

@@ -1,7 +1,9 @@
-"""Whole bins from the fractional solution of column generation.
+"""Pack few classes of any size by column generation, and give the bound that follows from it.
 
-The whole bins of the fractional solution are kept. The rest, some items of each class, is packed
-with the same contents by an integer program. The module imports HiGHS: `columns` is its entrance.
+`fractional.py` computes how often each content would be used if bins could be divided. The whole
+bins of this solution are kept; the rest, some items of each class, is packed with the same contents
+by an integer program. The time depends on the number of classes and not on the number of items. The
+module imports HiGHS. Source: P. C. Gilmore and R. E. Gomory (column generation).
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ class Generated:
 
 
 def pack_whole(vectors: Vectors, go_on: GoOn) -> Generated:
-    """Return a packing of all items, and the bound."""
+    """Return a packing of all items, and the bound; best for up to about 150 different items."""
     there = [number for number, item in enumerate(vectors.items) if item.number > 0]
     if not there:
         return Generated((), 0.0, proven=True)

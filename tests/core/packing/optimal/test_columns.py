@@ -7,13 +7,11 @@ import random
 import subprocess
 import sys
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.base.errors import RowtuiError
 from rowtui.core.packing.heuristics.bins import Bin, Item, Patterns, Vectors, patterns_cost
-from rowtui.core.packing.optimal.columns import available, generate
-from rowtui.core.packing.optimal.whole_bins import Generated
+from rowtui.core.packing.optimal.whole_bins import Generated, pack_whole
+from rowtui.core.packing.packers import has_solver
 
 
 def always() -> bool:
@@ -73,7 +71,7 @@ def cloud(seed: int, kinds: int, number: int, gb: int = 1024) -> Vectors:
 
 
 def test_the_solver_is_installed_where_these_tests_run() -> None:
-    assert available()
+    assert has_solver()
 
 
 @settings(max_examples=25, deadline=None)
@@ -81,7 +79,7 @@ def test_the_solver_is_installed_where_these_tests_run() -> None:
 def test_packings_are_right_whenever_the_time_is_over(vectors: Vectors, answers: int) -> None:
     left = iter([True] * answers)
 
-    generated = generate(vectors, lambda: next(left, False))
+    generated = pack_whole(vectors, lambda: next(left, False))
 
     assert_right(generated.patterns, vectors)
     assert generated.bound <= patterns_cost(generated.patterns, vectors) * (1 + 1e-12)
@@ -90,11 +88,11 @@ def test_packings_are_right_whenever_the_time_is_over(vectors: Vectors, answers:
 def test_the_bound_of_many_items_is_below_what_the_best_of_few_scales_to() -> None:
     # The optimum of n times as many items is at most n times the optimum.
     few = cloud(seed=3, kinds=7, number=3)
-    best = generate(few, always)
+    best = pack_whole(few, always)
     assert best.proven
     many = Vectors(few.bins, tuple(item._replace(number=item.number * 1000) for item in few.items))
 
-    generated = generate(many, always)
+    generated = pack_whole(many, always)
 
     assert_right(generated.patterns, many)
     scaled = 1000 * patterns_cost(best.patterns, few)
@@ -105,7 +103,7 @@ def test_the_bound_of_many_items_is_below_what_the_best_of_few_scales_to() -> No
 def test_a_million_items_of_twelve_kinds_are_packed_near_the_bound() -> None:
     vectors = cloud(seed=1, kinds=12, number=400_000)
 
-    generated = generate(vectors, always)
+    generated = pack_whole(vectors, always)
 
     assert_right(generated.patterns, vectors)
     assert patterns_cost(generated.patterns, vectors) <= 1.003 * generated.bound
@@ -120,7 +118,7 @@ def test_memory_that_is_a_multiple_of_nothing_is_packed_near_the_bound() -> None
     ]
     vectors = Vectors(whole.bins[10:14], tuple(items))
 
-    generated = generate(vectors, always)
+    generated = pack_whole(vectors, always)
 
     assert_right(generated.patterns, vectors)
     assert patterns_cost(generated.patterns, vectors) <= 1.003 * generated.bound
@@ -130,7 +128,7 @@ def test_how_many_items_there_are_changes_little_about_the_work() -> None:
     # The patterns are about as many for a thousand times the items: nothing is done item by item.
     few, many = (cloud(seed=2, kinds=8, number=number) for number in (4_000, 4_000_000))
 
-    one, other = generate(few, always), generate(many, always)
+    one, other = pack_whole(few, always), pack_whole(many, always)
 
     assert len(other.patterns) <= 3 * len(one.patterns) + 10
 
@@ -140,15 +138,15 @@ def test_twenty_items_of_eight_kinds_are_proven() -> None:
     items = tuple(Item((1 + at, 8 - at), 2 + at % 2) for at in range(6))
     vectors = Vectors(bins, items)
 
-    generated = generate(vectors, always)
+    generated = pack_whole(vectors, always)
 
     assert_right(generated.patterns, vectors)
     assert generated.proven
 
 
 def test_nothing_to_pack_costs_nothing() -> None:
-    assert generate(Vectors((Bin((4,), 1.0),), ()), always) == Generated((), 0.0, proven=True)
-    assert generate(Vectors((Bin((4,), 1.0),), (Item((9,), 0),)), always) == Generated(
+    assert pack_whole(Vectors((Bin((4,), 1.0),), ()), always) == Generated((), 0.0, proven=True)
+    assert pack_whole(Vectors((Bin((4,), 1.0),), (Item((9,), 0),)), always) == Generated(
         (), 0.0, proven=True
     )
 
@@ -156,7 +154,7 @@ def test_nothing_to_pack_costs_nothing() -> None:
 def test_free_bins_cost_nothing_and_that_is_proven() -> None:
     vectors = Vectors((Bin((4, 4), 0.0), Bin((8, 8), 1.0)), (Item((1, 2), 1000), Item((3, 1), 999)))
 
-    generated = generate(vectors, always)
+    generated = pack_whole(vectors, always)
 
     assert_right(generated.patterns, vectors)
     assert (generated.bound, generated.proven) == (0.0, True)
@@ -169,7 +167,7 @@ def test_huge_numbers_and_huge_sizes_are_packed() -> None:
         (Item((huge // 3, 1), huge), Item((1, huge // 5), 2**40 + 1), Item((0, 0), 5, 1)),
     )
 
-    generated = generate(vectors, always)
+    generated = pack_whole(vectors, always)
 
     assert_right(generated.patterns, vectors)
     # Most of the first need a bin of 0.3 each; beside so many the others are nothing.
@@ -182,7 +180,7 @@ def test_an_item_bound_to_a_dear_bin_goes_there_in_any_number() -> None:
         (Bin((8, 8), 1.0), Bin((8, 8), 5.0)), (Item((3, 2), 10_000, 1), Item((2, 3), 20_000))
     )
 
-    generated = generate(vectors, always)
+    generated = pack_whole(vectors, always)
 
     # Two of the bound ones fill a bin up to one of the others; 5,000 dear bins take 5,000 of
     # these, the other 15,000 need 7,500 bins (two side by side by the second resource).
@@ -195,7 +193,7 @@ def test_the_same_items_give_the_same_packing() -> None:
     vectors = cloud(seed=5, kinds=5, number=40)
     answers = (iter([True] * 300) for _ in range(2))
 
-    one, other = (generate(vectors, lambda left=left: next(left, False)) for left in answers)  # type: ignore[misc]
+    one, other = (pack_whole(vectors, lambda left=left: next(left, False)) for left in answers)  # type: ignore[misc]
 
     assert one == other
 
@@ -205,48 +203,14 @@ def test_a_thousand_bins_that_none_betters_are_no_burden() -> None:
     vectors = Vectors(bins, (Item((90, 200), 600), Item((30, 300), 500)))
     answers = iter([True] * 400)
 
-    generated = generate(vectors, lambda: next(answers, False))
+    generated = pack_whole(vectors, lambda: next(answers, False))
 
     assert_right(generated.patterns, vectors)
 
 
-WITHOUT = """
-import sys
-sys.modules["highspy"] = None  # as if it were not installed: importing it raises ImportError
-from rowtui.core.packing.optimal import columns
-from rowtui.core.packing.heuristics.bins import Bin, Item, Vectors
-assert not columns.available()
-vectors = Vectors((Bin((4,), 1.0),), (Item((3,), 2), Item((1,), 2)))
-try:
-    columns.generate(vectors, lambda: True)
-except Exception as error:
-    print(type(error).__name__, error)
-"""
-
-
-def test_without_the_solver_it_says_what_to_install() -> None:
-    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
-
-    assert done.stderr == ""
-    assert done.stdout.startswith("RowtuiError")
-    assert "HiGHS" in done.stdout
-
-
-def test_importing_the_packers_imports_neither_the_solver_nor_numpy() -> None:
-    code = (
-        "import sys; from rowtui.core.packing.optimal import columns;"
-        "print([name for name in ('highspy', 'numpy') if name in sys.modules])"
-    )
+def test_importing_the_packers_imports_no_solver() -> None:
+    code = "import sys; from rowtui.core.packing import packers; print('highspy' in sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
-    assert (done.stdout.strip(), done.stderr) == ("[]", "")
-
-
-def test_its_error_is_one_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "highspy", None)
-
-    with pytest.raises(RowtuiError, match="HiGHS") as caught:
-        generate(Vectors((Bin((4,), 1.0),), (Item((3,), 2),)), always)
-
-    assert "rowtui[exact]" in str(caught.value.hint)
+    assert (done.stdout.strip(), done.stderr) == ("False", "")

@@ -8,15 +8,15 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.packing.heuristics.bins import Bin, Item, Patterns, Vectors, patterns_cost
-from rowtui.core.packing.optimal.columns import generate
 from rowtui.core.packing.optimal.contents import list_contents
+from rowtui.core.packing.optimal.whole_bins import pack_whole
 
 from tests.core.packing.optimal.test_columns import always, assert_right
 
 
 def prove(vectors: Vectors) -> Patterns:
     """The packing, which has to be proven."""
-    generated = generate(vectors, always)
+    generated = pack_whole(vectors, always)
     assert generated.proven
     return generated.patterns
 
@@ -63,7 +63,7 @@ def lowest_cost(vectors: Vectors) -> float:
 @settings(max_examples=60, deadline=None)
 @given(few_items())
 def test_few_items_cost_what_trying_everything_finds(vectors: Vectors) -> None:
-    generated = generate(vectors, always)
+    generated = pack_whole(vectors, always)
 
     cost, least = patterns_cost(generated.patterns, vectors), lowest_cost(vectors)
     assert_right(generated.patterns, vectors)
