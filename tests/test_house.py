@@ -21,7 +21,7 @@ MOST_LINES = 155_190
 MOST_MODULES_IN_ALL = 703
 LONG, MOST_LONG = 400, 5  # lines of a long module, and how many there may be
 SMALL, MOST_SMALL = 100, 13  # lines of a small module, and how many may have a single importer
-MOST_INNER_IMPORTS = 238  # imports inside functions
+MOST_INNER_IMPORTS = 239  # imports inside functions
 MOST_BANNERS = 25  # titles of sections: such a module may be several
 NO_CIRCLES_OF_TYPES = (
     "core",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, is_utf8, memory, plural, price, visible
-from rowtui.core.packing.packers import has_solver
+from rowtui.core.packing.model import has_solver
 from rowtui.core.project.planning.pack_views import price_of
 from rowtui.core.workflow.duration import format_duration
 

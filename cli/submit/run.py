@@ -31,7 +31,6 @@ from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.failed_jobs import FailedAttempt, failed_before
 from rowtui.core.project.open_project import OpenProject
-from rowtui.core.project.planning.pool_packing import pool_cost
 from rowtui.core.project.retry_policy import NO_RETRIES, RetryPolicy, RetryRule, load_policy
 from rowtui.core.runs.execution.driver import WAITS, DriverMessage, MessageKind
 from rowtui.core.runs.execution.project_run import ProjectRun
@@ -124,6 +123,8 @@ def _run(args: argparse.Namespace, out: Output) -> int:
         return 0 if job is not None else code  # the run's journal has how the run ended
     before, cost = (None, _remaining(actions, project)) if had is None else (had.limits, Cost())
     if before is None and args.pool is not None:
+        from rowtui.core.project.planning.pool_packing import pool_cost  # numpy
+
         with contextlib.suppress(RowtuiError):  # the run reports it
             cost = Cost(*map(max, cost, pool_cost(project, actions)))
     work = RemainingCost(cost=cost)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import NamedTuple, Protocol
 
 from rowtui.core.base.lazy import np
@@ -306,3 +307,8 @@ def _by_class(classes: Sequence[int], number: int) -> tuple[list[int], ...]:
     ends = np.cumsum(np.bincount(column, minlength=number)).tolist()
     requests: list[int] = order.tolist()
     return tuple(requests[begin:end] for begin, end in zip([0, *ends], ends, strict=False))
+
+
+def has_solver() -> bool:
+    """Whether HiGHS is installed (the extra `exact`), which column generation needs."""
+    return find_spec("highspy") is not None

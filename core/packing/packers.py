@@ -17,7 +17,15 @@ from rowtui.core.packing.cheapest_type import CheapestType, cost_of, shrink
 from rowtui.core.packing.heuristics.bins import Patterns, Vectors, patterns_cost
 from rowtui.core.packing.heuristics.fill import fill, fill_once
 from rowtui.core.packing.heuristics.ruin_recreate import mend
-from rowtui.core.packing.model import Bundle, Demand, GoOn, InstanceType, PackingProblem, fits
+from rowtui.core.packing.model import (
+    Bundle,
+    Demand,
+    GoOn,
+    InstanceType,
+    PackingProblem,
+    fits,
+    has_solver,
+)
 from rowtui.core.packing.optimal.bound import PriceBound, if_cheaper, worth
 from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.static import bundles_of, form_of, numbers_by_name
@@ -157,15 +165,6 @@ def _filled(vectors: Vectors, go_on: GoOn) -> PackedVectors:
 def _by_columns(vectors: Vectors, go_on: GoOn) -> PackedVectors:
     """Solve by column generation, or by filling if there are too many classes or no solver."""
     return _generated(vectors, _at_least_briefly(vectors, go_on)) or _filled(vectors, go_on)
-
-
-def has_solver() -> bool:
-    """Whether HiGHS is installed (the extra `exact`), which column generation needs."""
-    try:
-        import highspy  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def _generated(vectors: Vectors, go_on: GoOn) -> PackedVectors | None:

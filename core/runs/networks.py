@@ -29,12 +29,13 @@ from rowtui.core.runs.execution.run_messages import (
     report_run,
     reported_driver,
 )
-from rowtui.core.runs.limits.limits import RunLimits, fits, unknown_clusters, with_currency
+from rowtui.core.runs.limits.limits import RunLimits, fits, with_currency
 from rowtui.core.runs.limits.spending import (
     not_sent_events,
     submitted_events,
     unsent_of,
 )
+from rowtui.core.runs.limits.times import unknown_clusters
 from rowtui.core.runs.lock import RunHeldError
 from rowtui.core.runs.model import BY_HAND, Cancelled, Paused, PlanSubmitted, Retried, RunStatus
 from rowtui.core.runs.network_views import NetworkQueries

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.files import append_lines, read_bounded, replace_file, sync_folder
+from rowtui.core.base.lazy import asyncio
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import Network, SourceRows
 from rowtui.core.runs.limits.limits import RunLimits, Spent
@@ -336,3 +338,34 @@ class Run:
             raise RowtuiError(
                 f"run {self.id} cannot be used: {error.message}", error.hint
             ) from None
+
+
+LONGEST_LOOKS = 30
+"""The longest wait between two looks at an unchanged project, in multiples of the shortest."""
+
+
+@dataclass
+class LookPause:
+    """The wait of a driver between two looks: `shortest` seconds, doubled again while it is idle.
+
+    A change of the project on disk (`changed`) and an event of the run end it.
+    """
+
+    run: Run
+    changed: asyncio.Event
+    shortest: float
+    _next: float = 0.0
+
+    async def wait(self, *, idle: bool, until: float | None = None) -> None:
+        """Wait. `idle`: there was nothing to do; `until`: the longest, in monotonic seconds."""
+        self._next = min(2 * self._next, LONGEST_LOOKS * self.shortest) if idle else 0.0
+        self._next = max(self._next, self.shortest)
+        end = time.monotonic() + self._next
+        if until is not None:
+            end = min(end, time.monotonic() + max(self.shortest, until - time.monotonic()))
+        stamp = self.run.stamp()
+        while (left := end - time.monotonic()) > 0 and self.run.stamp() == stamp:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.changed.wait(), min(left, self.shortest))
+                self._next = 0.0
+                return

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
 from rowtui.core.packing.heuristics.bins import Bin, BinFinder, Size
-from rowtui.core.packing.model import GoOn
+from rowtui.core.packing.model import GoOn, has_solver
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +81,7 @@ def best_prices(
     case = _Case(bins, sizes, weights, allowed)
     columns = QUICK_COLUMNS if quick else MOST_COLUMNS
     cells = case.cells(columns)
-    shares = _by_highs(cells, columns) if find_spec("highspy") is not None else None
+    shares = _by_highs(cells, columns) if has_solver() else None
     if shares is None:
         shares = _by_rounds(cells, QUICK_WORK if quick else MOST_WORK, go_on)
     return case.prices(shares * (1 - evenly) + evenly * case.even_shares())

@@ -25,7 +25,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -45,6 +45,7 @@ from rowtui.core.runs.limits.spending import (
     unsent_of,
 )
 from rowtui.core.runs.model import Event, Paused, RunStatus, Stopped
+from rowtui.core.runs.run import LookPause
 from rowtui.core.submission.plan.charges import Money, charges_of
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.sending.send import SilentClusterError
@@ -129,37 +130,6 @@ def _is_deleted(root: Path, device: int) -> bool:
         gone = not (root / WORKFLOW_FILE).exists()  # its folder may be made again for a journal
         return gone and os.stat(root.parent).st_dev == device
     return False
-
-
-LONGEST_LOOKS = 30
-"""The longest wait between two looks at an unchanged project, in multiples of the shortest."""
-
-
-@dataclass
-class LookPause:
-    """The wait of a driver between two looks: `shortest` seconds, doubled again while it is idle.
-
-    A change of the project on disk (`changed`) and an event of the run end it.
-    """
-
-    run: Run
-    changed: asyncio.Event
-    shortest: float
-    _next: float = 0.0
-
-    async def wait(self, *, idle: bool, until: float | None = None) -> None:
-        """Wait. `idle`: there was nothing to do; `until`: the longest, in monotonic seconds."""
-        self._next = min(2 * self._next, LONGEST_LOOKS * self.shortest) if idle else 0.0
-        self._next = max(self._next, self.shortest)
-        end = time.monotonic() + self._next
-        if until is not None:
-            end = min(end, time.monotonic() + max(self.shortest, until - time.monotonic()))
-        stamp = self.run.stamp()
-        while (left := end - time.monotonic()) > 0 and self.run.stamp() == stamp:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.changed.wait(), min(left, self.shortest))
-                self._next = 0.0
-                return
 
 
 def _return_memory() -> None:

@@ -11,7 +11,8 @@ on one host; pilot jobs).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -138,6 +139,21 @@ class RoundWork:
         none of their actions can be submitted; RowtuiError.
         """
         return plan_parts(self.running, parts, numbers, pack)
+
+
+class PoolNeeds(NamedTuple):
+    """What a run asks of its pool in one round.
+
+    `ours`: tokens of the run's jobs. `completed`: number of its jobs that ended well.
+    `may_open`: whether the queue takes more jobs of the run. `plan` returns the plan of the first
+    so many ready requests, packed. `turn`: see `Driver`.
+    """
+
+    turn: asyncio.Lock
+    ours: AbstractSet[str]
+    completed: int
+    may_open: bool
+    plan: Callable[[int, Pack], Awaitable[Round]]
 
 
 class ExecutionPlugin(Protocol):

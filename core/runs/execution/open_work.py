@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
@@ -16,6 +16,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.failed_jobs import ChosenFailures, FailedGroup, failed_work
 from rowtui.core.project.next_attempt import NO_CHANGE, AmountChange, nodes_text
+from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.retry import mapping_rule, plan_again
 from rowtui.core.project.retry_policy import RetryDecision, RetryEffect, RetryPolicy
 from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
@@ -201,6 +202,39 @@ def found_retries(
     return FoundRetries(again, waiting, later, dict(left), found.skipped)
 
 
+def together(
+    project: OpenProject, actions: Sequence[Action], fresh: Mapping[int, Sequence[int]]
+) -> Iterator[tuple[list[Action], Sequence[int]]]:
+    """Yield actions with the directories to submit: in one plan where all are to be submitted for
+    all of these actions, so that jobs of several actions can share nodes.
+
+    `fresh`: see `OpenWork`.
+    """
+    meant = [it for it in actions if it.index in fresh]
+    every = bit_set(at for those in fresh.values() for at in those)
+    if all(project.status_row(it).eligible & every == bit_set(fresh[it.index]) for it in meant):
+        if meant:
+            yield meant, positions(every)
+        return
+    for action in meant:
+        yield [action], fresh[action.index]
+
+
+def plan_fresh(
+    project: OpenProject,
+    actions: Sequence[Action],
+    among: Sequence[int],
+    most: int | None = None,
+    packing: Pack | None = None,
+) -> RetryPlan:
+    """Return the plan of first attempts, at most so many jobs. Waits for the disk.
+
+    Raises: PlanError.
+    """
+    plan = plan_submission(project, actions, among, limit=most, packing=packing)
+    return FIRST_ATTEMPTS._replace(plan=plan)
+
+
 def by_change(again: Sequence[DueRetry]) -> list[list[DueRetry]]:
     """Return the retries that make a plan together: those of one action with one change."""
     found: dict[tuple[AmountChange, int], list[DueRetry]] = {}
@@ -210,16 +244,19 @@ def by_change(again: Sequence[DueRetry]) -> list[list[DueRetry]]:
 
 
 def plan_retries(
-    project: OpenProject, alike: Sequence[DueRetry], packing: Pack | None = None
+    project: OpenProject,
+    alike: Sequence[DueRetry],
+    most: int | None = None,
+    packing: Pack | None = None,
 ) -> RetryPlan:
-    """Return the plan of these retries of `by_change`. Waits for the disk."""
+    """Return the plan of these retries of `by_change`, at most so many. Waits for the disk."""
     change, action = alike[0].change, alike[0].failed.group.action.index
     among = sorted({at for each in alike for at in each.failed.group.indices})
     name = project.workflow.actions[action].name
     pairs = tuple((name, project.state.directories.name(at)) for at in among)
     choice = ChosenFailures((project.workflow.actions[action],), among=among)
     try:
-        plan = plan_again(project, choice, change, packing=packing).plan
+        plan = plan_again(project, choice, change, limit=most, packing=packing).plan
     except RowtuiError as error:
         return RetryPlan(None, problem=str(error), pairs=pairs)
     nodes = {node: None for job in plan.jobs for node in read_basis(job.basis).excluded}

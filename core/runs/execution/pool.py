@@ -18,7 +18,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from functools import partial
@@ -43,11 +43,12 @@ from rowtui.core.runs.execution.execution import (
     PILOT,
     Execution,
     ExecutionError,
+    PoolNeeds,
     RoundWork,
     in_turn,
 )
 from rowtui.core.runs.execution.rounds import Round
-from rowtui.core.runs.limits.limits import MOST_ALLOCATIONS
+from rowtui.core.runs.limits.limits import MOST_ALLOCATIONS, RunLimits
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_pilot
 
 if TYPE_CHECKING:
@@ -63,21 +64,6 @@ FRUITLESS = 3
 EMPTY_SECONDS = 5.0  # the next requests may follow from those that just ended
 ASK_SECONDS = 15.0  # between two polls of the pilots
 LATE_SECONDS = 60.0  # allocations that have not begun by then are reported
-
-
-class PoolNeeds(NamedTuple):
-    """What a run asks of its pool in one round.
-
-    `ours`: tokens of the run's jobs. `completed`: number of its jobs that ended well.
-    `may_open`: whether the queue takes more jobs of the run. `plan` returns the plan of the first
-    so many ready requests, packed. `turn`: see `Driver`.
-    """
-
-    turn: asyncio.Lock
-    ours: AbstractSet[str]
-    completed: int
-    may_open: bool
-    plan: Callable[[int, Pack], Awaitable[Round]]
 
 
 class _Seen(NamedTuple):
@@ -152,13 +138,15 @@ class NodePool:
         return (f"none of the pool's allocations has begun: {why}",)
 
     async def release(
-        self, ours: AbstractSet[str], turn: asyncio.Lock, after: float = EMPTY_SECONDS
+        self, ours: AbstractSet[str], turn: asyncio.Lock, *, more: bool = True
     ) -> bool:
-        """Release the run's allocations that are empty for so long, and that none of the requests
-        can use which were kept back since the last call; return whether others are empty.
+        """Release the run's allocations that are empty, and that none of the requests can use which
+        were kept back since the last call; return whether others are empty.
 
-        To be called when what was placed is submitted.
+        `more`: other requests may follow, so that an allocation stays for some seconds. Call it
+        when what was placed is submitted.
         """
+        after = EMPTY_SECONDS if more else 0.0
         waiting, self._kept_back = self._kept_back, []
         if not any(map(is_pilot, ours)):
             return False
@@ -199,6 +187,13 @@ class NodePool:
         self._fruitless += 1
         plan = await in_turn(needs.turn, partial(opening_plan, self.project, self.sizes, openings))
         return Round(plan, found.blocked, again=True)
+
+
+def pool_of(project: OpenProject, limits: RunLimits, before: NodePool | None) -> NodePool:
+    """Return the pool of a run with these limits; `before`: the one that it has."""
+    pool = before or NodePool(project, PoolSizes(MOST_ALLOCATIONS))
+    pool.sizes = PoolSizes(limits.allocations or MOST_ALLOCATIONS)
+    return pool
 
 
 class _Pooled(Execution):
@@ -245,7 +240,7 @@ class _Pooled(Execution):
     async def over(self, work: RoundWork) -> None:
         """See `ExecutionPlugin`."""
         pool = self._pool or NodePool(work.project, PoolSizes(MOST_ALLOCATIONS))
-        await pool.release(work.running.tokens, work.turn, 0.0)
+        await pool.release(work.running.tokens, work.turn, more=False)
 
 
 class PooledJobs(_Pooled):

@@ -9,15 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
-from rowtui.core.project.planning.plan_submission import plan_submission
-from rowtui.core.project.planning.pool_packing import PoolSizes
 from rowtui.core.project.retry_policy import RetryPolicy
 from rowtui.core.project.views.mapping_trust import untrusted_files
 from rowtui.core.runs.execution.driver import (
@@ -28,18 +26,18 @@ from rowtui.core.runs.execution.driver import (
     Pace,
     SentPlan,
 )
-from rowtui.core.runs.execution.execution import LONGEST_SECONDS
+from rowtui.core.runs.execution.execution import LONGEST_SECONDS, PoolNeeds
 from rowtui.core.runs.execution.open_work import (
     FIRST_ATTEMPTS,
-    DueRetry,
     OpenWork,
     RetryPlan,
     by_change,
     open_work,
+    plan_fresh,
     plan_retries,
+    together,
 )
 from rowtui.core.runs.execution.permission import Ask
-from rowtui.core.runs.execution.pool import EMPTY_SECONDS, NodePool, PoolNeeds
 from rowtui.core.runs.execution.result import (
     NOT_PLACEABLE,
     EndedJobs,
@@ -55,7 +53,7 @@ from rowtui.core.runs.execution.run_messages import (
     report_run,
     reported_driver,
 )
-from rowtui.core.runs.limits.limits import MOST_ALLOCATIONS, Spent
+from rowtui.core.runs.limits.limits import Spent
 from rowtui.core.runs.model import (
     Finished,
     JobFailed,
@@ -67,7 +65,6 @@ from rowtui.core.runs.model import (
     RunStatus,
 )
 from rowtui.core.runs.run import TERMINATED, Run
-from rowtui.core.state.model import bit_set, positions
 from rowtui.core.submission.plan.charges import Money
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.planner import PlanError
@@ -76,6 +73,7 @@ from rowtui.core.workflow.find import matching_actions
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject
     from rowtui.core.project.planning.plan_submission import Pack
+    from rowtui.core.runs.execution.pool import NodePool
     from rowtui.core.runs.service import DriverJob
     from rowtui.core.workflow.model import Action
 
@@ -237,11 +235,11 @@ class ProjectRun(Driver):
         if not (work.fresh or work.again):
             self._stuck_since = 0.0
         for alike in by_change(work.again):
-            async for message in self._send_planned(partial(self._plan_again, alike)):
+            async for message in self._send_planned(partial(plan_retries, self.project, alike)):
                 yield message
-        for actions, among in self._together(work.fresh):
+        for actions, among in together(self.project, self.actions, work.fresh):
             try:
-                fresh = partial(self._plan_fresh, actions, among)
+                fresh = partial(plan_fresh, self.project, actions, among)
                 async for message in self._send_planned(fresh):
                     yield message
             except PlanError as error:  # the other actions go on
@@ -252,23 +250,11 @@ class ProjectRun(Driver):
                     yield problem
         if self.run.limits.allocations is not None:
             more = bool(work.running or work.fresh or work.again or work.later)  # may follow
-            grace = EMPTY_SECONDS if more else 0.0
             pool = self._the_pool()
-            empty = await pool.release(self._tokens, self.turn, grace)
+            empty = await pool.release(self._tokens, self.turn, more=more)
             self._no_room = self._no_room or empty
             for problem in self.problems(pool.late()):
                 yield problem
-
-    def _plan_again(
-        self, alike: Sequence[DueRetry], most: int | None, pack: Pack | None
-    ) -> RetryPlan:
-        return plan_retries(self.project, alike, pack)
-
-    def _plan_fresh(
-        self, actions: Sequence[Action], among: Sequence[int], most: int | None, pack: Pack | None
-    ) -> RetryPlan:
-        plan = plan_submission(self.project, actions, among, limit=most, packing=pack)
-        return FIRST_ATTEMPTS._replace(plan=plan)
 
     async def _send_planned(
         self, make: Callable[[int | None, Pack | None], RetryPlan]
@@ -326,27 +312,10 @@ class ProjectRun(Driver):
         return [*self.problems((made.problem,))]
 
     def _the_pool(self) -> NodePool:
-        sizes = PoolSizes(self.run.limits.allocations or MOST_ALLOCATIONS)
-        if self._pool is None:
-            self._pool = NodePool(self.project, sizes)
-        self._pool.sizes = sizes
-        return self._pool
+        from rowtui.core.runs.execution.pool import pool_of  # numpy; few runs have a pool
 
-    def _together(self, fresh: dict[int, list[int]]) -> Iterator[tuple[list[Action], list[int]]]:
-        """Yield actions with the directories to submit: in one plan where all are to be submitted
-        for all of these actions, so that jobs of several actions can share nodes.
-        """
-        actions = [it for it in self.actions if it.index in fresh]
-        every = bit_set(at for those in fresh.values() for at in those)
-        if all(
-            self.project.status_row(it).eligible & every == bit_set(fresh[it.index])
-            for it in actions
-        ):
-            if actions:
-                yield actions, positions(every)
-            return
-        for action in actions:
-            yield [action], fresh[action.index]
+        self._pool = pool_of(self.project, self.run.limits, self._pool)
+        return self._pool
 
     async def _carry_out(
         self, plan: Plan, retried: RetryPlan = FIRST_ATTEMPTS
@@ -418,7 +387,7 @@ class ProjectRun(Driver):
         """See `Driver`."""
         assert self._work is not None
         if self._pool is not None:
-            await self._pool.release(self._tokens, self.turn, 0.0)
+            await self._pool.release(self._tokens, self.turn, more=False)
         return await asyncio.to_thread(self._over, self._work)
 
     def _over(self, work: OpenWork) -> DriverMessage:

@@ -9,7 +9,7 @@ what jobs ask for, as in a plan: upper bounds of the use.
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -245,19 +245,6 @@ def is_confirmed(destination: PlannedDestination, patterns: tuple[str, ...] | No
         fnmatchcase(whole if "/" in pattern else destination.cluster, pattern)
         for pattern in patterns
     )
-
-
-def unknown_clusters(patterns: Iterable[str], known: Collection[str]) -> str:
-    """Return an error naming the patterns of destinations that match no cluster, with known names.
-
-    The result is "" if each pattern matches a cluster.
-    """
-    names = [pattern.partition("/")[0] for pattern in patterns]
-    wrong = [name for name in names if not any(fnmatchcase(one, name) for one in known)]
-    if not wrong:
-        return ""
-    shown = " or ".join(f"'{visible(name)}'" for name in dict.fromkeys(wrong))
-    return f"there is no cluster {shown}; choose from {', '.join(map(visible, sorted(known)))}"
 
 
 def _stops(limits: RunLimits, spent: Spent, plan: Plan, now: float) -> tuple[Breach, ...]:

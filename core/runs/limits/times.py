@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
@@ -91,6 +93,19 @@ def describe(limits: RunLimits) -> tuple[str, ...]:
     if limits.over_budget:
         lines.append("beyond the budgets of clusters")
     return tuple(lines)
+
+
+def unknown_clusters(patterns: Iterable[str], known: Collection[str]) -> str:
+    """Return an error naming the patterns of destinations that match no cluster, with known names.
+
+    The result is "" if each pattern matches a cluster.
+    """
+    names = [pattern.partition("/")[0] for pattern in patterns]
+    wrong = [name for name in names if not any(fnmatchcase(one, name) for one in known)]
+    if not wrong:
+        return ""
+    shown = " or ".join(f"'{visible(name)}'" for name in dict.fromkeys(wrong))
+    return f"there is no cluster {shown}; choose from {', '.join(map(visible, sorted(known)))}"
 
 
 def cost_text(cost: Cost) -> str:

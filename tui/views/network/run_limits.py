@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.quantities import parse_amount, parse_count, parse_money
-from rowtui.core.runs.limits.limits import FAILURES_IN_A_ROW, TRIES, RunLimits, unknown_clusters
-from rowtui.core.runs.limits.times import parse_until
+from rowtui.core.runs.limits.limits import FAILURES_IN_A_ROW, TRIES, RunLimits
+from rowtui.core.runs.limits.times import parse_until, unknown_clusters
 from rowtui.tui.views.dialogs import field_keys
 from rowtui.tui.views.forms import FormField, FormScreen
 from rowtui.tui.widgets.cells import Line, as_content, line

@@ -10,8 +10,8 @@ import sys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.packing.heuristics.bins import Bin, Item, Patterns, Vectors, patterns_cost
+from rowtui.core.packing.model import has_solver
 from rowtui.core.packing.optimal.whole_bins import Generated, pack_whole
-from rowtui.core.packing.packers import has_solver
 
 
 def always() -> bool:

@@ -47,7 +47,7 @@ def arguments(vectors: Vectors) -> tuple[object, ...]:
 
 def without_solver(vectors: Vectors) -> Prices:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rowtui.core.packing.optimal.prices.find_spec", lambda _: None)
+        patch.setattr("rowtui.core.packing.optimal.prices.has_solver", lambda: False)
         return best_prices(*arguments(vectors))
 
 
