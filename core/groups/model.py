@@ -69,12 +69,6 @@ class JobRequest(NamedTuple):
         return self.group.action
 
 
-COUNTED = (
-    "completed", "submitted", "eligible", "waiting", "failed", "not_reached", "cancelled",
-)  # fmt: skip
-"""The sets of `ActionStatus`."""
-
-
 class ActionStatus(NamedTuple):
     """The directories of one action element by status, as sets, and the remaining cost.
 
@@ -94,11 +88,6 @@ class ActionStatus(NamedTuple):
     cancelled: DirectorySet = 0
     remaining_cost: Cost = Cost()
     problem: str = ""
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The number of directories in each of the sets, by its name."""
-        return {name: getattr(self, name).bit_count() for name in COUNTED}
 
     def members(self, status: Status) -> DirectorySet:
         """Return the set for one status. ELIGIBLE includes the directories in `ended`."""

@@ -25,7 +25,7 @@ from rowtui.core.clusters.polling.cache import PollCache, cache_name, queues_fol
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.groups.model import ActionStatus
-from rowtui.core.groups.status import status_table
+from rowtui.core.groups.status import status_counts, status_table
 from rowtui.core.home.known import (
     HOURS,
     HOURS_EACH,
@@ -121,7 +121,7 @@ def _counts(row: ActionStatus) -> ActionCounts:
     return ActionCounts(
         row.action.index,
         row.action.name[:LONGEST_TEXT],
-        **row.counts,
+        *status_counts(row),
         cpu_hours=cost.cpu_hours,
         gpu_hours=cost.gpu_hours,
         problem=row.problem[:LONGEST_TEXT],

@@ -11,6 +11,7 @@ from rowtui.core.base.text import in_words, memory, plural
 from rowtui.core.base.values import compact
 from rowtui.core.engine.api.snapshot import ActionSummary, ProjectSnapshot
 from rowtui.core.groups.model import ActionStatus
+from rowtui.core.groups.status import status_counts
 from rowtui.core.project.planning.plan_submission import project_problems
 from rowtui.core.workflow.model import Condition, GroupRule, Resources
 
@@ -149,7 +150,7 @@ def _summary(row: ActionStatus) -> ActionSummary:
         index=action.index,
         name=action.name,
         command=action.command,
-        **row.counts,
+        **status_counts(row)._asdict(),
         remaining_cost=row.remaining_cost,
         products=action.products,
         previous_actions=action.previous_actions,
