@@ -30,6 +30,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.measured import Measured
 from rowtui.core.demo.simulation import ClusterSimulation, FastClock, SimulatedCluster, SimulatedJob
+from rowtui.core.workflow.duration import format_duration
 
 # Other users' jobs on the simulated clusters, in the format of squeue.
 #
@@ -82,17 +83,12 @@ def _printed(one: _Stream, partition: str, option: str, now: float, clock: float
     start = clock - elapsed if running else clock + one.waits - since
     fields = {
         "A": number, "F": number, "K": "N/A", "T": "RUNNING" if running else "PENDING",
-        "M": _duration(elapsed), "l": _duration(one.limit), "S": int(start), "P": partition,
+        "M": format_duration(elapsed), "l": format_duration(one.limit),
+        "S": int(start), "P": partition,
         "N": f"{partition[0]}{1 + one.number % 480:04}" if running else "",
         "r": "None" if running else one.reason, "k": "(null)", "u": one.user, "j": one.name,
     }  # fmt: skip
     return re.sub("%([A-Za-z])", lambda found: str(fields.get(found[1], "")), option) + "\n"
-
-
-def _duration(seconds: int) -> str:
-    days, rest = divmod(seconds, 86_400)
-    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    return f"{days}-{clock}" if days else clock
 
 
 def answered(argv: Sequence[str], text: str) -> CommandResult:
