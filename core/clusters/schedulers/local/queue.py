@@ -47,12 +47,11 @@ from rowtui.core.clusters.schedulers.local.records import (
     read_record,
     spec_record,
 )
-from rowtui.core.secrets.model import is_secret
+from rowtui.core.clusters.schedulers.local.wake import inherited_environment
 
 KEEP_ENDED_SECONDS = 7 * 86_400
 KEEP_TOKENS_SECONDS = 400 * 86_400  # so that even after a long absence no job runs twice
 KEEP_LITTER_SECONDS = 86_400
-_OWN_VARIABLES = ("ROWTUI_JOB_ID", "ROWTUI_TOKEN", "ROWTUI_LOCAL_CPUS", "ROWTUI_LOCAL_QUEUE")
 
 
 class CommitUncertainError(RowtuiError):
@@ -89,12 +88,8 @@ class LocalQueue:
         folder = self._make_job_folder()
         try:
             queued = queued_job(job, int(folder.name), grace_seconds, kill_seconds)
-            environment = {
-                key: value
-                for key, value in os.environb.items()
-                if key.decode("latin-1") not in _OWN_VARIABLES and not is_secret(key)
-            }
-            entries = [key + b"=" + value + b"\0" for key, value in environment.items()]
+            environment = inherited_environment().items()
+            entries = [key + b"=" + value + b"\0" for key, value in environment]
             write_synced(folder / "environ", b"".join(entries), 0o600)
             write_synced(folder / "script", job.script.encode("utf-8", "surrogateescape"), 0o600)
             # In one step, because the supervisor may read the folder at any time.

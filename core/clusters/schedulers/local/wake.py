@@ -20,7 +20,7 @@ from rowtui.core.secrets.model import is_secret
 
 _SETTLE_SECONDS = 2.0  # a supervisor that is ending holds the lock only for milliseconds
 _LOG_LIMIT = 1 << 20
-# These must not be inherited: the supervisor would look like a process of the submitting job.
+# These must not be inherited: the new process would look like one of the submitting job.
 _JOB_VARIABLES = ("ROWTUI_TOKEN", "ROWTUI_JOB_ID", "ROWTUI_LOCAL_CPUS", "ROWTUI_LOCAL_QUEUE")
 
 NEW_JOB = b"n"
@@ -48,6 +48,15 @@ def take_lock(folder: Path) -> int | None:
         os.close(fd)
         raise
     return fd
+
+
+def inherited_environment() -> dict[bytes, bytes]:
+    """Return the variables that jobs and the supervisor get of this process, without secrets."""
+    return {
+        name: value
+        for name, value in os.environb.items()
+        if name.decode("latin-1") not in _JOB_VARIABLES and not is_secret(name)
+    }
 
 
 def ring(folder: Path, message: bytes) -> bool:
@@ -88,11 +97,6 @@ def _start(folder: Path, lock: int) -> None:
     bell = open_bell(folder)
     log = _open_log(folder)
     try:
-        environment = {
-            k: v
-            for k, v in os.environb.items()
-            if k.decode("latin-1") not in _JOB_VARIABLES and not is_secret(k)
-        }
         command = (
             *(sys.executable, "-P", "-m", "rowtui.core.clusters.schedulers.local.supervisor"),
             *(str(folder), "--lock", str(lock), "--bell", str(bell)),
@@ -107,7 +111,7 @@ def _start(folder: Path, lock: int) -> None:
             pass_fds=(lock, bell),
             start_new_session=True,
             cwd="/",
-            env=environment,
+            env=inherited_environment(),
             check=True,
         )
     except subprocess.SubprocessError as error:
