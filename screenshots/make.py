@@ -18,6 +18,7 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -341,6 +342,14 @@ SCENES: dict[str, Scene] = {
 }
 
 
+def has_size(hand: Hand[SampleEngine], size: tuple[int, int]) -> bool:
+    """Whether all screens have this size, those behind a dialog as well, and are laid out anew."""
+    screens = hand.app.screen_stack
+    for screen in screens:
+        screen._on_timer_update()  # it would be its turn within 16 ms
+    return all(tuple(screen.size) == size for screen in screens)
+
+
 async def drawn(
     scene: str, taken: Callable[[str], bool] = lambda _: True
 ) -> AsyncIterator[tuple[str, Hand[SampleEngine], dict[str, str]]]:
@@ -362,6 +371,7 @@ async def drawn(
                 continue
             if shot.size != size:
                 await hand.pilot.resize_terminal(*shot.size)
+                await hand.until(partial(has_size, hand, shot.size), "the new size")
             if shot.theme != theme:
                 hand.app.theme = shot.theme
             size, theme = shot.size, shot.theme

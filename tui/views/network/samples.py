@@ -254,9 +254,10 @@ class SamplePane:
         )
 
     def _arrived(self) -> None:
-        rows, view, table = self.rows, self._view, self.table
+        rows, view = self.rows, self._view
         if rows is None or not view.ready:
             return
+        table = self.table
         if not rows.loaded:
             text = "Reading samples…"
         elif table.filtered:
