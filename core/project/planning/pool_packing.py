@@ -34,6 +34,7 @@ from rowtui.core.submission.bundles.pilot_model import (
     is_pilot,
 )
 from rowtui.core.submission.bundles.pilot_script import END_SECONDS, REPORT_SECONDS, refuse_pilots
+from rowtui.core.submission.plan.charges import held_cost
 from rowtui.core.submission.plan.dependencies import cannot_share
 from rowtui.core.submission.plan.model import (
     JobStep,
@@ -301,10 +302,8 @@ def pool_cost(project: OpenProject, actions: Sequence[Action]) -> Cost:
     """
     pool = PoolPacking(project, PoolSizes(PLANNED))
     plan_submission(project, actions, limit=PLANNED, packing=pool)
-    held = ((it.kind.amounts, it.seconds / 3600) for it in pool.openings)
-    return Cost.total(
-        Cost(0.0 if node.gpus else node.cpus * hours, node.gpus * hours) for node, hours in held
-    )
+    held = ((it.kind.amounts, it.seconds) for it in pool.openings)
+    return Cost.total(held_cost(node.cpus, node.gpus, seconds) for node, seconds in held)
 
 
 def by_records(project: OpenProject) -> dict[str, Load]:

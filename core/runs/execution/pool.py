@@ -189,10 +189,15 @@ class NodePool:
         return Round(plan, found.blocked, again=True)
 
 
-def pool_of(project: OpenProject, limits: RunLimits, before: NodePool | None) -> NodePool:
-    """Return the pool of a run with these limits; `before`: the one that it has."""
-    pool = before or NodePool(project, PoolSizes(MOST_ALLOCATIONS))
-    pool.sizes = PoolSizes(limits.allocations or MOST_ALLOCATIONS)
+def pool_sizes(limits: RunLimits) -> PoolSizes:
+    """Return the sizes of a run's allocations, from the node types of the clusters."""
+    return PoolSizes(limits.allocations or MOST_ALLOCATIONS)
+
+
+def pool_of(project: OpenProject, sizes: PoolSizes, before: NodePool | None) -> NodePool:
+    """Return the pool of a run with these sizes; `before`: the one that it has."""
+    pool = before or NodePool(project, sizes)
+    pool.sizes = sizes
     return pool
 
 
@@ -204,14 +209,11 @@ class _Pooled(Execution):
 
     def sizes(self, work: RoundWork) -> PoolSizes:
         """Return the sizes of the allocations. Raises: ExecutionError."""
-        return PoolSizes(work.running.run.limits.allocations or MOST_ALLOCATIONS)
+        return pool_sizes(work.running.run.limits)
 
     async def plan(self, work: RoundWork) -> Round:
         """See `ExecutionPlugin`. Raises: RowtuiError."""
-        sizes = self.sizes(work)
-        if self._pool is None:
-            self._pool = NodePool(work.project, sizes)
-        self._pool.sizes = sizes
+        pool = self._pool = pool_of(work.project, self.sizes(work), self._pool)
 
         async def planned(most: int, pack: Pack) -> Round:
             parts = await work.in_turn(work.parts)
@@ -224,8 +226,8 @@ class _Pooled(Execution):
         completed = sum(each[GraphJobState.COMPLETED] for each in counts)
         may_open = not (work.queue_is_full or PILOT in work.resting)
         tokens = work.running.tokens
-        found = await self._pool.place(PoolNeeds(work.turn, tokens, completed, may_open, planned))
-        if found.plan is None and await self._pool.release(tokens, work.turn):
+        found = await pool.place(PoolNeeds(work.turn, tokens, completed, may_open, planned))
+        if found.plan is None and await pool.release(tokens, work.turn):
             return found._replace(waits=True)
         return found
 
@@ -239,7 +241,7 @@ class _Pooled(Execution):
 
     async def over(self, work: RoundWork) -> None:
         """See `ExecutionPlugin`."""
-        pool = self._pool or NodePool(work.project, PoolSizes(MOST_ALLOCATIONS))
+        pool = self._pool or NodePool(work.project, pool_sizes(work.running.run.limits))
         await pool.release(work.running.tokens, work.turn, more=False)
 
 

@@ -312,9 +312,9 @@ class ProjectRun(Driver):
         return [*self.problems((made.problem,))]
 
     def _the_pool(self) -> NodePool:
-        from rowtui.core.runs.execution.pool import pool_of  # numpy; few runs have a pool
+        from rowtui.core.runs.execution.pool import pool_of, pool_sizes  # numpy; few have a pool
 
-        self._pool = pool_of(self.project, self.run.limits, self._pool)
+        self._pool = pool_of(self.project, pool_sizes(self.run.limits), self._pool)
         return self._pool
 
     async def _carry_out(

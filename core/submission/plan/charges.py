@@ -102,7 +102,7 @@ def charges_of(plan: Plan, money: Mapping[str, Money] | None = None) -> Iterator
         if job.bundle is None:
             cost = job.cost
             if is_pilot(job.token):
-                cost = _held(job.cpus, job.gpus, job.walltime_seconds)
+                cost = held_cost(job.cpus, job.gpus, job.walltime_seconds)
             yield Charge((job,), cost, money.get(job.token))
         elif is_in_pilot(job.token):
             yield Charge((job,), Cost(), paid=True)
@@ -111,7 +111,7 @@ def charges_of(plan: Plan, money: Mapping[str, Money] | None = None) -> Iterator
             while end < len(jobs) and (other := jobs[end].bundle) and other.token == bundle.token:
                 end += 1
             free = _with_gpus(jobs[at:end])
-            cost = _held(max(0, bundle.cpus - free), bundle.gpus, bundle.seconds)
+            cost = held_cost(max(0, bundle.cpus - free), bundle.gpus, bundle.seconds)
             yield Charge(jobs[at:end], cost, money.get(bundle.token))
         at = end
 
@@ -166,7 +166,8 @@ def _with_gpus(jobs: Sequence[PlannedJob]) -> int:
     return sum(lanes.values())
 
 
-def _held(cpus: int, gpus: int, seconds: int) -> Cost:
+def held_cost(cpus: int, gpus: int, seconds: int) -> Cost:
+    """Return what is charged for these CPUs and GPUs, whatever uses them meanwhile."""
     hours = seconds / _HOUR
     return Cost(cpus * hours, gpus * hours)
 

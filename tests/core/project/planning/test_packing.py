@@ -9,14 +9,21 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.planning.plan_submission import pack_submission, plan_submission
-from rowtui.core.project.planning.pool_packing import PoolPacking, PoolSizes
+from rowtui.core.project.planning.pool_packing import (
+    PoolPacking,
+    PoolSizes,
+    opening_plan,
+    pool_cost,
+)
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
+from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.model import count_jobs
 from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.submission.plan.record import IN_LANE
@@ -329,6 +336,20 @@ async def test_a_pool_opens_the_cheapest_nodes_for_as_long_as_all_may_take(make:
     assert [(len(it.jobs), it.kind.name) for it in found.openings] == [(4, "half")] * 4
     assert {it.seconds for it in found.openings} == {24 * 2 * 120 // 32 + 60 + 45}
     assert len(found.kept_back) == 24
+
+
+async def test_a_pool_proposes_what_its_allocations_are_charged(make: Make) -> None:
+    gpus = 'memory = "16G"\ngpus = 2\n'
+    project = make(clusters=CLUSTERS.replace('memory = "16G"\n', gpus).replace("1.0", "9.0"))
+    actions = project.workflow.actions[:1]
+    found = pooled(project, most=1000)
+    assert {it.kind.name for it in found.openings} == {"half"}  # and the jobs use no GPU
+    charged = charges_of(opening_plan(project, found.sizes, found.openings))
+    total = Cost.total(it.cost for it in charged)
+    proposed = pool_cost(project, actions)
+    assert proposed.cpu_hours == pytest.approx(total.cpu_hours, rel=0.2)  # limits are whole minutes
+    assert proposed.gpu_hours == pytest.approx(total.gpu_hours, rel=0.2)
+    assert proposed.gpu_hours > 0
 
 
 async def test_a_pool_keeps_to_the_named_type_and_refuses_one_that_is_too_small(
