@@ -242,7 +242,7 @@ class Run:
             return False
         last = self._last_decision()
         ended = isinstance(last, Stopped) and last.why == TERMINATED
-        # Not if a driver has begun or ended meanwhile.
+        # The answer holds only if no driver began or ended in the meantime.
         same = self.stamp() == stamp and self.holder() is None
         return (ended or self.status is RunStatus.RUNNING) and same
 

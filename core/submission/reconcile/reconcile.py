@@ -171,7 +171,7 @@ async def _without_plan(
 
 WAITING = frozenset({JobState.PENDING, JobState.HELD})
 RUNS = frozenset({JobState.RUNNING, JobState.COMPLETING})
-# A pilot that is told to end has ended this many seconds after its first request.
+# A pilot that is being ended is over at most this many seconds after the first of its requests.
 ALONE_SECONDS = 30.0
 
 
