@@ -98,7 +98,7 @@ class Workload(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """How it is measured. `rounds` None: by size."""
+    """How it is measured. `rounds` None: by size. `cases`: these instead of the usual ones."""
 
     rowtui: Path
     row: Path | None = None
@@ -106,6 +106,7 @@ class Chosen(NamedTuple):
     patience: float = PATIENCE
     only: tuple[str, ...] = ()
     cold: bool = False
+    cases: tuple[Case, ...] = ()
 
     @property
     def tools(self) -> dict[str, Path]:
@@ -139,15 +140,20 @@ def remove_new(project: Path) -> None:
     set_back(workspace)
 
 
-def cases(workload: Workload, *, cold: bool = False) -> list[Case]:
-    """The commands, in the order of one round: the first one leaves the caches for the others."""
+def adder(workload: Workload, count: int) -> Callable[[Path], None]:
+    """Return what adds so many new directories."""
 
     def add_new(project: Path) -> None:
-        for number in range(NEW):
+        for number in range(count):
             folder = project.parent / "workspace" / f"new-{number}"
             folder.mkdir()
             (folder / "value.json").write_bytes(value(number, workload.keys))
 
+    return add_new
+
+
+def cases(workload: Workload, *, cold: bool = False) -> list[Case]:
+    """The commands, in the order of one round: the first one leaves the caches for the others."""
     one = directory_name(1)
     listed = listed_action(workload.actions)
     status = ("show", "status")
@@ -163,13 +169,13 @@ def cases(workload: Workload, *, cold: bool = False) -> list[Case]:
         Case("submit --dry-run", ("submit", "--dry-run", *here)),
         Case("submit --dry-run -n 1", ("submit", "--dry-run", "-n", "1", *here)),
         Case("scan", ("scan",), after=unstage),
-        Case("1,000 new directories", status, add_new, remove_new, settle=True),
+        Case("1,000 new directories", status, adder(workload, NEW), remove_new, settle=True),
     ]
 
 
 def wanted(workload: Workload, chosen: Chosen) -> list[Case]:
     """The commands in whose name one of the words is; all if there are no words."""
-    every = cases(workload, cold=chosen.cold)
+    every = chosen.cases or cases(workload, cold=chosen.cold)
     return [
         case for case in every if not chosen.only or any(word in case.name for word in chosen.only)
     ]
@@ -278,7 +284,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keys", default=str(KEYS), help="leaves of each value: 4, 10, 40; several: by commas"
     )
-    parser.add_argument("--actions", default=str(ACTIONS), help="3, 10; several: by commas")
+    parser.add_argument("--actions", default=str(ACTIONS), help="2, 3, 10; several: by commas")
     parser.add_argument("--row", type=Path, metavar="PATH", help="the real Row, measured beside")
     parser.add_argument(
         "--rowtui",

@@ -24,7 +24,7 @@ from rowtui.core.workspace.workers import Workers, in_chunks
 VERSION = 1  # of what is made: raise it when anything below changes
 TOOLS = ("rowtui", "row")
 KEYS, ACTIONS = 10, 10  # the workload of all figures, where none is named
-FEWEST_KEYS, FEWEST_ACTIONS = 4, 3
+FEWEST_KEYS, FEWEST_ACTIONS = 4, 2
 
 # Of 20 directories, so many have completed this many actions of the chain: 1.35 on average.
 _PROGRESS = [0] * 9 + [1] * 5 + [2] * 2 + [3] * 1 + [4] * 1 + [5] * 1 + [6] * 1
@@ -97,7 +97,7 @@ command = "echo {{directory}}"
 
 
 def workflow(keys: int = KEYS, actions: int = ACTIONS) -> str:
-    """The text of workflow.toml, of at least three actions."""
+    """The text of workflow.toml, of at least two actions."""
     condition = '["/flag", "==", true]' if keys >= KEYS else '["/kind", "!=", "lj"]'
     texts = [text.replace("CONDITION", condition) for text in _SPECIAL[:actions]]
     texts += [
@@ -107,8 +107,8 @@ def workflow(keys: int = KEYS, actions: int = ACTIONS) -> str:
 
 
 def listed_action(actions: int = ACTIONS) -> str:
-    """The action that filters, sorts by two values, splits and chunks."""
-    return "a3" if actions > 3 else "a2"
+    """The action that sorts by two values, splits and chunks; of two actions the second one."""
+    return f"a{min(actions - 1, 3)}"
 
 
 def directory_name(number: int) -> str:
@@ -239,6 +239,6 @@ if __name__ == "__main__":
     parser.add_argument(
         "--keys", type=int, default=KEYS, help="leaves of a value: 4, or 10 and more"
     )
-    parser.add_argument("--actions", type=int, default=ACTIONS, help="3 or more")
+    parser.add_argument("--actions", type=int, default=ACTIONS, help="2 or more")
     chosen = parser.parse_args()
     make_project(chosen.folder, chosen.count, chosen.keys, chosen.actions)

@@ -38,6 +38,16 @@ class Products:
         """Whether there are products to search for."""
         return bool(self._needs)
 
+    def as_bits(self) -> tuple[list[bytes], list[int]]:
+        """Return all paths, and for each action which of them it needs, as bits; 0: it has none.
+
+        Both are empty if there are no products to search for.
+        """
+        bits = {**self._plain, **self._nested}
+        needs = {action: need for need, action in self._needs}
+        every = [needs.get(1 << position, 0) for position in range(len(self.actions))]
+        return sorted(bits, key=bits.__getitem__), every if needs else []
+
     def complete_in(self, entries: Iterable[bytes], root: int, folder: bytes) -> int:
         """Return the actions that are complete in a directory with these entries.
 

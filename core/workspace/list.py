@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.workspace.native import native_reader
 
 # Stamps of value files, time and size as columns; an edited file has another stamp.
 
@@ -113,17 +114,7 @@ def list_workspace(path: Path) -> DirectoryListing:
     try:
         listed_at = time.time_ns()
         mtime = os.fstat(fd).st_mtime_ns
-        names: list[bytes] = []
-        inodes = array("Q")
-        with os.scandir(fd) as entries:
-            while some := list(islice(entries, _AT_ONCE)):
-                found = [entry for entry in some if entry.is_dir(follow_symlinks=False)]
-                inodes.extend([entry.inode() for entry in found])
-                # scandir of a descriptor gives str; os.fsencode restores the exact bytes. No name
-                # contains a NUL, and one long text is encoded much faster than many short ones.
-                if found:
-                    text = "\0".join([entry.name for entry in found])
-                    names += os.fsencode(text).split(b"\0")
+        names, inodes = _folders(fd)
     except OSError as error:
         raise _unusable(path, error) from None
     finally:
@@ -132,6 +123,26 @@ def list_workspace(path: Path) -> DirectoryListing:
         at = names.index(STATE_FOLDER)
         del names[at], inodes[at]
     return DirectoryListing(names, inodes, mtime, listed_at)
+
+
+def _folders(fd: int) -> tuple[list[bytes], array[int]]:
+    """Return the names and inodes of the folders in an open folder."""
+    native = native_reader()
+    if native:
+        names, cells = native.folders(fd)
+        return names, array("Q", cells)
+    names = []
+    inodes = array("Q")
+    with os.scandir(fd) as entries:
+        while some := list(islice(entries, _AT_ONCE)):
+            found = [entry for entry in some if entry.is_dir(follow_symlinks=False)]
+            inodes.extend([entry.inode() for entry in found])
+            # scandir of a descriptor gives str; os.fsencode restores the exact bytes. No name
+            # contains a NUL, and one long text is encoded much faster than many short ones.
+            if found:
+                text = "\0".join([entry.name for entry in found])
+                names += os.fsencode(text).split(b"\0")
+    return names, inodes
 
 
 _AT_ONCE = 1 << 12  # entries; the entries of a million directories would take 250 MB

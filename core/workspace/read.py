@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +28,7 @@ from rowtui.core.workspace.list import (
     open_workspace,
     workspace_mtime_ns,
 )
+from rowtui.core.workspace.native import Wanted, read_natively
 from rowtui.core.workspace.value import NotJSONError
 from rowtui.core.workspace.workers import (
     PROCESSES_PAY_FROM,
@@ -110,7 +111,18 @@ def read_directories(
     recent = time.time_ns() - began < RACY_NS
     arguments = (place, value_file, wanted, value_limit, (tuple(pointers), stamped, os.getpid()))
     done = 0
-    for start, found in in_chunks(Reader, arguments, names, workers or Workers.for_count(total)):
+    chosen = workers or Workers.for_count(total)
+
+    def read(some: Sequence[bytes]) -> Iterator[tuple[int, Any]]:
+        return in_chunks(Reader, arguments, some, chosen)
+
+    def tell(count: int) -> None:
+        if progress:
+            progress(count, total)
+
+    search = Wanted(place, value_file, stamped, value_limit, wanted, tuple(pointers))
+    natively = read_natively(search, names, chosen.processes * chosen.threads, tell, read)
+    for start, found in [(0, natively)] if natively else read(names):
         raw, times, sizes, bad, vanished, completed, columns = found
         count = len(times) >> 3
         if raw:

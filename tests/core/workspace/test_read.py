@@ -184,7 +184,7 @@ def test_directories_that_vanish_while_being_read_are_told_apart(tmp_path: Path)
         (directory(tmp_path, name) / "out").write_text("")
 
     def remove_the_last_two(done: int, total: int) -> None:
-        if done == 64:
+        if done >= 64 and (tmp_path / "198").exists():
             for name in ("198", "199"):
                 os.rename(tmp_path / name, tmp_path.parent / f"{tmp_path.name}.{name}")
             (tmp_path / "199").symlink_to(f"../{tmp_path.name}.199")

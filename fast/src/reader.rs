@@ -1,0 +1,283 @@
+//! The reading of directories by several threads, in parts that each thread takes in turn.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use libc::{AT_SYMLINK_NOFOLLOW, S_IFMT, S_IFREG};
+
+use crate::files;
+use crate::value::{compact, Distinct};
+
+/// Directories in a part.
+const PART: usize = 64;
+/// So many parts wake the caller.
+const READY: usize = 16;
+/// A thread that slept more often than once in this many directories waits for the file system.
+const DIRECTORIES_PER_SLEEP: i64 = 4;
+
+/// The stamp of a value file that is not there.
+const ABSENT: (i64, i64) = (0, 0);
+
+/// What to read. `plain` and `nested`: the bit of each product, without and with a slash.
+pub struct Job {
+    root: RawFd,
+    names: Vec<u8>,
+    starts: Vec<usize>,
+    value_file: Option<CString>,
+    values: bool,
+    limit: i64,
+    plain: HashMap<Vec<u8>, u64>,
+    nested: Vec<(CString, u64)>,
+    pub needs: Vec<u64>,
+    pub pointers: Vec<String>,
+}
+
+/// The value file, whether its content is wanted, its most bytes, products, needs, pointers.
+pub type Search = (Option<Vec<u8>>, bool, i64, Vec<Vec<u8>>, Vec<u64>, Vec<String>);
+
+impl Job {
+    pub fn new<'a>(root: RawFd, all: impl Iterator<Item = &'a [u8]>, search: Search) -> Job {
+        let (value_file, values, limit, products, needs, pointers) = search;
+        let (mut names, mut starts) = (Vec::new(), Vec::new());
+        for name in all {
+            starts.push(names.len());
+            names.extend_from_slice(name);
+            names.push(0);
+        }
+        let (mut plain, mut nested) = (HashMap::new(), Vec::new());
+        for (at, product) in products.iter().enumerate() {
+            if product.contains(&b'/') {
+                nested.push((as_path(product), 1 << at));
+            } else {
+                plain.insert(product.clone(), 1 << at);
+            }
+        }
+        let value_file = value_file.as_deref().map(as_path);
+        Job { root, names, starts, value_file, values, limit, plain, nested, needs, pointers }
+    }
+
+    fn name(&self, at: usize) -> &CStr {
+        CStr::from_bytes_until_nul(&self.names[self.starts[at]..]).unwrap_or_default()
+    }
+}
+
+fn as_path(path: &[u8]) -> CString {
+    CString::new(path).unwrap_or_default()
+}
+
+/// The result for the directories from `start` on. `texts`, `ends`: values, one after another.
+#[derive(Default)]
+pub struct Part {
+    pub start: usize,
+    pub times: Vec<i64>,
+    pub sizes: Vec<i64>,
+    pub complete: Vec<u64>,
+    pub unsure: Vec<usize>,
+    pub codes: Vec<Vec<u32>>,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Part {
+    /// Return the position and the text of each value.
+    pub fn texts(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let all = starts.zip(&self.ends).map(|(start, end)| &self.text[*start..*end]);
+        all.enumerate().filter(|(_, text)| !text.is_empty())
+    }
+}
+
+/// What the threads share: the next part, and the finished ones.
+pub struct Shared<'job> {
+    job: &'job Job,
+    next: AtomicUsize,
+    finished: Mutex<Vec<Part>>,
+    ready: Condvar,
+    pub stop: AtomicBool,
+    /// Whether a thread was seen to wait for the file system: more threads then help.
+    pub waits: AtomicBool,
+    pub distinct: Vec<Mutex<Distinct>>,
+}
+
+impl<'job> Shared<'job> {
+    pub fn new(job: &'job Job) -> Shared<'job> {
+        Shared {
+            job,
+            next: AtomicUsize::new(0),
+            finished: Mutex::default(),
+            ready: Condvar::new(),
+            stop: AtomicBool::new(false),
+            waits: AtomicBool::new(false),
+            distinct: job.pointers.iter().map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// Return finished parts: several, or the last ones, or after the time `most` what there is.
+    pub fn wait(&self, most: Duration) -> Vec<Part> {
+        let few =
+            |parts: &mut Vec<Part>| parts.is_empty() || (parts.len() < READY && !self.all_taken());
+        let parts = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.ready.wait_timeout_while(parts, most, few);
+        let (mut parts, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *parts)
+    }
+
+    fn all_taken(&self) -> bool {
+        self.next.load(Relaxed) >= self.job.starts.len()
+    }
+
+    /// Read one part after another until there are none.
+    pub fn work(&self) {
+        let mut reader = Reader::new(self.job);
+        let count = self.job.starts.len();
+        loop {
+            let start = self.next.fetch_add(PART, Relaxed);
+            if start >= count {
+                return;
+            }
+            let before = files::sleeps();
+            let Some(mut part) = reader.part(start, PART.min(count - start), &self.stop) else {
+                return;
+            };
+            if (files::sleeps() - before) * DIRECTORIES_PER_SLEEP > PART as i64 {
+                self.waits.store(true, Relaxed);
+            }
+            part.codes = reader.codes(&self.distinct);
+            let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+            finished.push(part);
+            if finished.len() >= READY || self.all_taken() {
+                self.ready.notify_one();
+            }
+        }
+    }
+}
+
+/// One thread's buffers. `pointed`: for each pointer the texts of a part's values.
+struct Reader<'job> {
+    job: &'job Job,
+    listed: Vec<u8>,
+    text: Vec<u8>,
+    path: Vec<u8>,
+    pointed: Vec<Vec<Option<Vec<u8>>>>,
+}
+
+impl<'job> Reader<'job> {
+    fn new(job: &'job Job) -> Reader<'job> {
+        let pointed = vec![Vec::new(); job.pointers.len()];
+        Reader { job, listed: vec![0; 1 << 15], text: Vec::new(), path: Vec::new(), pointed }
+    }
+
+    /// Read `count` directories from `start` on; None if the reading is to stop.
+    fn part(&mut self, start: usize, count: usize, stop: &AtomicBool) -> Option<Part> {
+        let mut part = Part { start, ..Part::default() };
+        for at in 0..count {
+            if stop.load(Relaxed) {
+                return None;
+            }
+            let before = part.text.len();
+            let (stamp, complete) =
+                self.directory(start + at, &mut part.text).unwrap_or_else(|| {
+                    part.text.truncate(before);
+                    part.unsure.push(at);
+                    (ABSENT, 0)
+                });
+            for texts in &mut self.pointed {
+                texts.resize(at + 1, None);
+            }
+            part.times.push(stamp.0);
+            part.sizes.push(stamp.1);
+            part.complete.push(complete);
+            part.ends.push(part.text.len());
+        }
+        Some(part)
+    }
+
+    /// Read one directory: the stamp of its value file, and the actions complete in it.
+    ///
+    /// None: something is unusual. The value is appended to `into`.
+    fn directory(&mut self, at: usize, into: &mut Vec<u8>) -> Option<((i64, i64), u64)> {
+        let job = self.job;
+        let name = job.name(at);
+        if job.needs.is_empty() {
+            self.path.clear();
+            self.path.extend_from_slice(name.to_bytes());
+            self.path.push(b'/');
+            self.path.extend_from_slice(job.value_file.as_ref()?.as_bytes_with_nul());
+            let path = std::mem::take(&mut self.path);
+            let stamp = self.value(job.root, CStr::from_bytes_until_nul(&path).ok()?, into);
+            self.path = path;
+            return Some((stamp?, 0));
+        }
+        let folder = files::open(job.root, name, files::FOLDER).ok()?;
+        let mut found = 0;
+        files::entries(folder.as_raw_fd(), &mut self.listed, |name, _, _| {
+            found |= job.plain.get(name.to_bytes()).unwrap_or(&0);
+        })
+        .ok()?;
+        for (path, bit) in &job.nested {
+            if files::status_at(folder.as_raw_fd(), path, AT_SYMLINK_NOFOLLOW).is_ok() {
+                found |= bit;
+            }
+        }
+        let mut complete = 0;
+        for (action, need) in job.needs.iter().enumerate() {
+            if *need != 0 && found & need == *need {
+                complete |= 1 << action;
+            }
+        }
+        let stamp = match &job.value_file {
+            Some(path) => self.value(folder.as_raw_fd(), path, into)?,
+            None => ABSENT,
+        };
+        Some((stamp, complete))
+    }
+
+    /// Return the stamp of a value file, and append its compact value if it is wanted.
+    fn value(&mut self, folder: RawFd, path: &CStr, into: &mut Vec<u8>) -> Option<(i64, i64)> {
+        if !self.job.values {
+            return match files::status_at(folder, path, 0) {
+                Ok(status) => Some(stamp(&status)),
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::ENOENT | libc::ENOTDIR) => Some(ABSENT),
+                    _ => None,
+                },
+            };
+        }
+        let file = files::open(folder, path, files::FILE).ok()?;
+        // Before the reading: an edit in between leaves a stamp that is older than the file.
+        let status = files::status(&file).ok()?;
+        let size = usize::try_from(status.st_size).ok()?;
+        if status.st_mode & S_IFMT != S_IFREG || size == 0 || status.st_size > self.job.limit {
+            return None;
+        }
+        if self.text.len() <= size {
+            self.text.resize(size + 1, 0);
+        }
+        // One byte more than it has: the file may have grown just now.
+        if files::read(&file, &mut self.text[..=size]).ok()? != size {
+            return None;
+        }
+        let value = compact(&self.text[..size], into)?;
+        for (texts, pointer) in self.pointed.iter_mut().zip(&self.job.pointers) {
+            texts.push(value.pointer(pointer).and_then(|found| serde_json::to_vec(found).ok()));
+        }
+        Some(stamp(&status))
+    }
+
+    /// Return the codes of the part's values for each pointer.
+    fn codes(&mut self, distinct: &[Mutex<Distinct>]) -> Vec<Vec<u32>> {
+        let coded = |(texts, distinct): (&mut Vec<Option<Vec<u8>>>, &Mutex<Distinct>)| {
+            let mut known = distinct.lock().unwrap_or_else(PoisonError::into_inner);
+            texts.drain(..).map(|text| text.map_or(u32::MAX, |text| known.code(&text))).collect()
+        };
+        self.pointed.iter_mut().zip(distinct).map(coded).collect()
+    }
+}
+
+fn stamp(status: &libc::stat) -> (i64, i64) {
+    (status.st_mtime * 1_000_000_000 + status.st_mtime_nsec, status.st_size)
+}
