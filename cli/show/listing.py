@@ -78,7 +78,7 @@ class DirectoryTable:
         self._directories = directories
         self._elements = elements
         self._pointers = pointers
-        self._texts = [PointerTexts(directories, pointer) for pointer in pointers]
+        self._texts = PointerTexts(directories, pointers)
         self._with_jobs = with_jobs
         self._separate = separate
         self._known_codes: dict[int, bytes] = {}
@@ -135,7 +135,7 @@ class DirectoryTable:
                     widen(1, [_status_with(code).value for code in found])
                 if self._with_jobs and element.submitted:
                     widen(2, _job_ids(element, positions))
-                values = [texts.at(positions) for texts in self._texts]
+                values = self._texts.at(positions) if self._pointers else []
                 self._refuse_missing(values, positions)
                 for at, texts in enumerate(values, len(columns) - len(values)):
                     widen(at, _shown(list({text for text in texts if text is not None})))
@@ -213,9 +213,9 @@ class DirectoryTable:
         elif self._with_jobs:
             ids = _shown(_job_ids(element, positions))
             columns.append(_padded(ids, widths[2], "", out) if count > 3 else ids)
-        for texts, width in zip(self._texts, widths[len(columns) :], strict=True):
-            found = [text or "" for text in texts.at(positions)]
-            columns.append(_aligned_right(_shown(found), width))
+        values = self._texts.at(positions) if self._pointers else []
+        for texts, width in zip(values, widths[len(columns) :], strict=True):
+            columns.append(_aligned_right(_shown([text or "" for text in texts]), width))
         return columns
 
 

@@ -139,6 +139,20 @@ class StoredDirectories:
         size = self.value_sizes[position]
         return None if size == NO_VALUE else self.raw_at(self.value_starts[position], size)
 
+    def json_at(self, positions: Iterable[int]) -> list[bytes | memoryview]:
+        """Return the values of some directories as compact JSON; `null` for `raw_value` None."""
+        starts, sizes, segments = self.value_starts, self.value_sizes, self.segments
+        if len(segments) != 1:
+            return [self.raw_value(position) or b"null" for position in positions]
+        data, end = self._segment(segments[0]), segments[0].size
+        found: list[bytes | memoryview] = []
+        for position in positions:
+            start, size = starts[position], sizes[position]
+            if size != NO_VALUE and start + size > end:
+                raise self._corrupt("a value lies outside its files")
+            found.append(b"null" if size == NO_VALUE else data[start : start + size])
+        return found
+
     def raw_values(self) -> Iterator[bytes | None]:
         """Yield `raw_value` of every directory in order."""
         if len(self.segments) == 1:

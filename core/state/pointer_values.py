@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from rowtui.core.base.lazy import orjson
 from rowtui.core.base.values import MISSING, Missing, compact, resolve
 from rowtui.core.state.directories import StoredDirectories
 
@@ -20,52 +21,93 @@ if TYPE_CHECKING:
     from rowtui.core.state.model import Directories
 
 
-# The texts of a JSON pointer's values, for many directories.
+# The texts of JSON pointers' values, for many directories.
 #
-# The input is directories and a pointer; the result is compact JSON as `values.compact` writes it.
-# If the pointer has a stored column, each distinct value is written once. A value is read from the
+# The input is directories and pointers; the result is compact JSON as `values.compact` writes it.
+# If a pointer has a stored column, each distinct value is written once. A value is read from the
 # directory itself only if the column may have replaced it by an equal one (1 for 1.0, 0.0 for
 # -0.0).
 
 
 _LOOK = ""  # a text that no value has: read the directory's own value
+_KEPT = 1 << 15  # directories whose texts are kept: a table asks twice, for widths and for rows
 
 
 class PointerTexts:
-    """The texts of one pointer, for the requested directories."""
+    """The texts of some pointers, for the requested directories."""
 
-    def __init__(self, directories: Directories, pointer: str) -> None:
+    def __init__(self, directories: Directories, pointers: Sequence[str]) -> None:
         self._directories = directories
-        self._pointer = pointer
-        self._column: RankColumn | None = None
-        if isinstance(directories, StoredDirectories) and pointer in directories.pointers:
-            self._column = directories.column(pointer)
-        self._known: dict[int, str | None] = {}
+        self._pointers = pointers
+        self._columns: dict[str, RankColumn] = {}
+        if isinstance(directories, StoredDirectories):
+            for pointer in directories.pointers:
+                if pointer in pointers:
+                    self._columns[pointer] = directories.column(pointer)
+        self._known: dict[str, dict[int, str | None]] = {it: {} for it in self._columns}
+        self._kept: dict[tuple[int, ...], list[list[str | None]]] = {}
+        self._count = 0
 
-    def at(self, positions: Sequence[int]) -> list[str | None]:
-        """Return one text for each position; None where the value does not contain the pointer."""
-        column = self._column
-        if column is None:
-            return [self._look(position) for position in positions]
+    def at(self, positions: Sequence[int]) -> list[list[str | None]]:
+        """Return, for each pointer, one text for each position; None where there is no value."""
+        key = tuple(positions)
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._at(positions)
+            self._count += len(key)
+            if self._count <= _KEPT:
+                self._kept[key] = kept
+        return kept
+
+    def _at(self, positions: Sequence[int]) -> list[list[str | None]]:
+        values: list[Any] = []
+        found = []
+        for pointer in self._pointers:
+            if pointer in self._columns:
+                found.append(self._of_column(pointer, positions))
+                continue
+            values = values or self._values(positions)
+            found.append(_texts(resolved(values, pointer)))
+        return found
+
+    def _values(self, positions: Sequence[int]) -> list[Any]:
+        """Return the values of directories; parsed together, which is much faster."""
+        stored = self._directories
+        if not isinstance(stored, StoredDirectories):
+            return [stored.value(position) for position in positions]
+        values: list[Any] = orjson.loads(b"[%b]" % b",".join(stored.json_at(positions)))
+        return values
+
+    def _of_column(self, pointer: str, positions: Sequence[int]) -> list[str | None]:
+        column, known = self._columns[pointer], self._known[pointer]
         codes = list(map(column.codes.__getitem__, positions))
-        known = self._known
         for code in set(codes).difference(known):
             known[code] = None if code == column.missing else _text(column, column.distinct[code])
         texts = list(map(known.__getitem__, codes))
         if _LOOK in texts:
             pairs = zip(texts, positions, strict=True)
-            return [self._look(position) if text == _LOOK else text for text, position in pairs]
+            return [
+                self._look(column, position) if text == _LOOK else text for text, position in pairs
+            ]
         return texts
 
-    def _look(self, position: int) -> str | None:
+    def _look(self, column: RankColumn, position: int) -> str | None:
         stored = self._directories
-        uniform = self._column is not None and self._column.uniform
-        if uniform and isinstance(stored, StoredDirectories):  # the value is 0.0 or -0.0
+        if column.uniform and isinstance(stored, StoredDirectories):  # the value is 0.0 or -0.0
             raw = stored.raw_value(position)
             if raw is not None and b"-0.0" not in raw:
                 return "0.0"
-        found = resolve(self._directories.value(position), self._pointer)
+        found = resolve(self._directories.value(position), column.pointer)
         return None if found is MISSING else compact(found)
+
+
+def _texts(found: Sequence[Any]) -> list[str | None]:
+    """Return the text of each value, None for no value."""
+    if set(map(type, found)) == {float}:  # the usual case
+        texts = list(map(repr, found))
+        if "e" not in "".join(texts):
+            return [*texts]
+    return [None if value is MISSING else compact(value) for value in found]
 
 
 def _text(column: RankColumn, value: Any) -> str:

@@ -55,7 +55,7 @@ class GroupRows:
     def __init__(self, project: OpenProject) -> None:
         self._project = project
         self._verdicts: dict[int, tuple[Action, object, bool, VerdictOf]] = {}
-        self._texts: dict[str, PointerTexts] = {}
+        self._texts: dict[tuple[str, ...], PointerTexts] = {}
         self._directories: object = None  # the directories of these texts
         self._mapped: bool | None = None
         # By action: all its groups, and which of them each directory is in, -1 for none.
@@ -162,11 +162,9 @@ class GroupRows:
         if self._directories is not directories:
             self._texts.clear()
             self._directories = directories
-        columns = []
-        for pointer in pointers:
-            if pointer not in self._texts:
-                self._texts[pointer] = PointerTexts(directories, pointer)
-            columns.append(self._texts[pointer].at(positions))
+        if pointers not in self._texts:
+            self._texts[pointers] = PointerTexts(directories, pointers)
+        columns = self._texts[pointers].at(positions)
         return [
             f"[{','.join([cell or 'null' for cell in cells])}]"
             for cells in zip(*columns, strict=True)

@@ -262,7 +262,7 @@ class ListPages:
         directories = self._project.state.directories
         keys = scalar_pointers(directories.value(0)) if positions else ()
         pointers = tuple(dict.fromkeys((*pointers, *listed.pointers, *keys)))[:MOST_POINTERS]
-        texts = [PointerTexts(directories, pointer).at(positions) for pointer in pointers]
+        texts = PointerTexts(directories, pointers).at(positions)
         rows = tuple(
             self._directory_row(action, row, position, tuple(cell or "" for cell in cells))
             for position, *cells in zip(positions, *texts, strict=True)

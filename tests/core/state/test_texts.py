@@ -35,8 +35,8 @@ def test_each_directory_has_the_text_of_its_own_value(first: list[Any], later: l
     )
 
     positions = [*range(len(every)), 0]
-    for pointer in (*POINTERS, "/b"):
-        texts = PointerTexts(directories, pointer).at(positions)
-
+    pointers = (*POINTERS, "/b")
+    found_texts = PointerTexts(directories, pointers).at(positions)
+    for pointer, texts in zip(pointers, found_texts, strict=True):
         found = [resolve(every[b"%02d" % at], pointer) for at in positions]
         assert texts == [None if one is MISSING else compact(one) for one in found]
