@@ -7,20 +7,29 @@ are relative; `""` and a path with a trailing slash never match, as in Row 1.1.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Mapping, Sequence
+
+# A listing of a directory takes as long as looks at four names in it, and asks a file server twice.
+FEW = 2
+
+# The errors of a name that is not there. Others do not tell.
+_ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
 
 
 class Products:
     """The products of all actions, prepared for the search.
 
-    `complete_in` returns bits: bit k is the k-th action of `actions`.
+    `complete_in` returns bits: bit k is the k-th action of `actions`. Up to `few` products directly
+    inside a directory are looked at by name, like those in its subdirectories; more are found in
+    one listing.
     """
 
-    def __init__(self, products: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, products: Mapping[str, tuple[str, ...]], few: int = 0) -> None:
         self.actions = tuple(products)
-        self._plain: dict[bytes, int] = {}  # names directly inside the directory -> their bit
-        self._nested: dict[bytes, int] = {}  # paths with a slash -> their bit
+        self._listed: dict[bytes, int] = {}  # names directly inside the directory -> their bit
+        self._named: dict[bytes, int] = {}  # paths that are looked at -> their bit
         self._needs: list[tuple[int, int]] = []  # (bits of all products, bit of the action)
         bits: dict[str, int] = {}
         for position, wanted in enumerate(products.values()):
@@ -29,40 +38,48 @@ class Products:
             need = 0
             for product in wanted:
                 bit = bits.setdefault(product, 1 << len(bits))
-                (self._nested if "/" in product else self._plain)[os.fsencode(product)] = bit
+                (self._named if "/" in product else self._listed)[os.fsencode(product)] = bit
                 need |= bit
             self._needs.append((need, 1 << position))
+        if len(self._listed) <= few:
+            self._named |= self._listed
+            self._listed = {}
         self._known: dict[int, int] = {}  # bits found -> actions complete
 
     def __bool__(self) -> bool:
         """Whether there are products to search for."""
         return bool(self._needs)
 
-    def as_bits(self) -> tuple[list[bytes], list[int]]:
-        """Return all paths, and for each action which of them it needs, as bits; 0: it has none.
+    @property
+    def lists(self) -> bool:
+        """Whether directories have to be listed."""
+        return bool(self._listed)
 
-        Both are empty if there are no products to search for.
+    def as_bits(self) -> tuple[dict[bytes, int], dict[bytes, int], list[int]]:
+        """Return the bits of listed names and of other paths, and each action's bits (0: none).
+
+        All are empty if there are no products to search for.
         """
-        bits = {**self._plain, **self._nested}
         needs = {action: need for need, action in self._needs}
         every = [needs.get(1 << position, 0) for position in range(len(self.actions))]
-        return sorted(bits, key=bits.__getitem__), every if needs else []
+        return self._listed, self._named, every if needs else []
 
     def complete_in(self, entries: Iterable[bytes], root: int, folder: bytes) -> int:
         """Return the actions that are complete in a directory with these entries.
 
-        One listing of the directory serves all products directly inside it. `folder` is the
-        directory's path from the descriptor `root`, with a slash at its end; products in
-        subdirectories cost a stat each.
+        `folder` is the directory's path from the descriptor `root`, with a slash at its end.
+        Raises: OSError if the directory does not let anybody look.
         """
         found = 0
-        wanted = self._plain.get
+        wanted = self._listed.get
         for entry in entries:
             found |= wanted(entry, 0)
-        for path, bit in self._nested.items():
+        for path, bit in self._named.items():
             try:
                 os.stat(folder + path, dir_fd=root, follow_symlinks=False)
-            except OSError:  # missing, or a file where a folder is needed
+            except OSError as error:
+                if error.errno not in _ABSENT and b"/" not in path:
+                    raise
                 continue
             found |= bit
         complete = self._known.get(found)

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 from rowtui.core.base.lazy import orjson
-from rowtui.core.workspace.completion import Products
+from rowtui.core.workspace.completion import FEW, Products
 
 VERSION = 1  # of the package's functions
 _MOST_BITS = 64  # products, and actions: one bit each
@@ -23,6 +23,11 @@ _NOTHING = 0xFFFFFFFF  # the code of a directory without a pointer
 Column = tuple[list[bytes], bytes]  # distinct values as JSON, and a code for each directory
 
 
+# The value file, whether values are wanted, their most bytes, the bits of names in listings and of
+# other paths, the bits of each action, pointers.
+Search = tuple[
+    bytes | None, bool, int, dict[bytes, int], dict[bytes, int], list[int], Sequence[str]
+]
 # Values, times, sizes, bits of each action, unsure positions, a column for each pointer.
 Raw = tuple[list[bytes | None], bytes, bytes, list[bytes], list[int], list[Column]]
 
@@ -36,7 +41,7 @@ class NativeReader(Protocol):
         self,
         root: int,
         names: Sequence[bytes],
-        search: tuple[bytes | None, bool, int, list[bytes], list[int], Sequence[str]],
+        search: Search,
         threads: int,
         tell: Callable[[int], object],
     ) -> Raw: ...
@@ -79,13 +84,13 @@ def read_natively(
     `tell` is called with the number of directories read. `rest` reads the unsure directories.
     """
     native = native_reader()
-    products = Products(wanted.products)
-    paths, needs = products.as_bits()
+    products = Products(wanted.products, FEW)
+    listed, named, needs = products.as_bits()
     value_file = wanted.value_file
     if (
         native is None
-        or max(len(paths), len(needs)) > _MOST_BITS
-        or not (needs or value_file)
+        or max(len(listed) + len(named), len(needs)) > _MOST_BITS
+        or not (listed or value_file)
         or (value_file or "").startswith("/")
     ):
         return None
@@ -98,7 +103,8 @@ def read_natively(
             None if value_file is None else os.fsencode(value_file),
             not wanted.stamped,
             wanted.limit,
-            paths,
+            listed,
+            {path.lstrip(b"/"): bit for path, bit in named.items()},
             needs,
             () if wanted.stamped or value_file is None else wanted.pointers,
         )

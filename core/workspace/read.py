@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.workspace.completion import Products
+from rowtui.core.workspace.completion import FEW, Products
 from rowtui.core.workspace.list import (
     NO_STAMP,
     RACY_NS,
@@ -234,7 +234,7 @@ class Reader:
         self._tail = b"/" + os.fsencode(value_file or "")
         self._shown = visible(value_file or "")
         self._limit = value_limit
-        self._products = Products(products)
+        self._products = Products(products, FEW)
         self._pointers = () if value_file is None or stamped else pointers
         self._stamped = stamped
 
@@ -255,15 +255,18 @@ class Reader:
         complete: list[int] = []
         entries: Sequence[bytes] = ()
         root, prefix, products = self._root, self._prefix, self._products
-        looks, stamped, reads = bool(products), self._stamped, self._value_file is not None
+        looks, lists = bool(products), products.lists
+        stamped, reads = self._stamped, self._value_file is not None
         values = self._batch(len(names)) if reads and not stamped else None
         for position, name in enumerate(names):
             stamp, actions, reason = NO_STAMP, 0, ""
             try:
-                if looks:
+                if lists:
                     entries = os.listdir(prefix + name)
                 elif not reads:
                     os.close(os.open(name, _FOLDER, dir_fd=root))
+                if looks:
+                    actions = products.complete_in(entries, root, name + b"/")
             except OSError as error:
                 _stop_if_ours(error)
                 reason = f"the directory cannot be read: {error.strerror}"
@@ -275,12 +278,12 @@ class Reader:
                             values.add(position, text)
                         except NotJSONError as error:
                             reason = self._not_json(error)
-                    elif not looks:
+                    elif not lists:
                         reason = self._why_unreadable(name) or reason
                 elif stamped:
                     stamp = self._stamp(name)
-                if looks:
-                    actions = products.complete_in(entries, root, name + b"/")
+                    if looks and not lists and stamp == NO_STAMP:
+                        reason = self._why_unreadable(name)
             if reason:
                 if _is_gone(root, name):
                     vanished.append(position)

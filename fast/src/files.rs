@@ -36,15 +36,19 @@ pub fn status(file: &OwnedFd) -> Result<libc::stat> {
     }
 }
 
-/// Return the status of `path`; a symlink is followed or (with `AT_SYMLINK_NOFOLLOW`) not.
-pub fn status_at(folder: RawFd, path: &CStr, flags: i32) -> Result<libc::stat> {
+/// Return the status of `path`, None if it is not there; `flags` may be `AT_SYMLINK_NOFOLLOW`.
+pub fn status_at(folder: RawFd, path: &CStr, flags: i32) -> Result<Option<libc::stat>> {
     let mut status = MaybeUninit::uninit();
     // SAFETY: the path ends with a NUL; the status is filled if the call succeeds.
     unsafe {
-        if libc::fstatat(folder, path.as_ptr(), status.as_mut_ptr(), flags) < 0 {
-            return Err(Error::last_os_error());
+        if libc::fstatat(folder, path.as_ptr(), status.as_mut_ptr(), flags) == 0 {
+            return Ok(Some(status.assume_init()));
         }
-        Ok(status.assume_init())
+    }
+    let error = Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENOTDIR) => Ok(None),
+        _ => Err(error),
     }
 }
 
@@ -92,7 +96,7 @@ pub fn folders(folder: RawFd) -> Result<(Vec<u8>, Vec<u64>)> {
         let is_folder = match kind {
             libc::DT_DIR => true,
             libc::DT_UNKNOWN => status_at(folder, name, AT_SYMLINK_NOFOLLOW)
-                .is_ok_and(|status| status.st_mode & S_IFMT == S_IFDIR),
+                .is_ok_and(|it| it.is_some_and(|it| it.st_mode & S_IFMT == S_IFDIR)),
             _ => false,
         };
         if is_folder {

@@ -22,7 +22,7 @@ const DIRECTORIES_PER_SLEEP: i64 = 4;
 /// The stamp of a value file that is not there.
 const ABSENT: (i64, i64) = (0, 0);
 
-/// What to read. `plain` and `nested`: the bit of each product, without and with a slash.
+/// What to read. `listed`, `named`: the bits of names in listings, and of paths to be looked at.
 pub struct Job {
     root: RawFd,
     names: Vec<u8>,
@@ -30,43 +30,42 @@ pub struct Job {
     value_file: Option<CString>,
     values: bool,
     limit: i64,
-    plain: HashMap<Vec<u8>, u64>,
-    nested: Vec<(CString, u64)>,
+    listed: HashMap<Vec<u8>, u64>,
+    named: Vec<(CString, u64)>,
     pub needs: Vec<u64>,
     pub pointers: Vec<String>,
 }
 
-/// The value file, whether its content is wanted, its most bytes, products, needs, pointers.
-pub type Search = (Option<Vec<u8>>, bool, i64, Vec<Vec<u8>>, Vec<u64>, Vec<String>);
+/// The value file, whether its content is wanted, its most bytes, the bits of names in listings and
+/// of other paths, the bits of each action (0: never complete), and JSON pointers.
+pub type Search = (
+    Option<Vec<u8>>,
+    bool,
+    i64,
+    HashMap<Vec<u8>, u64>,
+    HashMap<Vec<u8>, u64>,
+    Vec<u64>,
+    Vec<String>,
+);
 
 impl Job {
     pub fn new<'a>(root: RawFd, all: impl Iterator<Item = &'a [u8]>, search: Search) -> Job {
-        let (value_file, values, limit, products, needs, pointers) = search;
+        let (value_file, values, limit, listed, named, needs, pointers) = search;
         let (mut names, mut starts) = (Vec::new(), Vec::new());
         for name in all {
             starts.push(names.len());
             names.extend_from_slice(name);
             names.push(0);
         }
-        let (mut plain, mut nested) = (HashMap::new(), Vec::new());
-        for (at, product) in products.iter().enumerate() {
-            if product.contains(&b'/') {
-                nested.push((as_path(product), 1 << at));
-            } else {
-                plain.insert(product.clone(), 1 << at);
-            }
-        }
-        let value_file = value_file.as_deref().map(as_path);
-        Job { root, names, starts, value_file, values, limit, plain, nested, needs, pointers }
+        let path = |path: Vec<u8>| CString::new(path).unwrap_or_default();
+        let named = named.into_iter().map(|(name, bit)| (path(name), bit)).collect();
+        let value_file = value_file.map(path);
+        Job { root, names, starts, value_file, values, limit, listed, named, needs, pointers }
     }
 
     fn name(&self, at: usize) -> &CStr {
         CStr::from_bytes_until_nul(&self.names[self.starts[at]..]).unwrap_or_default()
     }
-}
-
-fn as_path(path: &[u8]) -> CString {
-    CString::new(path).unwrap_or_default()
 }
 
 /// The result for the directories from `start` on. `texts`, `ends`: values, one after another.
@@ -202,50 +201,54 @@ impl<'job> Reader<'job> {
     fn directory(&mut self, at: usize, into: &mut Vec<u8>) -> Option<((i64, i64), u64)> {
         let job = self.job;
         let name = job.name(at);
-        if job.needs.is_empty() {
-            self.path.clear();
-            self.path.extend_from_slice(name.to_bytes());
-            self.path.push(b'/');
-            self.path.extend_from_slice(job.value_file.as_ref()?.as_bytes_with_nul());
-            let path = std::mem::take(&mut self.path);
-            let stamp = self.value(job.root, CStr::from_bytes_until_nul(&path).ok()?, into);
-            self.path = path;
-            return Some((stamp?, 0));
-        }
-        let folder = files::open(job.root, name, files::FOLDER).ok()?;
         let mut found = 0;
-        files::entries(folder.as_raw_fd(), &mut self.listed, |name, _, _| {
-            found |= job.plain.get(name.to_bytes()).unwrap_or(&0);
-        })
-        .ok()?;
-        for (path, bit) in &job.nested {
-            if files::status_at(folder.as_raw_fd(), path, AT_SYMLINK_NOFOLLOW).is_ok() {
+        let folder = if job.listed.is_empty() {
+            None
+        } else {
+            let folder = files::open(job.root, name, files::FOLDER).ok()?;
+            let see = |name: &CStr, _, _| found |= job.listed.get(name.to_bytes()).unwrap_or(&0);
+            files::entries(folder.as_raw_fd(), &mut self.listed, see).ok()?;
+            Some(folder)
+        };
+        // The paths begin at the directory, if it is open, or with its name.
+        let start = folder.as_ref().map_or(job.root, AsRawFd::as_raw_fd);
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        if folder.is_none() {
+            path.extend_from_slice(name.to_bytes());
+            path.push(b'/');
+        }
+        let found = self.looks(start, &mut path, found).and_then(|complete| {
+            let stamp = match &job.value_file {
+                Some(file) => self.value(start, with(&mut path, file), into)?,
+                None => ABSENT,
+            };
+            // Nothing else proves that the directory is there.
+            (folder.is_some() || stamp != ABSENT).then_some((stamp, complete))
+        });
+        self.path = path;
+        found
+    }
+
+    /// Look at products by name; return the complete actions.
+    fn looks(&self, start: RawFd, path: &mut Vec<u8>, mut found: u64) -> Option<u64> {
+        let before = path.len();
+        for (name, bit) in &self.job.named {
+            if files::status_at(start, with(path, name), AT_SYMLINK_NOFOLLOW).ok()?.is_some() {
                 found |= bit;
             }
+            path.truncate(before);
         }
-        let mut complete = 0;
-        for (action, need) in job.needs.iter().enumerate() {
-            if *need != 0 && found & need == *need {
-                complete |= 1 << action;
-            }
-        }
-        let stamp = match &job.value_file {
-            Some(path) => self.value(folder.as_raw_fd(), path, into)?,
-            None => ABSENT,
-        };
-        Some((stamp, complete))
+        let complete = |need: &u64| *need != 0 && found & need == *need;
+        let actions = self.job.needs.iter().enumerate();
+        Some(actions.map(|(at, need)| u64::from(complete(need)) << at).sum())
     }
 
     /// Return the stamp of a value file, and append its compact value if it is wanted.
     fn value(&mut self, folder: RawFd, path: &CStr, into: &mut Vec<u8>) -> Option<(i64, i64)> {
         if !self.job.values {
-            return match files::status_at(folder, path, 0) {
-                Ok(status) => Some(stamp(&status)),
-                Err(error) => match error.raw_os_error() {
-                    Some(libc::ENOENT | libc::ENOTDIR) => Some(ABSENT),
-                    _ => None,
-                },
-            };
+            let status = files::status_at(folder, path, 0).ok()?;
+            return Some(status.map_or(ABSENT, |status| stamp(&status)));
         }
         let file = files::open(folder, path, files::FILE).ok()?;
         // Before the reading: an edit in between leaves a stamp that is older than the file.
@@ -276,6 +279,12 @@ impl<'job> Reader<'job> {
         };
         self.pointed.iter_mut().zip(distinct).map(coded).collect()
     }
+}
+
+/// Append a path to the path of a directory.
+fn with<'path>(path: &'path mut Vec<u8>, more: &CStr) -> &'path CStr {
+    path.extend_from_slice(more.to_bytes_with_nul());
+    CStr::from_bytes_until_nul(path).unwrap_or_default()
 }
 
 fn stamp(status: &libc::stat) -> (i64, i64) {
