@@ -153,6 +153,20 @@ class StoredDirectories:
             found.append(b"null" if size == NO_VALUE else data[start : start + size])
         return found
 
+    def cells_with(
+        self, fresh: bytes, starts: Sequence[int], sizes: Sequence[int]
+    ) -> list[memoryview]:
+        """Return the values at these offsets of all segments followed by `fresh`."""
+        whole = memoryview(b"".join([*map(self._segment, self.segments), fresh]))
+        cells = [
+            whole[start : start + size]
+            for start, size in zip(starts, sizes, strict=True)
+            if size != NO_VALUE
+        ]
+        if sum(map(len, cells)) != sum(size for size in sizes if size != NO_VALUE):
+            raise self._corrupt("a value lies outside its files")
+        return cells
+
     def raw_values(self) -> Iterator[bytes | None]:
         """Yield `raw_value` of every directory in order."""
         if len(self.segments) == 1:

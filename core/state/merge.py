@@ -239,7 +239,9 @@ class _Cells:
         """
         segments = list(old.segments)
         base = sum(segment.size for segment in segments)
-        parts = [b"" if raw is None else raw for raw in map(found.raw.__getitem__, placed.at)]
+        parts: Sequence[bytes | memoryview] = [
+            b"" if raw is None else raw for raw in map(found.raw.__getitem__, placed.at)
+        ]
         lengths = array("I", map(len, parts))
         starts = array("Q", accumulate(lengths, initial=base))
         place = starts.pop()
@@ -262,14 +264,7 @@ class _Cells:
         live = sum(self.sizes) - NO_VALUE * self.sizes.count(NO_VALUE)
         crowded = len(segments) >= MOST_SEGMENTS or (bool(segments) and live < SMALL)
         if crowded or place - live > DEAD_SHARE * place:
-            fresh = b"".join(parts)
-            parts = [
-                fresh[start - base : start - base + length]
-                if start >= base
-                else old.raw_at(start, length)
-                for start, length in zip(self.starts, self.sizes, strict=True)
-                if length != NO_VALUE
-            ]
+            parts = old.cells_with(b"".join(parts), self.starts, self.sizes)
             segments = []
             place = 0
             for at, length in enumerate(self.sizes):
