@@ -28,8 +28,8 @@ Column = tuple[list[bytes], bytes]  # distinct values as JSON, and a code for ea
 Search = tuple[
     bytes | None, bool, int, dict[bytes, int], dict[bytes, int], list[int], Sequence[str]
 ]
-# Values, times, sizes, bits of each action, unsure positions, a column for each pointer.
-Raw = tuple[list[bytes | None], bytes, bytes, list[bytes], list[int], list[Column]]
+# Values, times, sizes, the bits of complete actions, a column for each pointer, unsure positions.
+Raw = tuple[list[bytes | None], bytes, bytes, bytes, list[Column], list[int]]
 
 
 class NativeReader(Protocol):
@@ -111,8 +111,8 @@ def read_natively(
         raw = native.read(root, names, search, threads, tell)
     finally:
         os.close(root)
-    found = _Found(raw, products.actions)
-    unsure = raw[4]
+    found = _Found(raw, products)
+    unsure = raw[5]
     for start, part in rest([names[at] for at in unsure]) if unsure else ():
         found.enter(unsure[start : start + (len(part[1]) >> 3)], part)
     return found.all()
@@ -121,10 +121,11 @@ def read_natively(
 class _Found:
     """What was read, with the unsure directories at their positions."""
 
-    def __init__(self, raw: Raw, actions: Sequence[str]) -> None:
-        self.raw, times, sizes, complete, _, columns = raw
+    def __init__(self, raw: Raw, products: Products) -> None:
+        self.products = products
+        self.raw, times, sizes, complete, columns, _ = raw
         self.stamps = array("q", times), array("q", sizes)
-        self.complete = dict(zip(actions, map(bytearray, complete), strict=False))
+        self.complete = array("Q", complete)  # the bits of its actions for each directory
         self.distinct: list[list[Any]] = [
             orjson.loads(b"[%b]" % b",".join(texts)) for texts, _ in columns
         ]
@@ -142,9 +143,9 @@ class _Found:
             self.raw[place] = text
         self.bad |= {places[at]: reason for at, reason in bad.items()}
         self.vanished += [places[at] for at in vanished]
-        for action, bits in self.complete.items():
+        for bit, members in enumerate(completed.values()):
             for at, place in enumerate(places):
-                bits[place >> 3] |= (completed[action] >> at & 1) << (place & 7)
+                self.complete[place] |= (members >> at & 1) << bit
         for known, codes, (more, own) in zip(self.distinct, self.codes, columns, strict=False):
             for place, code in zip(places, array("I", own), strict=True):
                 if code < len(more):
@@ -153,9 +154,7 @@ class _Found:
 
     def all(self) -> tuple[Any, ...]:
         """Return it in the form in which `Reader` returns its part."""
-        completed = {
-            action: int.from_bytes(bits, "little") for action, bits in self.complete.items()
-        }
+        completed = self.products.bit_sets(self.complete) if self.products else {}
         columns = [
             (known, _of_chunk(codes, len(known)).tobytes())
             for known, codes in zip(self.distinct, self.codes, strict=True)

@@ -280,7 +280,7 @@ class Reader:
                             reason = self._not_json(error)
                     elif not lists:
                         reason = self._why_unreadable(name) or reason
-                elif stamped:
+                elif stamped and reads:
                     stamp = self._stamp(name)
                     if looks and not lists and stamp == NO_STAMP:
                         reason = self._why_unreadable(name)

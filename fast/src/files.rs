@@ -1,9 +1,10 @@
-//! System calls: folders listed in big pieces, files opened, looked at and read.
+//! System calls: folders listed in big pieces, files opened and looked at.
 
 use std::ffi::CStr;
+use std::fs::File;
 use std::io::{Error, Result};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{FromRawFd, RawFd};
 
 use libc::{AT_SYMLINK_NOFOLLOW, S_IFDIR, S_IFMT};
 
@@ -13,26 +14,14 @@ pub const FOLDER: i32 = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | 
 pub const FILE: i32 = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
 
 /// Open `path`, which begins at the open folder `folder`.
-pub fn open(folder: RawFd, path: &CStr, flags: i32) -> Result<OwnedFd> {
+pub fn open(folder: RawFd, path: &CStr, flags: i32) -> Result<File> {
     // SAFETY: the path ends with a NUL; the new descriptor is owned by nobody else.
     unsafe {
         let fd = libc::openat(folder, path.as_ptr(), flags);
         if fd < 0 {
             return Err(Error::last_os_error());
         }
-        Ok(OwnedFd::from_raw_fd(fd))
-    }
-}
-
-/// Return the status of an open file.
-pub fn status(file: &OwnedFd) -> Result<libc::stat> {
-    let mut status = MaybeUninit::uninit();
-    // SAFETY: the status is filled if the call succeeds.
-    unsafe {
-        if libc::fstat(file.as_raw_fd(), status.as_mut_ptr()) < 0 {
-            return Err(Error::last_os_error());
-        }
-        Ok(status.assume_init())
+        Ok(File::from_raw_fd(fd))
     }
 }
 
@@ -50,13 +39,6 @@ pub fn status_at(folder: RawFd, path: &CStr, flags: i32) -> Result<Option<libc::
         Some(libc::ENOENT | libc::ENOTDIR) => Ok(None),
         _ => Err(error),
     }
-}
-
-/// Read at most as many bytes as `into` has.
-pub fn read(file: &OwnedFd, into: &mut [u8]) -> Result<usize> {
-    // SAFETY: the buffer has that many bytes.
-    let count = unsafe { libc::read(file.as_raw_fd(), into.as_mut_ptr().cast(), into.len()) };
-    usize::try_from(count).map_err(|_| Error::last_os_error())
 }
 
 /// Call `see(name, type, inode)` for all entries of an open folder except `.` and `..`.

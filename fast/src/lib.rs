@@ -12,9 +12,10 @@ use std::sync::PoisonError;
 use std::thread;
 use std::time::Duration;
 
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
+use pyo3::IntoPyObjectExt;
 
 use reader::{Job, Part, Search, Shared};
 
@@ -34,29 +35,13 @@ fn folders<'py>(py: Python<'py>, fd: i32) -> PyResult<(Bound<'py, PyList>, Bound
     Ok((list, as_bytes(py, &inodes, |inode| inode.to_ne_bytes())))
 }
 
-type Columns<'py> = Vec<(Vec<Bound<'py, PyBytes>>, Bound<'py, PyBytes>)>;
-
-/// (values, times, sizes, complete, unsure, columns); see `read`.
-type Reading<'py> = (
-    Bound<'py, PyList>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Vec<Bound<'py, PyBytes>>,
-    Vec<usize>,
-    Columns<'py>,
-);
-
 /// Read directories in several threads, at most `threads`.
 ///
-/// `names` are in the open folder `root`. `search`: the value file's path in each of them; whether
-/// its content is wanted, or only its stamp; the most bytes that it may have; the paths of products;
-/// for each action the bits of its products (0: never complete); and JSON pointers.
-/// `tell(count)` is called with the number of directories read.
-///
-/// Returned are, aligned to `names`: the compact values (None where there is none); the times
-/// (8 bytes each, ns) and sizes of the value files, 0 where there is no file; for each action the
-/// bits of the directories where it is complete; the positions of unsure directories; and for each
-/// pointer its distinct values as JSON, and for each directory the code of its value (4 bytes).
+/// `names` are in the open folder `root`; `tell(count)` is called with how many have been read.
+/// Returned are, aligned to `names`: compact values (None where there is none); times (8 bytes
+/// each, ns) and sizes of the value files, 0 where there is no file; the bits of the actions that
+/// are complete (8 bytes each); for each pointer its distinct values as JSON, and a code for each
+/// directory (4 bytes); and the positions of unsure directories.
 #[pyfunction]
 fn read<'py>(
     py: Python<'py>,
@@ -65,7 +50,7 @@ fn read<'py>(
     search: Search,
     threads: usize,
     tell: Bound<'py, PyAny>,
-) -> PyResult<Reading<'py>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let count = names.len();
     let texts = search.0.is_some() && search.1;
     let job = Job::new(root, names.iter().map(|name| name.as_bytes()), search);
@@ -76,7 +61,7 @@ fn read<'py>(
             list.append(py.None())?;
         }
     }
-    let mut found = Found::new(&job, count);
+    let mut whole = Part::empty(count, job.pointers.len());
     let few = threads.clamp(1, thread::available_parallelism().map_or(2, usize::from));
     thread::scope(|scope| -> PyResult<()> {
         for _ in 0..few {
@@ -86,17 +71,18 @@ fn read<'py>(
         while done < count {
             for part in py.detach(|| shared.wait(PAUSE)) {
                 done += part.times.len();
-                if texts {
-                    for (at, text) in part.texts() {
-                        list.set_item(part.start + at, PyBytes::new(py, text))?;
-                    }
+                for (at, text) in part.texts() {
+                    list.set_item(part.start + at, PyBytes::new(py, text))?;
                 }
-                found.enter(&part);
+                whole.enter(&part);
             }
             let told = py.check_signals().and_then(|()| tell.call1((done,)));
             if let Err(error) = told {
                 shared.stop.store(true, Relaxed);
                 return Err(error);
+            }
+            if shared.stop.load(Relaxed) {
+                return Err(PyRuntimeError::new_err("a thread that read directories failed"));
             }
             if shared.waits.load(Relaxed) {
                 for _ in 0..std::mem::take(&mut more) {
@@ -106,63 +92,21 @@ fn read<'py>(
         }
         Ok(())
     })?;
-    let columns = std::mem::take(&mut found.codes)
-        .iter()
-        .zip(&shared.distinct)
-        .map(|(codes, distinct)| {
-            let known = distinct.lock().unwrap_or_else(PoisonError::into_inner);
-            let kinds = known.texts().map(|text| PyBytes::new(py, text)).collect();
-            (kinds, as_bytes(py, codes, |code| code.to_ne_bytes()))
-        })
-        .collect();
-    found.unsure.sort_unstable();
-    Ok((
+    let columns = whole.codes.iter().zip(&shared.distinct).map(|(codes, distinct)| {
+        let known = distinct.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts: Vec<_> = known.texts().map(|text| PyBytes::new(py, text)).collect();
+        (texts, as_bytes(py, codes, |code| code.to_ne_bytes()))
+    });
+    whole.unsure.sort_unstable();
+    (
         list,
-        as_bytes(py, &found.times, |time| time.to_ne_bytes()),
-        as_bytes(py, &found.sizes, |size| size.to_ne_bytes()),
-        found.complete.iter().map(|bits| PyBytes::new(py, bits)).collect(),
-        found.unsure,
-        columns,
-    ))
-}
-
-/// What was found until now, as columns aligned to the names.
-struct Found {
-    times: Vec<i64>,
-    sizes: Vec<i64>,
-    complete: Vec<Vec<u8>>,
-    unsure: Vec<usize>,
-    codes: Vec<Vec<u32>>,
-}
-
-impl Found {
-    fn new(job: &Job, count: usize) -> Found {
-        Found {
-            times: vec![0; count],
-            sizes: vec![0; count],
-            complete: vec![vec![0; count.div_ceil(8)]; job.needs.len()],
-            unsure: Vec::new(),
-            codes: vec![vec![u32::MAX; count]; job.pointers.len()],
-        }
-    }
-
-    fn enter(&mut self, part: &Part) {
-        let (start, stop) = (part.start, part.start + part.times.len());
-        self.times[start..stop].copy_from_slice(&part.times);
-        self.sizes[start..stop].copy_from_slice(&part.sizes);
-        for (at, actions) in part.complete.iter().enumerate() {
-            let mut rest = *actions;
-            while rest != 0 {
-                let action = rest.trailing_zeros() as usize;
-                self.complete[action][(start + at) >> 3] |= 1 << ((start + at) & 7);
-                rest &= rest - 1;
-            }
-        }
-        self.unsure.extend(part.unsure.iter().map(|at| start + at));
-        for (codes, fresh) in self.codes.iter_mut().zip(&part.codes) {
-            codes[start..stop].copy_from_slice(fresh);
-        }
-    }
+        as_bytes(py, &whole.times, |time| time.to_ne_bytes()),
+        as_bytes(py, &whole.sizes, |size| size.to_ne_bytes()),
+        as_bytes(py, &whole.complete, |actions| actions.to_ne_bytes()),
+        columns.collect::<Vec<_>>(),
+        whole.unsure,
+    )
+        .into_bound_py_any(py)
 }
 
 fn as_bytes<'py, T: Copy, const N: usize>(

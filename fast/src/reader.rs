@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
+use std::io::Read;
 use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use libc::{AT_SYMLINK_NOFOLLOW, S_IFMT, S_IFREG};
+use libc::AT_SYMLINK_NOFOLLOW;
 
 use crate::files;
 use crate::value::{compact, Distinct};
@@ -18,7 +21,6 @@ const PART: usize = 64;
 const READY: usize = 16;
 /// A thread that slept more often than once in this many directories waits for the file system.
 const DIRECTORIES_PER_SLEEP: i64 = 4;
-
 /// The stamp of a value file that is not there.
 const ABSENT: (i64, i64) = (0, 0);
 
@@ -29,10 +31,10 @@ pub struct Job {
     starts: Vec<usize>,
     value_file: Option<CString>,
     values: bool,
-    limit: i64,
+    limit: usize,
     listed: HashMap<Vec<u8>, u64>,
     named: Vec<(CString, u64)>,
-    pub needs: Vec<u64>,
+    needs: Vec<u64>,
     pub pointers: Vec<String>,
 }
 
@@ -41,7 +43,7 @@ pub struct Job {
 pub type Search = (
     Option<Vec<u8>>,
     bool,
-    i64,
+    usize,
     HashMap<Vec<u8>, u64>,
     HashMap<Vec<u8>, u64>,
     Vec<u64>,
@@ -82,6 +84,29 @@ pub struct Part {
 }
 
 impl Part {
+    /// Return a part for `count` directories that have nothing yet.
+    pub fn empty(count: usize, pointers: usize) -> Part {
+        Part {
+            times: vec![0; count],
+            sizes: vec![0; count],
+            complete: vec![0; count],
+            codes: vec![vec![u32::MAX; count]; pointers],
+            ..Part::default()
+        }
+    }
+
+    /// Enter another part at its place.
+    pub fn enter(&mut self, part: &Part) {
+        let place = part.start..part.start + part.times.len();
+        self.times[place.clone()].copy_from_slice(&part.times);
+        self.sizes[place.clone()].copy_from_slice(&part.sizes);
+        self.complete[place.clone()].copy_from_slice(&part.complete);
+        self.unsure.extend(part.unsure.iter().map(|at| part.start + at));
+        for (codes, fresh) in self.codes.iter_mut().zip(&part.codes) {
+            codes[place.clone()].copy_from_slice(fresh);
+        }
+    }
+
     /// Return the position and the text of each value.
     pub fn texts(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let starts = std::iter::once(&0).chain(&self.ends);
@@ -131,6 +156,12 @@ impl<'job> Shared<'job> {
 
     /// Read one part after another until there are none.
     pub fn work(&self) {
+        if catch_unwind(AssertUnwindSafe(|| self.read())).is_err() {
+            self.stop.store(true, Relaxed);
+        }
+    }
+
+    fn read(&self) {
         let mut reader = Reader::new(self.job);
         let count = self.job.starts.len();
         loop {
@@ -248,27 +279,29 @@ impl<'job> Reader<'job> {
     fn value(&mut self, folder: RawFd, path: &CStr, into: &mut Vec<u8>) -> Option<(i64, i64)> {
         if !self.job.values {
             let status = files::status_at(folder, path, 0).ok()?;
-            return Some(status.map_or(ABSENT, |status| stamp(&status)));
+            return Some(status.map_or(ABSENT, |status| {
+                (nanoseconds(status.st_mtime, status.st_mtime_nsec), status.st_size)
+            }));
         }
-        let file = files::open(folder, path, files::FILE).ok()?;
+        let mut file = files::open(folder, path, files::FILE).ok()?;
         // Before the reading: an edit in between leaves a stamp that is older than the file.
-        let status = files::status(&file).ok()?;
-        let size = usize::try_from(status.st_size).ok()?;
-        if status.st_mode & S_IFMT != S_IFREG || size == 0 || status.st_size > self.job.limit {
+        let status = file.metadata().ok()?;
+        let size = usize::try_from(status.len()).ok()?;
+        if !status.is_file() || size == 0 || size > self.job.limit {
             return None;
         }
         if self.text.len() <= size {
             self.text.resize(size + 1, 0);
         }
         // One byte more than it has: the file may have grown just now.
-        if files::read(&file, &mut self.text[..=size]).ok()? != size {
+        if file.read(&mut self.text[..=size]).ok()? != size {
             return None;
         }
         let value = compact(&self.text[..size], into)?;
         for (texts, pointer) in self.pointed.iter_mut().zip(&self.job.pointers) {
             texts.push(value.pointer(pointer).and_then(|found| serde_json::to_vec(found).ok()));
         }
-        Some(stamp(&status))
+        Some((nanoseconds(status.mtime(), status.mtime_nsec()), status.size() as i64))
     }
 
     /// Return the codes of the part's values for each pointer.
@@ -287,6 +320,6 @@ fn with<'path>(path: &'path mut Vec<u8>, more: &CStr) -> &'path CStr {
     CStr::from_bytes_until_nul(path).unwrap_or_default()
 }
 
-fn stamp(status: &libc::stat) -> (i64, i64) {
-    (status.st_mtime * 1_000_000_000 + status.st_mtime_nsec, status.st_size)
+fn nanoseconds(seconds: i64, more: i64) -> i64 {
+    seconds * 1_000_000_000 + more
 }
