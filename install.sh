@@ -16,7 +16,7 @@ or newer, or an offline bundle (rowtui-*.run) in the current folder.
 
   --with TOOL     uv, pipx, venv or bundle
   --from SOURCE   a wheel, a folder or a requirement [default: this checkout, else rowtui from PyPI]
-  --extras NAMES  optional parts, with commas: exact, images, keyring, serve
+  --extras NAMES  optional parts, with commas: exact, fast, images, keyring, serve
   --dry-run       print the commands, and run none
   --as-root       install for root, if root runs this script
   -h, --help      print this text

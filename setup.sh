@@ -98,6 +98,15 @@ need_test_packages() {
         die "the tests, which start a real Slurm, Grid Engine, sshd and Chromium, need: apt-get install$missing"
 }
 
+# The optional part in Rust. Where it is missing, its tests compare rowtui with itself.
+install_fast() {
+    if ! command -v cargo >/dev/null; then
+        say "cargo is missing: rowtui-fast is not built"
+    elif ! pip_install ./fast; then
+        say "rowtui-fast could not be built (it needs Rust 1.75 or newer)"
+    fi
+}
+
 # The checkout in place of a copy: site-packages/rowtui has links to core, cli, tui, themes, and to
 # what is in api.
 link_checkout() {
@@ -130,6 +139,7 @@ case $command in
         need_test_packages
         rm -rf build
         pip_install -c tests/constraints.txt ".[test]"
+        install_fast &
         .venv/bin/ruff check .
         .venv/bin/ruff format --check -q .
         .venv/bin/lint-imports --no-cache | tail -n 6
@@ -146,6 +156,7 @@ case $command in
         need_test_packages
         rm -rf build
         pip_install -c tests/constraints.txt ".[test]"
+        install_fast
         link_checkout
         say "ready: .venv/bin/rowtui and .venv/bin/pytest run this checkout"
         ;;

@@ -16,7 +16,7 @@ from release import bundle, contents, trial
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = Path(sys.prefix, "bin")
-EXTRAS = "exact,images,keyring,serve"
+EXTRAS = "exact,fast,images,keyring,serve"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 MINUTES = 10
 """For one command: installing packages, or a demo."""
@@ -65,6 +65,10 @@ def make(dist: Path, work: Path, python: Path, *, check: bool) -> None:
     run(TOOLS / "python", "-m", "build", "--outdir", dist, ".")
     shutil.rmtree(ROOT / "rowtui.egg-info", ignore_errors=True)
     (wheel,), (source,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
+    # Compiled against an old C library, so that one wheel serves all Linux of an architecture.
+    path = f"{TOOLS}:{os.environ['PATH']}"
+    fast = (TOOLS / "maturin", "build", "--release", "--zig", "--compatibility", "manylinux2014")
+    run(*fast, "--manifest-path", ROOT / "fast/Cargo.toml", "--out", dist, PATH=path)
     run(TOOLS / "twine", "check", "--strict", wheel, source)
     run(TOOLS / "check-wheel-contents", wheel)
     version = wheel.name.split("-")[1]
@@ -74,7 +78,8 @@ def make(dist: Path, work: Path, python: Path, *, check: bool) -> None:
     environment = work / "environment"
     run(python, "-m", "venv", environment)
     pip = (environment / "bin/python", "-m", "pip")
-    run(*pip, "install", "-q", "-c", ROOT / "tests/constraints.txt", f"{wheel}[{EXTRAS}]")
+    made = ("-c", ROOT / "tests/constraints.txt", "--find-links", dist)
+    run(*pip, "install", "-q", *made, f"{wheel}[{EXTRAS}]")
     run(*pip, "uninstall", "-q", "-y", "setuptools", "pip")
     tree = work / "tree"
     shared = bundle.make_tree(tree, python, environment, TOOLS)

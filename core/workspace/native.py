@@ -104,7 +104,7 @@ def read_natively(
             not wanted.stamped,
             wanted.limit,
             listed,
-            {path.lstrip(b"/"): bit for path, bit in named.items()},
+            {b"." * path.startswith(b"/") + path: bit for path, bit in named.items()},
             needs,
             () if wanted.stamped or value_file is None else wanted.pointers,
         )
