@@ -1,7 +1,7 @@
 """`rowtui` alone: the dashboard on the project of this folder.
 
-The engine's process is started first: it opens the project while this process imports Textual and
-the client, inside functions.
+The engine's process is started first: it opens the project while this process imports Textual,
+inside functions. What both need is imported before.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import os
 import re
 import shlex
 import sys
+import threading
 import time
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +30,13 @@ from rowtui.core.base.errors import NoProjectError, RowtuiError
 from rowtui.core.base.filter import parse_filter
 from rowtui.core.base.lazy import platformdirs
 from rowtui.core.base.text import similar, visible
+from rowtui.core.engine.process.client import ProcessEngine
+from rowtui.core.engine.process.serve import main as serve_engine
 from rowtui.core.engine.process.start import EngineOptions, EngineProcess
 from rowtui.core.home.known import KnownProjects
 from rowtui.core.workflow.find import find_project
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.process.client import ProcessEngine
     from rowtui.tui.shell.recall import Place
 
 
@@ -250,9 +252,13 @@ def _shows_cluster(place: Place | None) -> bool:
 
 def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settings: Any) -> int:
     """Start an engine, then load and show the dashboard. Raises: RowtuiError, OSError."""
-    started = EngineProcess(options)  # it opens the project while Textual is imported
+    # The engine opens the project while Textual is imported. After the home view it is no fork: the
+    # handlers and threads of that view's application belong to this process.
+    alone = "textual" not in sys.modules and threading.active_count() == 1
+    forked = serve_engine if alone and sys.platform == "linux" else None
+    started = EngineProcess(options, forked=forked)
     try:
-        from rowtui.tui.shell.app import run_dashboard
+        run_dashboard = _dashboard()
         from rowtui.tui.views.view_classes import view_class
 
         real = options.demo is None and "played" not in settings
@@ -272,20 +278,24 @@ def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settin
         started.end()
 
 
+def _dashboard() -> Callable[..., int]:
+    from rowtui.tui.shell.app import run_dashboard
+
+    return run_dashboard
+
+
 def _engine(started: EngineProcess) -> ProcessEngine:
     if started.options.demo is not None:
         from rowtui.core.demo.process import DemoProcess
 
         return DemoProcess(started)
-    from rowtui.core.engine.process.client import ProcessEngine
-
     return ProcessEngine(started)
 
 
 def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
     from rowtui.core.engine.local import InProcessEngine
-    from rowtui.tui.shell.app import run_dashboard
 
+    run_dashboard = _dashboard()
     project = open_project(args, out, synchronise=False)
     settings |= recalled(args, settings.pop("place", None), str(project.root))
     return run_dashboard(InProcessEngine(project, messages=True), **settings)

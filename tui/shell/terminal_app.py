@@ -24,6 +24,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.engine.process.start import keep_little
 from rowtui.tui.commands.command import TITLES
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.terminal import NO_COLOURS, Manner
@@ -186,8 +187,6 @@ class TerminalApp(KeysInOrder):
     def keep_little(self) -> None:
         """Return free memory and control garbage searches from now on, in rowtui's own process."""
         if not self.is_headless:
-            from rowtui.core.engine.process.start import keep_little
-
             keep_little(every=TRIM_SECONDS)
             garbage.begin()
             self.set_interval(SEARCH_SECONDS, garbage.search)

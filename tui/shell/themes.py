@@ -10,10 +10,10 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import rowtui.themes
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import visible
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, open_toml
@@ -23,12 +23,14 @@ from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from rowtui.tui.shell.terminal import Manner
     from textual.app import App
 
 
 DEFAULT_THEME = "rowtui-dark"
-SHIPPED = "rowtui.themes"
+SHIPPED = Path(rowtui.themes.__path__[0])
 """The package with the files of rowtui's own themes."""
 
 
@@ -175,12 +177,17 @@ def sources(own: Path | None = None) -> tuple[ThemeFile, ...]:
 
     The function calls stat on the files and reads none.
     """
-    shipped = resources.files(SHIPPED)
-    found = _in_folder(Path(str(shipped)))
+    found = _in_folder(SHIPPED)
     if not found:  # rowtui runs from a zip
-        files = [str(file) for file in shipped.iterdir() if file.name.endswith(".toml")]
-        found = [ThemeFile(file, ()) for file in sorted(files)]
+        names = [file.name for file in _in_zip().iterdir() if file.name.endswith(".toml")]
+        found = [ThemeFile(str(SHIPPED / name), ()) for name in sorted(names)]
     return (*found, *(_in_folder(own) if own is not None else ()))
+
+
+def _in_zip() -> Traversable:
+    from importlib import resources
+
+    return resources.files(rowtui.themes)
 
 
 def _in_folder(folder: Path) -> list[ThemeFile]:
@@ -224,9 +231,9 @@ def load_themes(own: Path | None = None, before: LoadedThemes | None = None) -> 
 
 def load_theme(path: Path) -> Theme:
     """Return a validated theme. Raises: InvalidFileError with all problems."""
-    shipped = resources.files(SHIPPED) / path.name
-    if str(path) == str(shipped) and not path.is_file():  # rowtui runs from a zip
-        return parse_theme(TomlFile(shipped.read_bytes(), path.name, THEME_KEYS))
+    if path.parent == SHIPPED and not path.is_file():  # rowtui runs from a zip
+        data = (_in_zip() / path.name).read_bytes()
+        return parse_theme(TomlFile(data, path.name, THEME_KEYS))
     file = open_toml(path, THEME_KEYS, MOST_BYTES)
     if file is None:
         shown = visible(str(path))

@@ -9,6 +9,7 @@ that block have `GRACE_SECONDS` for this.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import gc
 import importlib
@@ -106,8 +107,6 @@ def main(
 def _end_with(parent: int) -> None:
     """Request a signal for the end of the starting process, however it ends."""
     with contextlib.suppress(Exception):
-        import ctypes
-
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(0)

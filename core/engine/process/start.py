@@ -3,8 +3,9 @@
 Takes `EngineOptions`, gives the running process with one end of a socket pair; the process reaches
 the screen only through the other end. It has a session of its own (so it does not get the
 terminal's Ctrl-C and hang-up), no standard input, and a log that only the user can read. Nothing
-heavy is imported here. Descriptors are passed explicitly, so a start inside a running Textual app
-works as well.
+heavy is imported here. The first process is forked, so that it opens no file of Python again: on a
+network file system each costs a round trip. Descriptors are passed explicitly to one that is
+started inside a running Textual app, whose threads a fork would not have.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import contextlib
 import ctypes
 import os
 import pickle
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -103,25 +107,85 @@ END_SECONDS = 2.0
 PROGRAM = "from rowtui.core.engine.process.serve import main; main()"
 
 
-class EngineProcess:
-    """An engine's process, from its start to its end."""
+class ForkedProcess:
+    """A copy of this process that only calls a function, waited for and ended as a `Popen`."""
 
-    def __init__(self, options: EngineOptions, program: str = PROGRAM) -> None:
+    def __init__(self, call: Callable[[], None]) -> None:
+        self.returncode: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:  # never return into the caller's code: its buffers and files belong to the parent
+                call()
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while the process runs."""
+        if self.returncode is None:
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:  # SIGCHLD is ignored
+                pid, status = self.pid, 0
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self, seconds: float) -> int:
+        """Return the exit code. Raises: TimeoutExpired."""
+        end = time.monotonic() + seconds
+        while (code := self.poll()) is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired("engine", seconds)
+            time.sleep(0.005)
+        return code
+
+    def terminate(self, number: int = signal.SIGTERM) -> None:
+        """Ask it to end."""
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it."""
+        self.terminate(signal.SIGKILL)
+
+
+class EngineProcess:
+    """An engine's process, from its start to its end.
+
+    `forked`: what a copy of this process, which must have no other thread, calls; None: start
+    `program` in a new interpreter.
+    """
+
+    def __init__(
+        self,
+        options: EngineOptions,
+        program: str = PROGRAM,
+        *,
+        forked: Callable[[], None] | None = None,
+    ) -> None:
         """Start the process. Raises: OSError."""
         self.options = options
         self.program = program
         self.log = log_path()
         self.socket, inner = socket.socketpair()
         log = _open_log(self.log)
+        self.process: subprocess.Popen[bytes] | ForkedProcess
         try:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", program, str(inner.fileno()), str(self.log)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=(inner.fileno(),),
-                start_new_session=True,
-            )
+            if forked is not None:
+                self.process = ForkedProcess(lambda: self._become(forked, inner, log))
+            else:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", program, str(inner.fileno()), str(self.log)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=(inner.fileno(),),
+                    start_new_session=True,
+                )
         except BaseException:
             self.socket.close()
             raise
@@ -130,6 +194,17 @@ class EngineProcess:
             os.close(log)
         with contextlib.suppress(OSError):  # it may have ended: `opened` reports this
             self.socket.sendall(as_line(options))
+
+    def _become(self, serve: Callable[[], None], inner: socket.socket, log: int) -> None:
+        """Make this forked process what the start of a program makes, and serve."""
+        os.setsid()
+        self.socket.close()
+        for standard, descriptor in enumerate((os.open(os.devnull, os.O_RDONLY), log, log)):
+            os.dup2(descriptor, standard)
+        if not sys.flags.safe_path and sys.path[0] in ("", os.getcwd()):
+            del sys.path[0]  # as -P
+        sys.argv = ["-c", str(inner.detach()), str(self.log)]
+        serve()
 
     def opened(self) -> ProjectOpened:
         """Wait until the project is open. Raises: the errors of opening it; EngineLost."""

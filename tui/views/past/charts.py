@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rowtui.core.base.text import count, hours, plural
-from rowtui.core.usage.past import PastView
+from rowtui.core.usage.past import PastRequest, PastView
 from rowtui.core.usage.past_intervals import DAY
 from rowtui.tui.views.past import job_charts, share_charts
 from rowtui.tui.widgets.cells import Line, line, wrapped
@@ -14,6 +14,8 @@ from rowtui.tui.widgets.chart import ChartArea
 
 Draw = Callable[[PastView, ChartArea], Sequence[Line]]
 Words = Callable[[PastView], str]
+
+LAST_DAY = PastRequest(period=DAY)
 
 _LEAST = 9
 """Lines of a chart that leaves room for its sentences."""
@@ -82,6 +84,11 @@ CHARTS = (
     PastChart("cpus", "CPUs in use", "CPUs", job_charts.cpus, job_charts.of_cpus),
 )  # fmt: skip
 """All charts, in the order of the view."""
+
+
+def chart_named(name: str) -> PastChart:
+    """Return the chart of this name."""
+    return next(chart for chart in CHARTS if chart.name == name)
 
 
 def by_action(past: PastView, area: ChartArea) -> list[Line]:

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.record import JobRecord
-from rowtui.core.usage.past import PastRequest, PastView
-from rowtui.core.usage.past_intervals import DAY
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.past.job_charts import of_timeline, timeline
 from rowtui.tui.widgets.cells import FirstThatFits, Span, fit, line, width_of
 from rowtui.tui.widgets.chart import Chart, ChartArea, mark_for
 from rowtui.tui.widgets.chrome import set_titles
@@ -181,14 +178,13 @@ class JobsTimeline(Chart):
             start(view, partial(self._read, view), "timeline", exclusive=True)
 
     async def _read(self, view: ScreenView) -> None:
+        from rowtui.tui.views.past.charts import LAST_DAY, chart_named
+
+        chart, mark = chart_named("timeline"), mark_for(view.dashboard.how)
         try:
-            past = await view.session.engine.past.view(PastRequest(period=DAY))
+            past = await view.session.engine.past.view(LAST_DAY)
         except Exception:  # damaged records, or an engine that was lost: view Past reports them
             return
         if self.is_attached:
-            self._show(past, view)
-
-    def _show(self, past: PastView, view: ScreenView) -> None:
-        mark = mark_for(view.dashboard.how)
-        self.show_made(lambda width, height: timeline(past, ChartArea(width, height, mark)))
-        set_titles(self, "When they run", of_timeline(past))
+            self.show_made(lambda width, height: chart.draw(past, ChartArea(width, height, mark)))
+            set_titles(self, "When they run", chart.below(past))

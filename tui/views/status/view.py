@@ -7,13 +7,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from rowtui.core.base.text import plural
-from rowtui.core.usage.past import PastRequest, PastView
-from rowtui.core.usage.past_intervals import DAY
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.session import FILTERS
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.past.charts import CHARTS, Draw
-from rowtui.tui.views.past.job_charts import completed_by_hour, of_completed
 from rowtui.tui.views.queue.jobs import jobs_in_brief
 from rowtui.tui.views.status.needs import need_detail
 from rowtui.tui.views.status.status import (
@@ -41,15 +37,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.core.engine.api.snapshot import ActionSummary
+    from rowtui.core.usage.past import PastView
     from rowtui.core.usage.table import UsageRow
+    from rowtui.tui.views.past.charts import Draw
     from rowtui.tui.widgets.cells import Line
     from textual.widget import Widget
 
 
-WIDE_CHARTS = tuple(
-    next(chart for chart in CHARTS if chart.name == name)
-    for name in ("ended", "cpus", "budget", "waits")
-)
+WIDE_CHARTS = ("ended", "cpus", "budget", "waits")
 """The charts below the panes of a wide screen; the first one is of directories here."""
 
 LEAST_NEEDS = 5
@@ -81,7 +76,6 @@ class StatusView(NeedSteps):
         super().__init__()
         self._used: dict[str, UsageRow] = {}
         self._used_at = -AGAIN_SECONDS  # when the used amounts were asked for
-        self._past: PastView | None = None
 
     def body(self) -> ComposeResult:
         """Compose the actions and the chosen one beside the needs, jobs, events and charts."""
@@ -97,8 +91,8 @@ class StatusView(NeedSteps):
                 yield Panel("Jobs", name="jobs")
                 yield Panel("What happened", name="activity")
         with Container(id="charts"):
-            for chart in WIDE_CHARTS:
-                yield Chart(name=f"day-{chart.name}")
+            for name in WIDE_CHARTS:
+                yield Chart(name=f"day-{name}")
         yield Panel("", name="brief")
 
     @property
@@ -208,8 +202,7 @@ class StatusView(NeedSteps):
         try:
             rows = await self.session.engine.past.used()
             if self.has_class("-wide", "-high"):
-                self._past = await self.session.engine.past.view(PastRequest(period=DAY))
-                self._show_day()
+                await self._show_day()
         except Exception:  # damaged records, or an engine that was lost
             return
         used = {row.name: row for row in rows if used_words(row)}
@@ -240,7 +233,11 @@ class StatusView(NeedSteps):
     def _show_pace(self) -> None:
         """Show the directories that all actions completed in each of the last hours."""
         jobs = self.session.jobs
-        paces = jobs.paces if jobs is not None else ()
+        if jobs is None:
+            return  # nothing that only charts need is loaded before the first paint
+        from rowtui.tui.views.past.job_charts import completed_by_hour, of_completed
+
+        paces = jobs.paces
         now, mark = self.session.clock(), mark_for(self.dashboard.how)
         for chart in (self.query_one("#pace", Chart), self.query_one("#day-ended", Chart)):
             chart.show_made(
@@ -249,13 +246,15 @@ class StatusView(NeedSteps):
             below = of_completed(paces) if paces else ""
             set_titles(chart, "Completed in the last 24 hours", below)
 
-    def _show_day(self) -> None:
+    async def _show_day(self) -> None:
         """Show the charts of the last day that only a wide screen has room for."""
-        past, mark = self._past, mark_for(self.dashboard.how)
-        if past is None or not past.job_count:
+        from rowtui.tui.views.past.charts import LAST_DAY, chart_named
+
+        past, mark = await self.session.engine.past.view(LAST_DAY), mark_for(self.dashboard.how)
+        if not past.job_count:
             return
         self.query_one("#day-ended").styles.column_span = 1
-        for chart in WIDE_CHARTS[1:]:
+        for chart in map(chart_named, WIDE_CHARTS[1:]):
             widget = self.query_one(f"#day-{chart.name}", Chart)
             widget.display = True
             widget.show_made(partial(self._drawn, chart.draw, past, mark))
