@@ -151,7 +151,6 @@ class AsyncsshTransport:
             return _unreachable(argv, error.message)
         if result is None:
             return _unreachable(argv, f"the connection to {self.target} broke")
-        self._shells.note(result.seconds)
         return result
 
     @asynccontextmanager

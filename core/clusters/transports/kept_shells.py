@@ -1,8 +1,8 @@
 """Shells that are kept open on a login node whose login shell starts slowly, and fed with commands.
 
-sshd starts the user's login shell, with its start-up files, for every session. If a command took
-long, the start of a shell is measured; a slow one is kept, and later commands run in it one after
-another. A shell is asked for a sign of life before each command, so that a command is only written
+sshd starts the user's login shell, with its start-up files, for every session. The first command of
+a connection runs in a shell that could be kept, whose start is measured: a slow one is kept, so
+that its start is paid once, and later commands run in it one after another. A shell is asked for a sign of life before each command, so that a command is only written
 to a shell that reads; if its answer then does not arrive, the command may have run (LOST). A
 command that is not answered in time is left running, and its shell is given up.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import secrets
 import time
 from collections.abc import Callable, Sequence
@@ -38,23 +39,19 @@ class KeptShells:
     """The kept shells of one connection. `wanted`: whether commands should be run in them.
 
     `process` runs a line in a session, as a process with streams; `after`: the seconds of
-    `KEEP_AFTER`, with which 0 keeps a shell in any case.
+    `KEEP_AFTER`, with which 0 keeps a shell in any case, and infinity none.
     """
 
     def __init__(
         self, process: Callable[[str], AbstractAsyncContextManager[Any]], after: float
     ) -> None:
-        self.wanted = after <= 0
+        self.wanted = after < math.inf
         self._process = process
         self._after = after
         self._measured = False  # whether the time that a shell needs to start is known
         self._free = asyncio.Semaphore(MOST_SHELLS)
         self._shells: list[_Shell] = []
         self._idle: list[_Shell] = []
-
-    def note(self, seconds: float) -> None:
-        """Take account of the time that a command took in a session of its own."""
-        self.wanted = self.wanted or (not self._measured and seconds >= self._after)
 
     async def run(
         self, argv: Sequence[str], line: RemoteLine, stdin: bytes, seconds: float, limit: int

@@ -133,9 +133,7 @@ class OpensshTransport:
             said = f"no channel to {self.target} was free within {timeout:.0f} s"
             return _not_run(argv, Trouble.UNREACHABLE, said)
         try:
-            result = await self._tried(argv, line, stdin, deadline)
-            self._shells.note(result.seconds)
-            return result
+            return await self._tried(argv, line, stdin, deadline)
         except LoginError as error:
             self.error = error
             return _not_run(argv, Trouble.UNREACHABLE, error.message)

@@ -45,7 +45,7 @@ def slow(slurm_rig: SlurmRig) -> Iterator[LoginNode]:
 
 
 @pytest.mark.parametrize("transport", ["asyncssh", "openssh"])
-def test_jobs_and_their_files_are_sent_with_two_login_shells(
+def test_jobs_and_their_files_are_sent_with_one_login_shell(
     slow: LoginNode,
     here: OnClusters,
     tmp_path: Path,
@@ -65,8 +65,7 @@ def test_jobs_and_their_files_are_sent_with_two_login_shells(
 
     assert done.code == 0, done.err
     assert "Row submitted job" in done.out + done.err
-    # One for the first command, and one that is kept.
-    assert len(starts.read_text().splitlines()) == 2
+    assert len(starts.read_text().splitlines()) == 1
 
 
 def test_a_queue_that_answers_slowly_is_given_the_time_that_the_user_sets(

@@ -180,6 +180,7 @@ async def test_a_process_that_was_killed_before_a_command_did_certainly_not_begi
 async def test_a_process_that_was_killed_during_a_command_leaves_it_unknown(alpha: Alpha) -> None:
     pid = await alpha.connect(*ANSWERS)
     way = alpha.way(["right"], ["654321"])
+    await way.run(["true"], timeout=20)  # which measures the start of a shell
     assert isinstance(alpha.node, FaultyLogin)
     alpha.node.inject("marked", Hang())
     under_way = asyncio.create_task(way.run(["echo", "marked"], timeout=20))

@@ -53,7 +53,7 @@ async def test_a_cluster_that_hangs_keeps_no_other_waiting(
         ]
         # given one that says nothing until the other has answered
         answered = asyncio.Event()
-        slow.inject("squeue", Hang(until=answered))
+        slow.inject("", Hang(until=answered))
         around = cluster_context(tmp_path, slow, quick)
         looks = QueuePolls(around)
         # when all are asked
@@ -65,8 +65,8 @@ async def test_a_cluster_that_hangs_keeps_no_other_waiting(
 
         asking = asyncio.create_task(looks.everywhere(look, looks.all_names(), here=True))
         async with asyncio.timeout(30):
-            await slow.asked_for("squeue")
-            await quick.asked_for("squeue")
+            await slow.asked_for("")
+            await quick.asked_for("")
             first = {await done.get(), await done.get()}
         # then the others are known while it is waited for
         assert first == {"local", "quick"}
@@ -87,7 +87,7 @@ async def test_each_failure_stays_with_its_cluster(slurm: SlurmCluster, tmp_path
             await stack.enter_async_context(faulty_login(tmp_path / name, name=name, env=env))
             for name in ("broken", "well")
         ]
-        broken.inject("squeue", Refuse(), times=None)
+        broken.inject("", Refuse(), times=None)
         nowhere = '[[cluster]]\nname = "nowhere"\nssh.host = "no.such.host.invalid"\n'
         around = cluster_context(tmp_path, broken, well, more=nowhere)
         looks = QueuePolls(around)
