@@ -47,7 +47,8 @@ async def submit(project: OpenProject, jobs: int, arrays: int) -> dict[str, floa
     """Plan and submit: the figures, by their names."""
     used = time.process_time()
     began = time.perf_counter()
-    plan = await asyncio.to_thread(project.plan, project.workflow.actions, limit=jobs)
+    actions = project.workflow.actions
+    plan = await asyncio.to_thread(plan_submission, project, actions, limit=jobs)
     planned = time.perf_counter()
     if len({job.array for job in plan.jobs if job.array}) != arrays:
         raise SystemExit(f"{jobs} jobs are not in {arrays} arrays")

@@ -2,9 +2,10 @@
 
 sshd starts the user's login shell, with its start-up files, for every session. The first command of
 a connection runs in a shell that could be kept, whose start is measured: a slow one is kept, so
-that its start is paid once, and later commands run in it one after another. A shell is asked for a sign of life before each command, so that a command is only written
-to a shell that reads; if its answer then does not arrive, the command may have run (LOST). A
-command that is not answered in time is left running, and its shell is given up.
+that its start is paid once, and later commands run in it one after another. A shell is asked for a
+sign of life before each command, so that a command is only written to a shell that reads; if its
+answer then does not arrive, the command may have run (LOST). A command that is not answered in time
+is left running, and its shell is given up.
 """
 
 from __future__ import annotations
