@@ -163,16 +163,8 @@ async def measure(here: RemoteProjects, jobs: int, tasks: Sequence[int]) -> list
     return rows + [await measured(here, f"array-{count}", count, arrays=True) for count in tasks]
 
 
-def main() -> None:
-    """Print it, and keep it if that is wanted."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--jobs", type=int, default=200)
-    parser.add_argument("--tasks", type=int, nargs="*", default=[1000, 10_000])
-    parser.add_argument("--save", help="the name of a file in bench/results")
-    parser.add_argument("--json", type=Path, help="a file for the rows")
-    given = parser.parse_args()
-    with remote_projects(**SETTINGS) as here:
-        rows = asyncio.run(measure(here, given.jobs, given.tasks))
+def keep(rows: list[Measured], given: argparse.Namespace) -> None:
+    """Print the rows, and write them where that is wanted."""
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     lines = [f"# {machine()}", "", HEAD, *map(line, rows), "", f"Load after: {load}.", ""]
     print("\n".join(lines))
@@ -180,6 +172,18 @@ def main() -> None:
         (Path(__file__).parent / "results" / given.save).write_text("\n".join(lines))
     if given.json:
         write(given.json, rows)
+
+
+def main() -> None:
+    """Read the arguments and measure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--jobs", type=int, default=200)
+    parser.add_argument("--tasks", type=int, nargs="*", default=[1000, 10_000])
+    parser.add_argument("--save", help="the name of a file in bench/results")
+    parser.add_argument("--json", type=Path, help="a file for the rows")
+    given = parser.parse_args()
+    with remote_projects(**SETTINGS) as here:
+        keep(asyncio.run(measure(here, given.jobs, given.tasks)), given)
 
 
 if __name__ == "__main__":

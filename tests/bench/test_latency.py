@@ -61,3 +61,5 @@ def test_the_commands_are_measured_on_it(tmp_path: Path) -> None:
     assert rows["first scan, 1 at once"].best["directories/s"] > 0
     assert rows["first scan, 8 at once"].best["times faster"] > 0
     assert {"show status", "show directories --eligible"} < rows.keys()
+    assert rows["dashboard: first paint"].best["wall s"] > 0
+    assert rows["dashboard: files opened"].best["files"] > 100
