@@ -80,8 +80,8 @@ def measure(
         alone = 0.0
         for number in at_once:
             forget(folder / tool)
-            words = ("--io-threads", str(number), "show", "status")
-            done = once(tool, words, quick | delayed)
+            first = ("--io-threads", str(number), "show", "status")
+            done = once(tool, first, quick | delayed)
             row = of_runs(f"first scan, {number} at once", directories, tool, [done])
             if row.best:
                 alone = alone or done.wall
@@ -109,7 +109,7 @@ OPENED = re.compile(r"open(?:at)?[( ].* = \d+<?")
 
 
 def first_paint(
-    command: Sequence[str], folder: Path, size: int, delayed: Mapping[str, str], rounds: int
+    command: Sequence[str], folder: Path, size: int, delayed: dict[str, str], rounds: int
 ) -> Measured:
     """The seconds from exec until the dashboard has painted; the first round warms the caches."""
     found = []
