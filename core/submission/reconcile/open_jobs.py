@@ -49,7 +49,7 @@ class OpenJobs:
         """
         found: list[SentJob] = []
         had: frozenset[str] | None = None
-        for plan_id, latest in self._journals().items():
+        for plan_id, latest in self._journals(own).items():
             if any(token in latest for token in own):
                 continue
             sent = {token: it for token, it in latest.items() if it.step in SENT}
@@ -65,14 +65,15 @@ class OpenJobs:
                 ]
         return found
 
-    def _journals(self) -> dict[str, dict[str, JournalEntry]]:
+    def _journals(self, own: Collection[str]) -> dict[str, dict[str, JournalEntry]]:
+        """Return the latest entry of each token by plan; a plan of `own` is not read further."""
         journal = Journal(self.root)
         found = {}
         for plan_id, size in journal.stamp():
             read, latest = self._read.get(plan_id, (0, {}))
             if size < read:
                 read, latest = 0, {}
-            if size > read:
+            if size > read and not any(token in latest for token in own):
                 read, fresh = journal.entries_from(plan_id, read)
                 latest |= {entry.token: entry for entry in fresh}
             found[plan_id] = latest

@@ -8,6 +8,7 @@ later, it stays held, and `settle` cancels it.
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -203,8 +204,9 @@ def chunks_of(
 def log_folders(jobs: Sequence[PlannedJob]) -> list[str]:
     """Return the folders of the jobs' logs. Slurm silently fails a job without its log folder."""
     # The log of a bundle is in the folder of its first job's log.
-    folders = {str(PurePosixPath(job.log_path).parent) for job in jobs if job.log_path}
-    return sorted(folder for folder in folders if "%" not in folder and folder != ".")
+    named = {posixpath.dirname(job.log_path) for job in jobs if job.log_path}
+    folders = {str(PurePosixPath(folder)) for folder in named if "%" not in folder}
+    return sorted(folders - {"."})
 
 
 def spec_of(unit: SubmissionCall, access: Access, keys: Mapping[str, JobKey]) -> JobSpec:
