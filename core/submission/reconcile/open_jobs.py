@@ -48,6 +48,7 @@ class OpenJobs:
         the plan of such a job, cannot be read.
         """
         found: list[SentJob] = []
+        own = frozenset(own)
         had: frozenset[str] | None = None
         for plan_id, latest in self._journals(own).items():
             if any(token in latest for token in own):
@@ -74,7 +75,7 @@ class OpenJobs:
             if size < read:
                 read, latest = 0, {}
             if size > read and not any(token in latest for token in own):
-                read, fresh = journal.entries_from(plan_id, read)
+                read, fresh = journal.entries_from(plan_id, read, own)
                 latest |= {entry.token: entry for entry in fresh}
             found[plan_id] = latest
             self._read[plan_id] = read, latest

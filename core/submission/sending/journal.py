@@ -17,7 +17,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -146,10 +146,13 @@ class Journal:
             found += [entry for entry in lines if entry is not None]
         return found
 
-    def entries_from(self, plan_id: str, start: int) -> tuple[int, list[JournalEntry]]:
+    def entries_from(
+        self, plan_id: str, start: int, until: Collection[str] = ()
+    ) -> tuple[int, list[JournalEntry]]:
         """Return the entries of an open journal after the byte `start`, and the end offset.
 
-        An incomplete last line is left for the next call. Raises: RowtuiError.
+        An incomplete last line is left for the next call, and so is what follows an entry of one
+        of the tokens `until`. Raises: RowtuiError.
         """
         try:
             with open(self.folder / f"{plan_id}{ENDING}", "rb") as file:
@@ -160,10 +163,15 @@ class Journal:
             return start, []
         except OSError as error:
             raise _unreadable(plan_id, error) from None
-        data = data[: data.rfind(b"\n") + 1]
-        lines = (_entry(line, plan_id) for line in data.split(b"\n") if line)
-        found = [it for it in lines if it is not None and it.step not in NOTES]
-        return start + len(data), found
+        found = []
+        for line in data.split(b"\n")[:-1]:
+            start += len(line) + 1
+            entry = _entry(line, plan_id) if line else None
+            if entry is not None and entry.step not in NOTES:
+                found.append(entry)
+                if entry.token in until:
+                    break
+        return start, found
 
     def latest(self, plan_id: str) -> dict[str, JournalEntry]:
         """Return the latest entry of each token of a plan."""
