@@ -103,6 +103,31 @@ async def test_one_that_nobody_asked_anything_ends_as_well(folder: Path) -> None
     assert is_gone(early.process.pid)
 
 
+FORKED = """
+import os, sys
+from rowtui.core.engine.process.serve import main
+from rowtui.core.engine.process.start import EngineOptions, EngineProcess
+
+started = EngineProcess(EngineOptions(sys.argv[1], "local"), forked=main)
+started.opened()
+pid = started.process.pid
+print(os.getsid(pid) == pid, [os.readlink(f"/proc/{pid}/fd/{number}") for number in range(3)])
+started.end()
+print(started.process.returncode, started.log)
+"""
+
+
+def test_a_forked_engine_has_its_own_session_and_log_and_ends_with_the_screen(home: Path) -> None:
+    root = make_project(home / "project")
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, str(root)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    first, last = done.stdout.splitlines()
+    code, log = last.split()
+    assert (first, code) == (f"True {['/dev/null', log, log]}", "0")
+
+
 def test_what_opening_raises_is_raised_here(home: Path) -> None:
     root = make_project(home / "project")
     (root / "workflow.toml").write_text('[[action]]\nname = "a"\ncomand = "b"\n')
