@@ -10,6 +10,8 @@ import gc
 import os
 import sys
 
+from rowtui.core.base.lazy import define_records_quickly
+
 TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without importing typing
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ def start() -> int:
     and cleanup would each cost a tenth of its time.
     """
     gc.disable()
+    define_records_quickly()
     args = parse(sys.argv[1:])
     if isinstance(args, int):
         return args

@@ -1,4 +1,9 @@
-"""Modules that take long to import; each is loaded when one of its names is first used.
+"""Modules that take long to import, and records that take long to define: made when first used.
+
+`define_records_quickly` changes what `class X(NamedTuple)` does in this process, so the program
+calls it, and not a library. typing compiles each annotation of each class, and a constructor, also
+of records that a command never makes, which takes a fifth of the time of a short command.
+Afterwards annotations stay text, and the first record of a class compiles its constructor.
 
 numpy is loaded without the threads that its OpenBLAS starts. The threads would cost as much CPU
 time as the rest of the import, and rowtui multiplies no matrices. The variable that prevents them
@@ -9,9 +14,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import _tuplegetter  # type: ignore[attr-defined]
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 _THREADS: Final = "OPENBLAS_NUM_THREADS"
 
@@ -39,6 +45,59 @@ def _loaded(name: str) -> Any:
         os.environ.pop(_THREADS, None)
 
 
+class _Record(tuple[Any, ...]):
+    """What all named tuples have; the constructor is replaced when it is first called."""
+
+    __slots__ = ()
+
+    def __new__(cls: Any, *values: Any, **named: Any) -> Any:
+        names = "".join(f"{name}, " for name in cls._fields)
+        text = f"lambda _cls, {names}: _new(_cls, ({names}))"
+        new: Any = eval(text, {"_new": tuple.__new__, "__builtins__": {}})  # noqa: S307
+        new.__name__, new.__qualname__ = "__new__", f"{cls.__name__}.__new__"
+        new.__defaults__ = tuple(cls._field_defaults.values())
+        cls.__new__ = staticmethod(new)
+        return new(cls, *values, **named)
+
+    @classmethod
+    def _make(cls, values: Any) -> Any:
+        return cls(*values)
+
+    def _replace(self: Any, /, **named: Any) -> Any:
+        made = tuple.__new__(type(self), map(named.pop, self._fields, self))
+        if named:
+            raise ValueError(f"Got unexpected field names: {list(named)!r}")
+        return made
+
+    def _asdict(self: Any) -> dict[str, Any]:
+        return dict(zip(self._fields, self, strict=True))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+        return f"{type(self).__name__}({values})"
+
+
+class _RecordType(type):
+    """Makes the class of a record from its class statement."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], content: dict[str, Any]) -> Any:
+        fields = tuple(content.get("__annotations__", ()))
+        content["_field_defaults"] = {each: content[each] for each in fields if each in content}
+        content.update((each, _tuplegetter(at, each)) for at, each in enumerate(fields))
+        content["_fields"] = content["__match_args__"] = fields
+        content["__slots__"] = ()
+        return type(name, (_Record, *bases[1:]), content)
+
+
+def define_records_quickly() -> None:
+    """Let `class X(NamedTuple)` define a class that completes itself with its first record."""
+    base = type.__new__(_RecordType, "NamedTuple", (), {})
+    NamedTuple.__mro_entries__ = lambda _bases: (base,)  # type: ignore[attr-defined]
+
+
 if TYPE_CHECKING:
     import asyncio
     import hashlib
@@ -59,4 +118,14 @@ else:
     platformdirs = _LazyModule("platformdirs")
     subprocess = _LazyModule("subprocess")
 
-__all__ = ["NDArray", "asyncio", "hashlib", "hmac", "np", "orjson", "platformdirs", "subprocess"]
+__all__ = [
+    "NDArray",
+    "asyncio",
+    "define_records_quickly",
+    "hashlib",
+    "hmac",
+    "np",
+    "orjson",
+    "platformdirs",
+    "subprocess",
+]

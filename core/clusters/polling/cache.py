@@ -252,7 +252,7 @@ _TYPES: Mapping[str, frozenset[type]] = {
         "int | None": frozenset({int, type(None)}),
         "str": frozenset({str}),
         "JobState": frozenset({str}),
-    }[kind.__forward_arg__]
+    }[str(getattr(kind, "__forward_arg__", kind))]
     for name, kind in Job.__annotations__.items()
 }
 _STATES = {state.value: state for state in JobState}
