@@ -10,7 +10,6 @@ bounded by the types, and by `json.loads` for fields of any type. Objects are ch
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
 import enum
 import types
 import typing
@@ -105,7 +104,7 @@ def _types_as_is(hint: Any) -> frozenset[object]:
 
 def _fields(kind: Any, extra: bool) -> Callable[[Any], Any]:
     hints: Mapping[str, Any] = typing.get_type_hints(kind)
-    names = getattr(kind, "_fields", None) or [it.name for it in dataclasses.fields(kind)]
+    names = tuple(getattr(kind, "_fields", ()) or kind.__dataclass_fields__)
     fields = {name: (_types_as_is(hints[name]), _reader(hints[name], extra)) for name in names}
     is_tuple = issubclass(kind, tuple)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -198,7 +197,7 @@ async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_m
         jobs = list(plan.jobs)
         for at in (1, 2):
             jobs[at] = jobs[at]._replace(depends_on=(jobs[at - 1].token,))
-        return replace(plan, jobs=tuple(jobs))
+        return plan._replace(jobs=tuple(jobs))
 
     engine.plans_make = chained  # type: ignore[method-assign, assignment]
     where = "of this project"

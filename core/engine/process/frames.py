@@ -38,6 +38,10 @@ class PlanReference(NamedTuple):
     plan_id: str
 
 
+class Lifetime:
+    """An object that ends with the plan that holds it."""
+
+
 class SeenPlans:
     """The engine's plans that still exist on the screen's side.
 
@@ -45,28 +49,28 @@ class SeenPlans:
     """
 
     def __init__(self, gone: Callable[[str], None]) -> None:
-        self._plans: WeakValueDictionary[str, Plan] = WeakValueDictionary()
+        self._lifetimes: WeakValueDictionary[str, Lifetime] = WeakValueDictionary()
         self._gone = gone
 
     def remember(self, value: object) -> None:
         """Record the plans of an answer."""
         for plan in _plans_in(value):
-            self._plans[plan.id] = plan
-            finalize(plan, self._ended, plan.id).atexit = False
+            plan.lifetime = self._lifetimes[plan.id] = lifetime = Lifetime()
+            finalize(lifetime, self._ended, plan.id).atexit = False
 
     def _ended(self, plan_id: str) -> None:
-        if plan_id not in self._plans:  # otherwise an equal plan came later
+        if plan_id not in self._lifetimes:  # otherwise an equal plan came later
             self._gone(plan_id)
 
     def forget(self) -> None:
         """Clear the record after the engine was lost."""
-        self._plans.clear()
+        self._lifetimes.clear()
 
     def named(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return arguments in which the engine's own plans are replaced by references."""
         return tuple(
             PlanReference(one.id)
-            if isinstance(one, Plan) and self._plans.get(one.id) is one
+            if isinstance(one, Plan) and self._lifetimes.get(one.id, 0) is one.lifetime
             else one
             for one in arguments
         )

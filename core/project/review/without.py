@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
@@ -137,8 +136,7 @@ def without(plan: Plan, tokens: Collection[str]) -> Plan:
     changed = {job.destination for job in plan.jobs if job.token in gone and job.bundle is not None}
     actions = {job.action for job in jobs}
     about = tuple(f"{name}: " for name in {job.action for job in plan.jobs} - actions)
-    left = replace(
-        plan,
+    left = plan._replace(
         id="",
         jobs=jobs,
         cost=cost,
@@ -147,4 +145,4 @@ def without(plan: Plan, tokens: Collection[str]) -> Plan:
         # the packing's savings were computed for all jobs of the destination
         packed=tuple(one for one in plan.packed if one.destination not in changed),
     )
-    return replace(left, id=plan_id(left))
+    return left._replace(id=plan_id(left))

@@ -25,7 +25,6 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -386,7 +385,7 @@ class Driver(ABC):
         """Return the message of a submission; without scripts, since it stays in memory."""
         jobs = tuple(job._replace(script="") for job in plan.jobs)
         text = f"sent {plural(number, 'job')}"
-        return DriverMessage(MessageKind.SENT, text, plan=replace(plan, jobs=jobs))
+        return DriverMessage(MessageKind.SENT, text, plan=plan._replace(jobs=jobs))
 
     def paused(self, why: str, plan: Plan | None = None) -> DriverMessage:
         """Record that the run pauses, and return its message."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from rowtui.core.runs.limits.limits import Breach, Fit, RunLimits
@@ -74,8 +73,8 @@ def part_of(plan: Plan, tokens: Collection[str]) -> Plan:
     cost = jobs[0].cost
     for job in jobs[1:]:
         cost = cost.plus(job.cost)
-    part = replace(plan, jobs=jobs, cost=cost, id="")
-    return replace(part, id=plan_id(part))
+    part = plan._replace(jobs=jobs, cost=cost, id="")
+    return part._replace(id=plan_id(part))
 
 
 class PlanAnswer(NamedTuple):

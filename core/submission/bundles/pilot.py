@@ -12,7 +12,7 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -243,7 +243,7 @@ def start_pilots(
     )
     first, cost = wanted[0][1], Cost.total(job.cost for job in jobs)
     plan = Plan("", created, user, first.name, first.scheduler, jobs, cost)
-    return replace(plan, id=plan_id(plan))
+    return plan._replace(id=plan_id(plan))
 
 
 def _pilot_job(wanted: WantedPilot, cluster: Cluster, token: str) -> PlannedJob:

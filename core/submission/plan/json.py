@@ -12,7 +12,6 @@ import json
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,8 @@ def plan_id(plan: Plan) -> str:
 def named_plan(plan: Plan) -> Plan:
     """Return the plan for directories that the user named."""
     jobs = (job._replace(named=True) for job in plan.jobs)
-    plan = replace(plan, jobs=tuple(jobs))
-    return replace(plan, id=plan_id(plan))
+    plan = plan._replace(jobs=tuple(jobs))
+    return plan._replace(id=plan_id(plan))
 
 
 def plan_to_json(plan: Plan) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import Cost
@@ -43,8 +42,8 @@ def make_plan(draft: Draft) -> Plan:
         packed=packing.packed,
         refused=draft.refused,
     )
-    plan = replace(plan, cost=Cost.total(it.cost for it in charges_of(plan)))
-    return replace(plan, id=plan_id(plan))
+    plan = plan._replace(cost=Cost.total(it.cost for it in charges_of(plan)))
+    return plan._replace(id=plan_id(plan))
 
 
 def _planned(planner: Planner, draft: JobDraft) -> PlannedJob:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.document import TextOrNull
@@ -225,10 +224,7 @@ def above(cost: float, bound: float) -> str:
     return f"{tenths / 10:,.1f} %"
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class Plan:
-    """An ordered list of jobs that the user confirms as a whole. `id` is the hash of the rest."""
-
+class _PlanFields(NamedTuple):
     id: str
     created: str  # ISO 8601, UTC
     user: str
@@ -240,6 +236,15 @@ class Plan:
     skipped: tuple[str, ...] = ()  # what was left out, a sentence each
     packed: tuple[Packed, ...] = ()
     refused: tuple[RefusedWork, ...] = ()  # not part of a plan's file, nor of its id
+
+
+class Plan(_PlanFields):
+    """An ordered list of jobs that the user confirms as a whole. `id` is the hash of the rest.
+
+    `lifetime` is no part of it: an object for weak references, which a tuple does not take.
+    """
+
+    lifetime: object = None
 
 
 class PackedJobs(NamedTuple):

@@ -7,7 +7,6 @@ place where the jobs of a scheduler are joined with the records; `others` return
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,7 +90,7 @@ class JobTable:
         changed = self.journal.changed(plan_id)
         if not changed:
             return plan
-        return replace(plan, jobs=tuple(_with_change(job, changed) for job in plan.jobs))
+        return plan._replace(jobs=tuple(_with_change(job, changed) for job in plan.jobs))
 
 
 def _newest_first(job: JobRecord) -> tuple[float, int, int, str, int, str]:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
@@ -185,8 +185,8 @@ def layout(lanes: Sequence[Sequence[int]], seconds: int = 60) -> BundleLayout:
 
 def bundled(plan: Plan, *layouts: BundleLayout) -> Plan:
     """The plan with its jobs in these bundles."""
-    changed = replace(plan, jobs=with_bundles(plan.jobs, layouts))
-    return replace(changed, id=plan_id(changed))
+    changed = plan._replace(jobs=with_bundles(plan.jobs, layouts))
+    return changed._replace(id=plan_id(changed))
 
 
 def in_lanes(plan: Plan, lanes: int) -> Plan:

@@ -142,7 +142,7 @@ def test_a_plan_that_nobody_looks_at_any_more_takes_no_memory_on_either_side() -
     there.remember(plan_of(3))
     here.remember(plan)
     named = here.named((plan,))
-    gone = weakref.ref(plan)
+    gone = weakref.ref(plan.lifetime)
     equal = plan_of(3)  # it takes the place of the first
     here.remember(equal)
     del plan

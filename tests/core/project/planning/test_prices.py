@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,7 +66,7 @@ def test_a_job_that_goes_alone_costs_what_the_cheapest_node_that_holds_it_does(
     assert [it.sentence for it in found.breaches] == [
         "1 more job would bring it to 0.80 EUR, of 0.50 confirmed"
     ]
-    meant = replace(plan, jobs=tuple(job._replace(node_type="large") for job in plan.jobs))
+    meant = plan._replace(jobs=tuple(job._replace(node_type="large") for job in plan.jobs))
     assert {price.amount for price in prices_of(project, meant).values()} == {3.0}
 
 

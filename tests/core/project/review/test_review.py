@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -103,7 +102,7 @@ async def test_every_check_is_pending_at_once_and_then_told(make: Make) -> None:
 
 async def test_bash_is_asked_once_for_each_shape_whatever_the_number_of_jobs(make: Make) -> None:
     plan = planned(make())
-    many = replace(plan, jobs=tuple(plan.jobs[0]._replace(token=f"t{n}") for n in range(5000)))
+    many = plan._replace(jobs=tuple(plan.jobs[0]._replace(token=f"t{n}") for n in range(5000)))
     asked: list[str] = []
 
     def complain(script: str) -> str:
@@ -120,7 +119,7 @@ async def test_bash_is_asked_once_for_each_shape_whatever_the_number_of_jobs(mak
 async def test_a_script_that_bash_cannot_read_names_its_jobs(make: Make) -> None:
     plan = planned(make())
     broken = plan.jobs[5]._replace(script=plan.jobs[5].script + "\nif then\n")
-    found = await check_scripts(replace(plan, jobs=(*plan.jobs[:5], broken)), {})
+    found = await check_scripts(plan._replace(jobs=(*plan.jobs[:5], broken)), {})
     assert [it.jobs for it in found.findings] == [((5, 6),)]
     assert "syntax error" in found.findings[0].text
 
@@ -143,7 +142,7 @@ async def test_the_dry_check_asks_about_one_job_of_each_kind_and_not_about_too_m
         return await really(job)
 
     scheduler.test_only = test_only  # type: ignore[method-assign, assignment]
-    found = await check_dry(replace(plan, jobs=wide), lambda _: scheduler, {}, project.root)
+    found = await check_dry(plan._replace(jobs=wide), lambda _: scheduler, {}, project.root)
 
     assert len(asked) == MOST_ASKED
     assert found.text == f"asked about {MOST_ASKED} jobs of 14 kinds"
@@ -159,7 +158,7 @@ async def test_the_dry_check_asks_about_one_job_of_each_kind_and_not_about_too_m
 def test_what_stands_twice_fails_and_what_is_submitted_already_is_a_warning(make: Make) -> None:
     project = make()
     plan = planned(project)
-    twice = replace(plan, jobs=(plan.jobs[0], plan.jobs[1], plan.jobs[0]))
+    twice = plan._replace(jobs=(plan.jobs[0], plan.jobs[1], plan.jobs[0]))
     found = check_duplicates(project, twice)
     assert found.state is CheckState.FAILED
     assert [it.text for it in found.findings] == ["job 3: d'0 stand in job 1 too"]
@@ -242,8 +241,8 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     for at in (3, 4, 5):
         place = InBundle("b", "half", 2, None, 0, 60, False, at % 2, 30)
         jobs[at] = jobs[at]._replace(token=f"b~{at - 3}", bundle=place)
-    made = replace(plan, jobs=tuple(jobs))
-    return replace(made, id=plan_id(made))
+    made = plan._replace(jobs=tuple(jobs))
+    return made._replace(id=plan_id(made))
 
 
 @given(off=st.sets(st.integers(0, 5)))
@@ -282,7 +281,7 @@ def test_shapes_of_bundles_and_arrays_are_asked_about_as_they_go_out(chain: Plan
 
 def test_a_warning_names_all_jobs_that_have_it(chain: Plan) -> None:
     jobs: list[PlannedJob] = [job._replace(warnings=("odd",)) for job in chain.jobs[:2]]
-    found = check_warnings(replace(chain, jobs=(*jobs, *chain.jobs[2:])))
+    found = check_warnings(chain._replace(jobs=(*jobs, *chain.jobs[2:])))
     assert [(it.text, it.jobs) for it in found.findings] == [("odd", ((0, 2),))]
 
 

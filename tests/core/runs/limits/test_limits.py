@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -323,7 +322,7 @@ def test_no_budget_is_exceeded_and_no_other_cluster_waits_for_it(
 
     assert sorted([*found.jobs, *found.left_out], key=whole.jobs.index) == list(whole.jobs)
     assert bool(found.left_out) == bool(found.breaches)
-    sent = replace(whole, jobs=found.jobs)
+    sent = whole._replace(jobs=found.jobs)
     for name, balance in balances.items():
         mine = [it.cost for it in charges_of(sent) if it.destination.cluster == name]
         assert balance.over(Cost.total(mine)) == ()
@@ -338,7 +337,7 @@ def test_no_budget_is_exceeded_and_no_other_cluster_waits_for_it(
             first = next(it for it in found.left_out if it.destination.cluster == name)
             at = whole.jobs.index(first)
             before = [it for it in whole.jobs[:at] if it.destination.cluster == name]
-            asked = charges_of(replace(whole, jobs=(*before, first)))
+            asked = charges_of(whole._replace(jobs=(*before, first)))
             assert balances[name].over(Cost.total(it.cost for it in asked))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,8 +91,8 @@ def test_a_log_without_the_jobs_id_is_one_for_each_request(real: RealProject) ->
 
 def test_a_plan_with_bundles_is_the_same_after_it_was_saved(real: RealProject) -> None:
     done = Packed(PlannedDestination("alpha", "cpu"), "best", 14, 1, 9.5, 2.25, 2.0, "EUR")
-    plan = replace(in_lanes(real.plan("n"), 3), packed=(done,))
-    plan = replace(plan, id=plan_id(plan))
+    plan = in_lanes(real.plan("n"), 3)._replace(packed=(done,))
+    plan = plan._replace(id=plan_id(plan))
     again = plan_from_json(plan_to_json(plan).encode())
     assert again == plan
 

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -237,8 +236,8 @@ async def test_what_does_not_fit_into_the_time_left_is_given_back_at_once(here: 
     jobs = (plan.jobs[0], plan.jobs[1]._replace(bundle=late))
     from rowtui.core.submission.plan.json import plan_id
 
-    plan = replace(plan, jobs=jobs)
-    plan = replace(plan, id=plan_id(plan))
+    plan = plan._replace(jobs=jobs)
+    plan = plan._replace(id=plan_id(plan))
     await here.submit(plan)
     await here.until(lambda: here.steps(plan)[1] == "abandoned", "it to be given back")
     snapshot = await here.scheduler.queue()

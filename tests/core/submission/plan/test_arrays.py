@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,8 +29,8 @@ def real(slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 
 def arrays(plan: Plan, most: int = 1000) -> Plan:
-    changed = replace(plan, jobs=with_arrays(plan.jobs, {"alpha": most}))
-    return replace(changed, id=plan_id(changed))
+    changed = plan._replace(jobs=with_arrays(plan.jobs, {"alpha": most}))
+    return changed._replace(id=plan_id(changed))
 
 
 def test_neighbours_of_the_same_shape_go_together(real: RealProject) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -217,8 +216,8 @@ class TestSlurm:
     ) -> None:
         # As when a controller forgot what a job was to wait for.
         plan = chain.spoil("a").chain(depends=False)
-        plan = replace(plan, jobs=tuple(job for job in plan.jobs if job.action == "two"))
-        plan = replace(plan, id=plan_id(plan))
+        plan = plan._replace(jobs=tuple(job for job in plan.jobs if job.action == "two"))
+        plan = plan._replace(id=plan_id(plan))
         (chain.root / "workspace" / "b c" / "out").touch()
         await chain.submit(plan)
         await chain.over(plan)
@@ -266,7 +265,7 @@ class TestSlurm:
 
     async def test_a_job_whose_first_was_not_sent_is_not_sent(self, chain: Chain) -> None:
         plan = chain.chain()
-        taken = replace(plan, jobs=plan.jobs[:1])
+        taken = plan._replace(jobs=plan.jobs[:1])
         other = taken.jobs[0]._replace(token="other")
         chain.tools().reservations.reserve([other])
         progress = await chain.submit(plan)

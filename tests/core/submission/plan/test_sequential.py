@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,8 +159,8 @@ async def runs_in_its_order(chain: Chain) -> None:
     # and what was given back may be submitted again
     (chain.root / "workspace/a/spoiled").unlink()
     again = chain.chain(units=[[1, 4]])
-    again = replace(again, jobs=tuple(job for job in again.jobs if job.directories == ("a",)))
-    again = replace(again, id=plan_id(again))
+    again = again._replace(jobs=tuple(job for job in again.jobs if job.directories == ("a",)))
+    again = again._replace(id=plan_id(again))
     await chain.submit(again)
     await chain.over(again)
     assert everything(chain.state)

@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,8 +123,8 @@ async def test_a_plan_is_not_sent_twice(real: RealProject) -> None:
 
 async def test_directories_that_somebody_else_has_are_skipped(real: RealProject) -> None:
     first, second = real.plan(), real.plan(size=2)
-    only_b = replace(first, jobs=first.jobs[1:2])
-    only_b = replace(only_b, id=plan_id(only_b))
+    only_b = first._replace(jobs=first.jobs[1:2])
+    only_b = only_b._replace(id=plan_id(only_b))
     await real.submit(only_b)
 
     progress = await real.submit(second)
@@ -143,8 +142,8 @@ async def test_a_refused_job_keeps_back_those_like_it_and_no_others(
     real.scheduler = Answers(scheduler, Rejected("too long"), None)
     plan = real.plan()
     first, second, third = plan.jobs
-    plan = replace(plan, jobs=(first, second._replace(walltime_seconds=7), third))
-    plan = replace(plan, id=plan_id(plan))
+    plan = plan._replace(jobs=(first, second._replace(walltime_seconds=7), third))
+    plan = plan._replace(id=plan_id(plan))
 
     progress = await real.submit(plan)
 
@@ -164,8 +163,8 @@ async def test_after_three_kinds_were_refused_for_one_reason_none_is_sent_there(
     plan = real.plan()
     jobs = [plan.jobs[n % 3]._replace(token=f"t{n}", walltime_seconds=9 + n) for n in range(3)]
     jobs.append(jobs[0]._replace(token="t3", walltime_seconds=99))
-    plan = replace(plan, jobs=tuple(jobs))
-    plan = replace(plan, id=plan_id(plan))
+    plan = plan._replace(jobs=tuple(jobs))
+    plan = plan._replace(id=plan_id(plan))
 
     await real.submit(plan)
 
@@ -516,8 +515,8 @@ async def test_jobs_that_only_another_user_can_see_are_not_taken_for_ended(
 ) -> None:
     real.with_command("while [ ! -e go ]; do sleep 0.1; done; touch workspace/{directory}/out")
     made = real.plan()
-    plan = replace(made, user="somebody-else")
-    plan = replace(plan, id=plan_id(plan))
+    plan = made._replace(user="somebody-else")
+    plan = plan._replace(id=plan_id(plan))
     await real.submit(plan)
     here, there = real.scheduler, LocalScheduler(folder=tmp_path / "our own queue")
     # Given a queue that can be asked from anywhere, as Slurm's, but shows us no jobs of others,

@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -231,7 +230,7 @@ def test_the_time_of_an_entry_is_stored_exactly(tmp_path: Path) -> None:
 
 def test_an_end_without_a_run_time_has_that_of_the_marks_of_the_job(tmp_path: Path) -> None:
     made = plan("t-0", "t-1")
-    made = replace(made, id=plan_id(made))
+    made = made._replace(id=plan_id(made))
     save_plan(tmp_path, made)
     journal = Journal(tmp_path)
     end = JobResult(JobOutcome.EXIT, "exit code 2", "exit code 2", 2, ended_at=5.0, seconds=0.0)
@@ -253,7 +252,7 @@ def test_an_end_without_a_run_time_has_that_of_the_marks_of_the_job(tmp_path: Pa
 def test_the_tasks_of_an_array_are_listed_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     tasks = (0, 3, 10, 11)
     made = plan(*(f"t-{task}" for task in tasks))
-    made = replace(made, id=plan_id(made))
+    made = made._replace(id=plan_id(made))
     save_plan(tmp_path, made)
     journal = Journal(tmp_path)
     sent = [entry(f"t-{task}", JobStep.ACCEPTED, 41) for task in tasks]
@@ -264,11 +263,10 @@ def test_the_tasks_of_an_array_are_listed_in_the_order_of_their_numbers(tmp_path
 
 
 def test_a_changed_job_has_its_new_limit_partition_and_cost(tmp_path: Path) -> None:
-    whole = replace(
-        plan("t-1", "t-2"),
+    whole = plan("t-1", "t-2")._replace(
         jobs=tuple(job(token)._replace(cost=Cost(2.0, 1.0)) for token in ("t-1", "t-2")),
     )
-    whole = replace(whole, id=plan_id(whole))
+    whole = whole._replace(id=plan_id(whole))
     save_plan(tmp_path, whole)
     journal = Journal(tmp_path)
     table = JobTable(tmp_path, journal, lambda text: None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rowtui.tui.views.submit.plan import Sending, cost_and_checks
 from rowtui.tui.views.submit.plan_choice import PlanChoice
 from rowtui.tui.widgets.cells import plain
@@ -17,7 +15,7 @@ async def test_the_clusters_named_are_those_to_which_jobs_go_and_not_where_one_i
         job._replace(destination=job.destination._replace(cluster=name))
         for job, name in zip(plan.jobs, ("delta", "delta", "gl\x1b"), strict=True)
     ]
-    plan = replace(plan, cluster="anvil", jobs=tuple(jobs))
+    plan = plan._replace(cluster="anvil", jobs=tuple(jobs))
     chosen = PlanChoice(plan)
     assert chosen.where == "delta and gl\\x1b"
     chosen.switch([jobs[2].token])

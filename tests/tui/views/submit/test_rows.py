@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -33,7 +32,7 @@ def plan_of(count: int) -> Plan:
         )
         for number in range(count)
     ]
-    return replace(plan, jobs=tuple(jobs))
+    return plan._replace(jobs=tuple(jobs))
 
 
 def arranged(sending: Sending, asked: ListRequest) -> PlanRows:
@@ -80,7 +79,7 @@ def test_requests_stay_below_the_heading_of_their_bundle_whatever_the_order() ->
     plan = plan_of(6)
     bundle = InBundle("b", "large", 64, None, 0, 3600, False, 0, 60)
     jobs = [job._replace(bundle=bundle) if 1 <= at < 4 else job for at, job in enumerate(plan.jobs)]
-    sending = Sending(replace(plan, jobs=tuple(jobs)))
+    sending = Sending(plan._replace(jobs=tuple(jobs)))
 
     rows = arranged(sending, ListRequest("", "cpus", True))
 
