@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from importlib import import_module
 
 from rowtui.core.base.lazy import define_records_quickly
 
@@ -122,8 +123,6 @@ def parse(arguments: list[str]) -> argparse.Namespace | int:
 
 def run(args: argparse.Namespace) -> int:
     """Run the parsed command."""
-    from importlib import import_module
-
     from rowtui.cli.environment import refuse_empty_cluster
     from rowtui.cli.output.output import Output, let_any_name_through
     from rowtui.core.base.errors import InvalidFileError, RowtuiError

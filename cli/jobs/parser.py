@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.argument_parser import count, json_option, watch_option
@@ -117,12 +118,14 @@ def add_retry(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     change = parser.add_argument_group("Changes, for a whole job")
     change.add_argument(
         "--memory",
-        type=_memory,
+        type=partial(_amount, "memory"),
         metavar="2x|64G",
         help="a multiple of the failed job's memory, or an amount",
     )
-    change.add_argument("--time", type=_walltime, metavar="2x|04:00:00", help="the time limit")
-    change.add_argument("--cpus", type=_cpus, metavar="2x|8", help="the CPUs")
+    change.add_argument(
+        "--time", type=partial(_amount, "time"), metavar="2x|04:00:00", help="the time limit"
+    )
+    change.add_argument("--cpus", type=partial(_amount, "cpus"), metavar="2x|8", help="the CPUs")
     change.add_argument("--partition", metavar="NAME", help="the partition")
     parser.add_argument("--dry-run", action="store_true", help="print the scripts instead")
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -141,25 +144,10 @@ def add_retry(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     json_option(parser)
 
 
-def _memory(text: str) -> Amount:
-    from rowtui.core.project.next_attempt import parse_memory
+def _amount(what: str, text: str) -> Amount:
+    from rowtui.core.project.next_attempt import parse_cpus, parse_memory, parse_walltime
 
-    return _parsed(parse_memory, text)
-
-
-def _walltime(text: str) -> Amount:
-    from rowtui.core.project.next_attempt import parse_walltime
-
-    return _parsed(parse_walltime, text)
-
-
-def _cpus(text: str) -> Amount:
-    from rowtui.core.project.next_attempt import parse_cpus
-
-    return _parsed(parse_cpus, text)
-
-
-def _parsed(parse: Callable[[str], Amount], text: str) -> Amount:
+    parse = {"memory": parse_memory, "time": parse_walltime, "cpus": parse_cpus}[what]
     try:
         return parse(text)
     except RowtuiError as error:

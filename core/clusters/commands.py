@@ -232,10 +232,8 @@ class _Kept:
 @contextlib.asynccontextmanager
 async def streaming(argv: Sequence[str]) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run a program with pipes for all its streams while the block lasts. Raises: OSError."""
-    from asyncio import subprocess
-
-    pipe = subprocess.PIPE
-    process = await subprocess.create_subprocess_exec(
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
         *argv, stdin=pipe, stdout=pipe, stderr=pipe,
         env=client_environment(), start_new_session=True,
     )  # fmt: skip

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
@@ -26,20 +25,18 @@ from rowtui.core.project.views.views import JobsView, LogTail
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.submission.plan.model import JobStep, Plan
 from rowtui.core.submission.plan.record import JobRecord
-from rowtui.core.submission.reconcile.conclude import SeenProducts, concluded, look_at_ended
-from rowtui.core.submission.reconcile.ending import OverJob
-from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
-from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.job_records import JobTable, with_queues
 from rowtui.core.submission.sending.journal import Journal
-from rowtui.core.submission.sending.release_held import SendingProgress, Tools
 from rowtui.core.submission.sending.reservations import StoredReservations, without_gone
-from rowtui.core.submission.sending.send import refuse_unknown_jobs
-from rowtui.core.submission.sending.site import Access
 
 if TYPE_CHECKING:
     from rowtui.core.project.context.copies import Copies
     from rowtui.core.project.project import Project
+    from rowtui.core.submission.reconcile.conclude import SeenProducts
+    from rowtui.core.submission.reconcile.ending import OverJob
+    from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
+    from rowtui.core.submission.sending.release_held import SendingProgress
+    from rowtui.core.submission.sending.site import Access
 
 
 class JobEvents(Protocol):
@@ -58,26 +55,21 @@ class JobEvents(Protocol):
         ...
 
 
-@dataclass
 class Jobs:
     """The jobs of one project."""
 
-    project: Project
-    table: JobTable
-    events: JobEvents
-    journal: Journal = field(init=False)
-    queues: Queues = field(init=False)
     unsaved: NotSavedError | None = None  # why the last look could not be saved
-    # by token: jobs that must be sent again, and why, as of the last polls
-    unfinished: dict[str, str] = field(default_factory=dict)
     _unfetched: tuple[ReconciledJob, ...] = ()  # ended jobs, see `fetch_results`
     # the input of the cached views, and the views
     _shown: tuple[object, tuple[JobRecord, ...]] | None = None
 
-    def __post_init__(self) -> None:
+    def __init__(self, project: Project, table: JobTable, events: JobEvents) -> None:
         """Start without any known queue."""
-        self.journal = self.table.journal
-        self.queues = Queues(self.project, self.journal, self.events.polled)
+        self.project, self.table, self.events = project, table, events
+        self.journal: Journal = table.journal
+        self.queues = Queues(project, self.journal, events.polled)
+        # by token: jobs that must be sent again, and why, as of the last polls
+        self.unfinished: dict[str, str] = {}
 
     @cached_property
     def copies(self) -> Copies:
@@ -106,7 +98,7 @@ class Jobs:
         """Fetch the results of ended jobs; return the answers without unfetched jobs."""
         if answers.any_ended and self.project.connections.remote():
             settled = await self.copies.fetched(answers.settled)
-            answers = replace(answers, settled=settled)
+            answers = answers._replace(settled=settled)
         return answers
 
     def enter(self, answers: Answers) -> None:
@@ -122,27 +114,36 @@ class Jobs:
             # Jobs stage completions before they end: a completed directory has not failed.
             project.synchronise()
         try:
-            settled = concluded(answers.settled, self._look_at_ended, time.time())
-            for snapshot, strangers in answers.gone:
-                self._forget_gone(snapshot, strangers)
-            # First what they used: a job whose end is in the journal is not looked at again.
-            if ended := [it.ended for it in settled if it.ended is not None]:
-                self.events.jobs_ended(ended)
-            apply_settled(settled, StoredReservations(project.store))
+            if answers.settled or answers.gone:
+                self._conclude(answers)
         except NotSavedError as error:  # a user without write permission sees the last known state
             self.unsaved = error
             project.notice(error.message)
         else:
             self.unsaved = None
-            for message in (it.message for it in settled if it.message):
-                project.notice(message)
         if answers.any_ended:
             project.close()  # Row should not count ended jobs as submitted
         self._use_latest()
         if answers.any_ended:
             self.events.looked()
 
+    def _conclude(self, answers: Answers) -> None:
+        from rowtui.core.submission.reconcile.conclude import concluded
+        from rowtui.core.submission.reconcile.reconcile_state import apply_settled
+
+        settled = concluded(answers.settled, self._look_at_ended, time.time())
+        for snapshot, strangers in answers.gone:
+            self._forget_gone(snapshot, strangers)
+        # First what they used: a job whose end is in the journal is not looked at again.
+        if ended := [it.ended for it in settled if it.ended is not None]:
+            self.events.jobs_ended(ended)
+        apply_settled(settled, StoredReservations(self.project.store))
+        for message in (it.message for it in settled if it.message):
+            self.project.notice(message)
+
     def _look_at_ended(self, jobs: Sequence[OverJob]) -> list[SeenProducts]:
+        from rowtui.core.submission.reconcile.conclude import look_at_ended
+
         return look_at_ended(self.project.store, self.project.workflow, jobs)
 
     def _use_latest(self) -> None:
@@ -161,6 +162,9 @@ class Jobs:
 
     async def submit(self, plan: Plan) -> AsyncGenerator[SendingProgress, None]:
         """Carry out a plan. Raises: RowtuiError if no record can be written."""
+        from rowtui.core.submission.sending.carry_out import carry_out
+        from rowtui.core.submission.sending.release_held import SendingProgress, Tools
+
         project = self.project
         access = {}
         for cluster in project.connections.copied(plan.jobs):
@@ -206,6 +210,8 @@ class Jobs:
         A loss of records cannot always be detected, so the queue is searched before each plan, and
         again before a job is sent if records were lost since then. Raises: RowtuiError.
         """
+        from rowtui.core.submission.sending.send import refuse_unknown_jobs
+
         store = self.project.store
         stored = await asyncio.to_thread(lambda: store.load().stored)
         if stored is None:
@@ -256,7 +262,7 @@ class Jobs:
                 for it in answers.settled:
                     parts[self.copies.has_results(it)].append(it)
                 self._unfetched = tuple(parts[True])
-                answers = replace(answers, settled=tuple(parts[False]))
+                answers = answers._replace(settled=tuple(parts[False]))
             await self.entered(answers)
         return await asyncio.to_thread(self.show, queues)
 

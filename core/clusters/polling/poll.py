@@ -12,10 +12,9 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.lazy import asyncio
@@ -44,8 +43,7 @@ _TRY_SECONDS = 0.05  # between two attempts to take the lock
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class Polled:
+class Polled(NamedTuple):
     """The known state of a cluster's queue. Times: epoch seconds.
 
     `snapshot`: the last good answer, with all jobs of this user; None before the first. `as_of`:
@@ -62,8 +60,8 @@ class Polled:
     next_at: float = 0.0
     as_of: float | None = None
     age: float | None = None
-    latency: float = field(default=0.0, compare=False)
-    failures: int = field(default=0, compare=False)
+    latency: float = 0.0
+    failures: int = 0
 
     def is_fresh(self, now: float) -> bool:
         """Whether some process of this user had an answer that is not much older than a poll.

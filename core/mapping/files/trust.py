@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import stat
 import time
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, sync_folder, temporary_sibling, write_synced
+from rowtui.core.base.lazy import hashlib
 from rowtui.core.base.text import plural, visible
 
 LARGEST_SOURCE = 10_000_000  # bytes of one mapping file; the largest known files have 1 MB
@@ -33,8 +35,6 @@ _WIDEST = 1_000  # characters of one line of a difference
 
 def digest_of(data: bytes) -> str:
     """Return the name of a content: its SHA-256 in hexadecimal."""
-    import hashlib
-
     return hashlib.sha256(data).hexdigest()
 
 
@@ -106,8 +106,6 @@ class TrustStore:
         `name`: an absolute path or a URL, by which a later version is compared with this one.
         Raises: RowtuiError if the store is writable by other users or cannot be written.
         """
-        import json
-
         if len(data) > LARGEST_SOURCE:
             raise RowtuiError(f"{visible(name)} is too large to be trusted")
         digest = digest_of(data)
@@ -184,8 +182,6 @@ class TrustStore:
 
     def _records(self, digest: str) -> tuple[TrustRecord, ...]:
         """Return the names under which a content was trusted; none if the record is damaged."""
-        import json
-
         if not _is_digest(digest) or self.objection():
             return ()
         try:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.lazy import asyncio
@@ -26,14 +25,13 @@ from rowtui.core.clusters.schedulers.measured import Measured
 from rowtui.core.project.context.configured import REST_SECONDS
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.state.model import Submitted
-from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
 from rowtui.core.submission.sending.journal import RELEASED, Journal, is_later_note
 from rowtui.core.submission.sending.reservations import StoredReservations
 
 if TYPE_CHECKING:
     from rowtui.core.project.context.cluster_context import ClusterContext
     from rowtui.core.project.project import Project
+    from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
 
 
 # Polls of the queues of clusters, each independent and all at the same time.
@@ -51,13 +49,13 @@ T = TypeVar("T")
 Others = Callable[[Polled], Awaitable[tuple[Job, ...]]]
 
 
-@dataclass
 class QueuePolls:
     """The queues as of their last polls. `latest`: by cluster name, the queues polled so far."""
 
-    around: ClusterContext
-    latest: dict[str, Polled] = field(default_factory=dict)
-    _polls: dict[str, Poll] = field(default_factory=dict)
+    def __init__(self, around: ClusterContext) -> None:
+        self.around = around
+        self.latest: dict[str, Polled] = {}
+        self._polls: dict[str, Poll] = {}
 
     def all_names(self) -> set[str]:
         """Return the names of this machine's own queue and of all SSH clusters."""
@@ -99,12 +97,12 @@ class QueuePolls:
         before = self.latest.get(name)
         if before is not None and before.as_of == polled.as_of and before.snapshot is not None:
             # The answer is unchanged: the jobs that `others` found for it still hold.
-            polled = replace(polled, snapshot=before.snapshot)
+            polled = polled._replace(snapshot=before.snapshot)
         elif polled.snapshot is not None and others is not None:
             more = await others(polled)
             if more:
                 jobs = (*polled.snapshot.jobs, *more)
-                polled = replace(polled, snapshot=polled.snapshot._replace(jobs=jobs))
+                polled = polled._replace(snapshot=polled.snapshot._replace(jobs=jobs))
         self.latest[name] = polled
         return polled
 
@@ -176,8 +174,7 @@ def _with_interval(cluster: Cluster, environment: Mapping[str, str]) -> Cluster:
         return cluster
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(NamedTuple):
     """The current knowledge of the jobs: queues by cluster, settled jobs, vanished jobs.
 
     `gone`: snapshots with the ids of jobs that Row submitted, for which no other information
@@ -194,27 +191,25 @@ class Answers:
         return bool(self.gone) or any(answer.is_over for answer in self.settled)
 
 
-@dataclass
 class Queues:
     """The queues that a project's jobs are in.
 
     `unanswered`: the clusters without an answer, and why.
     """
 
-    project: Project
-    journal: Journal
-    on_poll: Callable[[str, Polled | None], None]
-    clock: Callable[[], float] = time.monotonic
-    unanswered: dict[str, str] = field(default_factory=dict)
-    failure: str = ""  # why the cluster of this machine cannot be determined
-    _failed_at: float = 0.0
-    looks: QueuePolls = field(init=False)
-    _settling: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _settled_at: dict[str, tuple[float | None, object]] = field(default_factory=dict)
+    clock: Callable[[], float] = staticmethod(time.monotonic)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self, project: Project, journal: Journal, on_poll: Callable[[str, Polled | None], None]
+    ) -> None:
         """Start without any known queue."""
-        self.looks = QueuePolls(self.project)
+        self.project, self.journal, self.on_poll = project, journal, on_poll
+        self.unanswered: dict[str, str] = {}
+        self.failure = ""  # why the cluster of this machine cannot be determined
+        self._failed_at = 0.0
+        self.looks = QueuePolls(project)
+        self._settling = asyncio.Lock()
+        self._settled_at: dict[str, tuple[float | None, object]] = {}
 
     def here(self) -> Cluster | None:
         """Return the default cluster of jobs, with its partitions; None if it is unknown now.
@@ -336,6 +331,11 @@ class Queues:
             return ()
         if not await asyncio.to_thread(self._may_have_jobs, name):
             return ()
+        snapshot = polled.snapshot if polled is not None else None
+        if not (journals or self.project.submitted_clusters() or (snapshot and snapshot.jobs)):
+            return ()
+        from rowtui.core.submission.reconcile.reconcile import settle  # a project has jobs
+
         try:
             access = await self.project.connections.access(name)
         except RowtuiError as error:

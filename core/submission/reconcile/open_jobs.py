@@ -7,7 +7,6 @@ A journal is read from the last position, and a plan only if the records lack it
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,13 +32,13 @@ class SentJob(NamedTuple):
         return Submitted(self.job.destination.cluster, self.job_id, self.job.token)
 
 
-@dataclass
 class OpenJobs:
     """The sent jobs of one project's open journals."""
 
-    root: Path
-    _read: dict[str, tuple[int, dict[str, JournalEntry]]] = field(default_factory=dict)
-    _plans: dict[str, dict[str, PlannedJob]] = field(default_factory=dict)
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._read: dict[str, tuple[int, dict[str, JournalEntry]]] = {}
+        self._plans: dict[str, dict[str, PlannedJob]] = {}
 
     def lacking(self, state: State, own: Collection[str] = ()) -> list[SentJob]:
         """Return the sent jobs whose tokens are not in these records.

@@ -12,8 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
@@ -44,8 +43,7 @@ PAUSE = 0.05
 NAMES_RATIO = 24  # directories that are listed in the time of one search
 
 
-@dataclass(frozen=True, slots=True)
-class ReservationRelease:
+class ReservationRelease(NamedTuple):
     """A job that gives its directories back.
 
     `ends` are by the names of directories; they apply where the action is not complete.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
@@ -104,7 +103,7 @@ def _starts_at_once(
     """
     if not ready:
         return sum(job.cpus for job, _ in running) < capacity.cores
-    small = replace(
-        ready[-1], id=ready[-1].id + 1, cpus=1, gpus=0, memory_mb=0, walltime_seconds=None
+    small = ready[-1]._replace(
+        id=ready[-1].id + 1, cpus=1, gpus=0, memory_mb=0, walltime_seconds=None
     )
     return small.id in plan_jobs([*ready, small], running, capacity).start

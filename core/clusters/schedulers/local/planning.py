@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.local.machine import Capacity
@@ -62,8 +61,7 @@ class RunningJob(NamedTuple):
     ends_in: float = math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class StartPlan:
+class StartPlan(NamedTuple):
     """The ids to start now, in order, and the reason why each other job waits."""
 
     start: tuple[int, ...]

@@ -21,7 +21,6 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
@@ -211,12 +210,12 @@ class LocalQueue:
 
     def claim(self, number: int, claim: Claim) -> bool:
         """Claim a waiting job, to run or cancel it; False if another process has claimed it."""
-        record = {"version": FORMAT_VERSION, **asdict(claim)}
+        record = {"version": FORMAT_VERSION, **claim._asdict()}
         return bool(publish_new(self.jobs / str(number) / "claim", encode_record(record)))
 
     def finish(self, job: QueuedJob, end: End) -> None:
         """Record how a job ended; a second record is ignored. Raises: OSError."""
-        ended = {**asdict(end), "state": end.state.name}
+        ended = {**end._asdict(), "state": end.state.name}
         record = {**spec_record(job), "end": ended}
         publish_new(self.jobs / str(job.id) / "end", encode_record(record))
         self.forget_environment(job.id)

@@ -12,9 +12,8 @@ import os
 import re
 import resource
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded
@@ -24,8 +23,7 @@ FORMAT_VERSION = 1
 RECORD_LIMIT = 16 << 20  # bytes; scripts and environments are the largest records
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedJob:
+class QueuedJob(NamedTuple):
     """A job as submitted. `log_path` is absolute; `limits` are soft resource limits."""
 
     id: int
@@ -45,8 +43,7 @@ class QueuedJob:
     kill_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """The process that runs the job. `pid` 0: no process will run it, as it was cancelled.
 
     `reason`: why it was cancelled. `since`: CLOCK_MONOTONIC, which is common to all processes of
@@ -61,8 +58,7 @@ class Claim:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """How a job ended. `at`: epoch seconds. `cpu`: seconds, of a job that was stopped."""
 
     state: JobState
@@ -124,7 +120,7 @@ def _soft_limits() -> dict[str, int]:
 
 def spec_record(job: QueuedJob) -> dict[str, Any]:
     """Return the record of a submission."""
-    return {"version": FORMAT_VERSION, **asdict(job)}
+    return {"version": FORMAT_VERSION, **job._asdict()}
 
 
 def parse_job(record: dict[str, Any]) -> QueuedJob:

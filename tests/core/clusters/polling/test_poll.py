@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +186,7 @@ async def test_a_look_that_fails_keeps_the_last_good_queue_with_its_age(
         next_at=clock() + 120,
         as_of=good.as_of,
         age=60.0,
+        failures=1,
     )
     assert await last(poll()) == failed
     assert (failed.asked_at, failed.error) == (clock(), queue.error)
@@ -621,5 +621,5 @@ def test_an_answer_proves_a_connection_for_one_interval_after_the_next_is_due() 
         True,
         False,
     ]
-    assert not replace(polled, error="no route to host").is_fresh(101.0)
+    assert not polled._replace(error="no route to host").is_fresh(101.0)
     assert not Polled("alpha").is_fresh(0.0)
