@@ -48,6 +48,11 @@ _LARGEST = 200  # jobs whose details are printed one after another
 def usage(args: argparse.Namespace, out: Output) -> int:
     """Print a table, the named jobs, or recommendations; 1 if a named job is not known."""
     project = open_project(args, out)
+    plain = not (args.jobs or args.csv or args.json or args.write or args.recommend or args.yes)
+    if plain and not (args.resource or args.risk or project.usage.any_ended()):
+        known_clusters(args, project, ())
+        out.print("No job has ended yet.")
+        return 0
     everything = run_async(project.usage.complete())
     if everything.damaged:
         out.warn(

@@ -68,6 +68,12 @@ class ProjectUsage:
         except RowtuiError as error:  # the jobs' ends matter more
             self.project.notice(str(error))
 
+    def any_ended(self) -> bool:
+        """Whether any job ended, measured or not. Without one, no columns need to be made."""
+        return bool(self.store.stamp()) or any(
+            it.step is JobStep.ENDED for it in self._table.records()
+        )
+
     async def complete(self) -> UsageColumns:
         """Return the usage of all jobs, after asking clusters for the accounts that are missing.
 
