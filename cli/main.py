@@ -123,14 +123,19 @@ def parse(arguments: list[str]) -> argparse.Namespace | int:
 
 def run(args: argparse.Namespace) -> int:
     """Run the parsed command."""
-    from rowtui.cli.environment import refuse_empty_cluster
-    from rowtui.cli.output.output import Output, let_any_name_through
+    from rowtui.cli.environment import environment_flag, environment_word, refuse_empty_cluster
+    from rowtui.cli.output.output import WARN, Output, let_any_name_through
     from rowtui.core.base.errors import InvalidFileError, RowtuiError
 
     out = Output(color="never", progress=False)
     try:
         let_any_name_through()
-        out = _output(args)
+        out = Output(
+            level=WARN + getattr(args, "verbose", 0) - getattr(args, "quiet", 0),
+            color=getattr(args, "color", None) or environment_word("COLOR", "auto") or "auto",
+            progress=not (getattr(args, "no_progress", False) or environment_flag("NO_PROGRESS")),
+            keep=not (getattr(args, "clear_progress", False) or environment_flag("CLEAR_PROGRESS")),
+        )
         refuse_empty_cluster(getattr(args, "clusters", ()))
         text = stored_status(out) if is_plain_status(args) else None
         if text is not None:
@@ -169,19 +174,6 @@ def _failed(args: argparse.Namespace, out: Output, error: RowtuiError) -> int:
     if getattr(args, "json", False) and not out.printed:
         out.json(error)
     return 1
-
-
-def _output(args: argparse.Namespace) -> Output:
-    from rowtui.cli.environment import environment_flag, environment_word
-    from rowtui.cli.output.output import WARN, Output
-
-    level = WARN + getattr(args, "verbose", 0) - getattr(args, "quiet", 0)
-    return Output(
-        level=level,
-        color=getattr(args, "color", None) or environment_word("COLOR", "auto") or "auto",
-        progress=not (getattr(args, "no_progress", False) or environment_flag("NO_PROGRESS")),
-        keep=not (getattr(args, "clear_progress", False) or environment_flag("CLEAR_PROGRESS")),
-    )
 
 
 def _explain_unexpected(error: Exception) -> str:

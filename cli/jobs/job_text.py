@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from rowtui.cli.output.output import TableCell
+from rowtui.core.base.lazy import pattern
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.workflow.duration import format_duration
 
-_KEY = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,18})|\.([0-9]{1,9}))?")
+_KEY = pattern(r"([0-9]{1,18})(?:_([0-9]{1,18})|\.([0-9]{1,9}))?")
 _STYLES = {"running": "yellow bold", "completed": "green", "pending": "blue", "held": "blue"}
 
 

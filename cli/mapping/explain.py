@@ -33,7 +33,6 @@ from rowtui.core.project.context.credentials import person_named, this_person
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import counted_on, project_problems
 from rowtui.core.project.views.views import EditRequest, WhatIfRequest
-from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if, last_written
 from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
@@ -274,6 +273,8 @@ def change_workflow(
 
     change: Callable[[EditRequest], Edit]
     if args.undo:
+        from rowtui.core.project.workflow_edit import edit_back, last_written
+
         token = last_written(project)
         if not token:
             why = "nothing was written to workflow.toml by rowtui since the last undo"
@@ -318,6 +319,8 @@ def _what_if_asked(
             if len(groups):
                 run_async(project.mapping.ask_loads())
                 asked = WhatIfRequest(what_if, args.user, args.roles)
+                from rowtui.core.project.workflow_edit import edit_for_what_if
+
                 change = partial(edit_for_what_if, project, action, groups)
                 return EditRequest(action.index, statuses, 0, asked), change
     raise RowtuiError(f"action '{args.action}' has no directories")

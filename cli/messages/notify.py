@@ -14,8 +14,10 @@ from rowtui.cli.argument_parser import json_option
 from rowtui.cli.output.output import Output, TextColumn, table_lines
 from rowtui.core.base.document import TextOrNull
 from rowtui.core.base.errors import NoProjectError, RowtuiError
+from rowtui.core.base.files import publish_new
 from rowtui.core.base.text import plural, visible
 from rowtui.core.messages.model import Delivery
+from rowtui.core.workflow.find import find_project
 
 if TYPE_CHECKING:
     from rowtui.core.messages.record import RecordView
@@ -100,8 +102,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _project() -> Path | None:
-    from rowtui.core.workflow.find import find_project
-
     try:
         return find_project(Path.cwd())
     except NoProjectError:
@@ -194,7 +194,6 @@ def _write_example(args: argparse.Namespace, out: Output) -> int:
     Raises: RowtuiError.
     """
     from rowtui.cli.project.open import ask
-    from rowtui.core.base.files import publish_new
     from rowtui.core.messages.settings import EXAMPLE, messages_file
 
     path = messages_file(os.environ)

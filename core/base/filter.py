@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import similar, visible
 from rowtui.core.base.values import MISSING, compact
 
@@ -23,7 +24,7 @@ SEARCHED: Final = 500  # characters of a text that are searched with a pattern
 
 CONTAINS, EQUALS, PATTERN = "", "=", "~"
 _ORDERED: Final = ("<=", ">=", "<", ">")
-_FIELD: Final = re.compile(r'(/[^\s"=!<>~]*|[^\W\d][\w./%-]*)(==|!=|<=|>=|=|<|>|~)')
+_FIELD: Final = pattern(r'(/[^\s"=!<>~]*|[^\W\d][\w./%-]*)(==|!=|<=|>=|=|<|>|~)')
 _UNITS: Final = {
     "": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
     "s": 1, "m": 60, "h": 3600, "d": 86_400,

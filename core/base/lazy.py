@@ -13,25 +13,33 @@ is removed at once, because jobs that this process starts inherit its environmen
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import _tuplegetter  # type: ignore[attr-defined]
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 _THREADS: Final = "OPENBLAS_NUM_THREADS"
 
 
-class _LazyModule:
-    """A module that is imported when one of its names is first used."""
+class _Lazy:
+    """A module or regular expression that is made when one of its names is first used."""
 
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
+    def __init__(self, make: Callable[..., Any], *arguments: Any) -> None:
+        self._make = make, arguments
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(_loaded(self.__name__), name)
+        make, arguments = self._make
+        value = getattr(make(*arguments), name)
         setattr(self, name, value)  # the next use is as fast as that of the module
         return value
+
+
+def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a regular expression that is compiled when it is first used."""
+    return cast("re.Pattern[str]", _Lazy(re.compile, text, flags))
 
 
 @cache
@@ -100,6 +108,7 @@ def define_records_quickly() -> None:
 
 if TYPE_CHECKING:
     import asyncio
+    import ctypes
     import hashlib
     import hmac
     import subprocess
@@ -109,19 +118,20 @@ if TYPE_CHECKING:
     import platformdirs
     from numpy.typing import NDArray
 else:
-    asyncio = _LazyModule("asyncio")
-    hashlib = _LazyModule("hashlib")
-    hmac = _LazyModule("hmac")
+    asyncio = _Lazy(_loaded, "asyncio")
+    ctypes = _Lazy(_loaded, "ctypes")
+    hashlib = _Lazy(_loaded, "hashlib")
+    hmac = _Lazy(_loaded, "hmac")
     NDArray = None  # for annotations only
-    np = _LazyModule("numpy")
-    orjson = _LazyModule("orjson")
-    platformdirs = _LazyModule("platformdirs")
-    subprocess = _LazyModule("subprocess")
+    np = _Lazy(_loaded, "numpy")
+    orjson = _Lazy(_loaded, "orjson")
+    platformdirs = _Lazy(_loaded, "platformdirs")
+    subprocess = _Lazy(_loaded, "subprocess")
 
 __all__ = [
     "NDArray",
     "asyncio",
-    "define_records_quickly",
+    "ctypes",
     "hashlib",
     "hmac",
     "np",

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 
 _NUMBER = r"[0-9]{1,3}(?:[,_][0-9]{3})+(?:\.[0-9]*)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+"
-_AMOUNT = re.compile(rf"(?:{_NUMBER})(?:e[+-]?[0-9]{{1,3}})?", re.IGNORECASE)
-_MONEY = re.compile(rf"({_NUMBER}) ?([^\s0-9.,_+-]\S{{0,15}})?")
+_AMOUNT = pattern(rf"(?:{_NUMBER})(?:e[+-]?[0-9]{{1,3}})?", re.IGNORECASE)
+_MONEY = pattern(rf"({_NUMBER}) ?([^\s0-9.,_+-]\S{{0,15}})?")
 MOST_COUNT = 1_000_000_000
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 import os
-import re
 import shlex
 import threading
 import time
@@ -17,7 +16,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
-from rowtui.core.base.lazy import asyncio
+from rowtui.core.base.lazy import asyncio, pattern
 from rowtui.core.base.text import visible
 from rowtui.core.secrets.model import is_secret
 
@@ -33,11 +32,11 @@ LONGEST_SAID = 300
 HIDDEN = "•••"
 
 _NAMES = r"[\w-]{0,40}(?:password|passphrase|passwd|secret|api[_-]?key|authorization)[\w-]{0,40}"
-_SECRET = re.compile(
+_SECRET = pattern(
     rf"(?i)(?P<name>(?:--?{_NAMES}(?:=|\s+))|(?:{_NAMES}\s*[=:]\s*(?:(?:bearer|basic|token)\s+)?))"
     r"(?P<value>'[^']*'|\"[^\"]*\"|[^\s'\"]+)"
 )
-_IN_ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^\s/@'\"]*:[^\s/@'\"]*@")
+_IN_ADDRESS = pattern(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^\s/@'\"]*:[^\s/@'\"]*@")
 
 
 class RanCommand(NamedTuple):

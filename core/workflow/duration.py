@@ -9,22 +9,24 @@ from __future__ import annotations
 import math
 import re
 
+from rowtui.core.base.lazy import pattern
+
 SECONDS_PER_DAY = 86_400
 MAXIMUM_DAYS = 999_999_999  # Row's limit
 
 _MAXIMUM_HOURS = 2_400_000_000  # Row's limit
 _SHORTEST_TIME = 5  # `00:10`: Row refuses `0:10`
 
-_TIME = re.compile(r"([0-9]+):([0-5][0-9])(?::([0-5][0-9])(?:[.,][0-9]{1,6})?)?")
-_DAYS = re.compile(r"([0-9]+) ?(?:days|day|d),? ?(.*)", re.IGNORECASE)
+_TIME = pattern(r"([0-9]+):([0-5][0-9])(?::([0-5][0-9])(?:[.,][0-9]{1,6})?)?")
+_DAYS = pattern(r"([0-9]+) ?(?:days|day|d),? ?(.*)", re.IGNORECASE)
 _ISO_NUMBER = r"([0-9]+)(?:([.,])([0-9]*))?"
-_ISO_DATE = re.compile(_ISO_NUMBER + "([YMWD])")
-_ISO_TIME = re.compile(_ISO_NUMBER + "([HMS])")
+_ISO_DATE = pattern(_ISO_NUMBER + "([YMWD])")
+_ISO_TIME = pattern(_ISO_NUMBER + "([HMS])")
 _DATE_UNITS = {"Y": 365 * 86_400, "M": 30 * 86_400, "W": 7 * 86_400, "D": 86_400}
 _TIME_UNITS = {"H": 3600, "M": 60, "S": 1}
 
-_SHORT = re.compile(r"([0-9]{1,6}) ?([dhm])", re.IGNORECASE)
-_SLURM_DAYS = re.compile(r"^([0-9]{1,9})-([0-9]+:.*)$")
+_SHORT = pattern(r"([0-9]{1,6}) ?([dhm])", re.IGNORECASE)
+_SLURM_DAYS = pattern(r"^([0-9]{1,9})-([0-9]+:.*)$")
 _SHORT_UNITS = {"d": SECONDS_PER_DAY, "h": 3600, "m": 60}
 
 _EXAMPLES = 'write it as "01:30:00", "2 days, 12:00:00" or "PT1H30M"'

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import re
 
+from rowtui.core.base.lazy import pattern
+
 KeyPath = tuple[str | int, ...]
 
-_BLANK = re.compile(r"[ \t]*")
-_SPACE = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_STRING = re.compile(
+_BLANK = pattern(r"[ \t]*")
+_SPACE = pattern(r"(?:[ \t\r\n]+|#[^\n]*)*")
+_BARE_KEY = pattern(r"[A-Za-z0-9_-]+")
+_STRING = pattern(
     r'"""(?:[^\\]|\\.)*?"{3,5}'  # up to two quotes may belong to the text
     r"|'''.*?'{3,5}"
     r'|"(?:[^"\\\n]|\\.)*"'
     r"|'[^'\n]*'",
     re.DOTALL,
 )
-_SCALAR = re.compile(r"[^,\]}\n#]*")
+_SCALAR = pattern(r"[^,\]}\n#]*")
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
@@ -189,7 +191,7 @@ class Scanner:
 
 
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b"}
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_ESCAPE = pattern(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 
 
 def _unescaped(text: str) -> str:

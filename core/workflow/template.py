@@ -19,6 +19,7 @@ import re
 from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 
 
@@ -61,11 +62,11 @@ _TEMPLATES = {
     "{directories}": TemplatePart(PartKind.DIRECTORIES),
     "{workspace_path}": TemplatePart(PartKind.WORKSPACE_PATH),
 }
-_FOR_ALL = re.compile(r"\{directories\}|\{workspace_path\}")
-_WITH_VALUES = re.compile(r"\{[^}]*\}")
+_FOR_ALL = pattern(r"\{directories\}|\{workspace_path\}")
+_WITH_VALUES = pattern(r"\{[^}]*\}")
 # Row inserts the directory before it searches for other templates: `{{directory}` is `{` and a
 # name, while `{{directory}}` is the unknown template `{...}`.
-_FOR_EACH = re.compile(r"\{directory\}|\{(?>(?:\{directory\}|[^}])*)\}")
+_FOR_EACH = pattern(r"\{directory\}|\{(?>(?:\{directory\}|[^}])*)\}")
 
 
 def parse_command(command: str) -> CommandTemplate:

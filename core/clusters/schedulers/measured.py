@@ -18,6 +18,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from rowtui.core.base.lazy import pattern
+
 
 class MeasuredBy(enum.IntEnum):
     """The source of a value, with the number that is stored for it.
@@ -210,8 +212,8 @@ def _script_cpu(words: Mapping[str, str], wall: float, cut_short: bool) -> float
 _ALMOST = 0.95
 _OVERHEAD = 64 << 10  # KiB that a group holds besides processes and files: slurmstepd, the kernel
 
-_NUMBER = re.compile(r"[0-9]{1,19}(?:\.[0-9]{1,9})?", re.ASCII)
-_MINUTES = re.compile(r"([0-9]{1,12})m([0-9]{1,2}(?:\.[0-9]{1,9})?)s", re.ASCII)
+_NUMBER = pattern(r"[0-9]{1,19}(?:\.[0-9]{1,9})?", re.ASCII)
+_MINUTES = pattern(r"([0-9]{1,12})m([0-9]{1,2}(?:\.[0-9]{1,9})?)s", re.ASCII)
 
 
 def _number(text: str | None) -> float | None:

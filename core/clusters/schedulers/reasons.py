@@ -13,6 +13,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
+from rowtui.core.base.lazy import pattern
 from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobState
 from rowtui.core.clusters.schedulers.kind import BUILT_IN, PLUG_INS, scheduler_kind
 from rowtui.core.clusters.schedulers.reason_table import (
@@ -229,9 +230,9 @@ _STATES: Mapping[JobState, ReasonExplanation] = {
 
 # Slurm's codes in place of a signal: for a script that could not be started, and for memory.
 # The text that is recorded of a job's own command (`submission.reconcile.ending`).
-_OURS = re.compile(r"exit code [0-9]+(?: \(a disk was full\))?(?: in directory |$)|killed \(")
-_KILLED = re.compile(r"killed \(signal ([A-Z0-9]+)")
-_RAISED = re.compile(r"RaisedSignal:([0-9]{1,3})\b")
+_OURS = pattern(r"exit code [0-9]+(?: \(a disk was full\))?(?: in directory |$)|killed \(")
+_KILLED = pattern(r"killed \(signal ([A-Z0-9]+)")
+_RAISED = pattern(r"RaisedSignal:([0-9]{1,3})\b")
 _LAUNCH_FAILURE = ReasonExplanation(
     "The scheduler could not start its script, or not open the file for its output.",
     "Does the folder of its log exist there, and may it be written? Then submit again.",

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.compiler import compiled
 from rowtui.core.mapping.code.model import (
@@ -30,9 +30,9 @@ _LONGEST_MESSAGE = 1000
 # Most of a mapping file consists of constants, which are read without Python's parser.
 _NOT_LITERAL = object()
 _WORDS = {"True": True, "False": False, "None": None}
-_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})(\.[0-9]{0,17})?([eE][-+]?[0-9]{1,3})?").fullmatch
-_QUOTED = re.compile(r"'[ !#-&(-\[\]-~\"]*'|\"[ !#-\[\]-~]*\"").fullmatch
-_SPECIAL = re.compile(r"[{}\\\0\ud800-\udfff]").search
+_NUMBER = pattern(r"[-+]?(?:0|[1-9][0-9]{0,17})(\.[0-9]{0,17})?([eE][-+]?[0-9]{1,3})?").fullmatch
+_QUOTED = pattern(r"'[ !#-&(-\[\]-~\"]*'|\"[ !#-\[\]-~]*\"").fullmatch
+_SPECIAL = pattern(r"[{}\\\0\ud800-\udfff]").search
 
 
 class ExpressionError(RowtuiError):

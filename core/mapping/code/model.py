@@ -6,15 +6,15 @@ Files of TPV import the exceptions by their names.
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 
 CODE_FILE = "<mapping expression>"  # file name by which tracebacks identify expressions
 
-_LOOKS = re.compile(r"\b(globals|locals|vars|dir|eval|exec)\s*\(")
+_LOOKS = pattern(r"\b(globals|locals|vars|dir|eval|exec)\s*\(")
 
 Run = Callable[[dict[str, Any]], Any]
 

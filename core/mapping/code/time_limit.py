@@ -11,7 +11,6 @@ back costs 10 to 30 us.
 from __future__ import annotations
 
 import contextvars
-import ctypes
 import functools
 import os
 import sys
@@ -21,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import ctypes
 
 T = TypeVar("T")
 

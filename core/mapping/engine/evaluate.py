@@ -6,12 +6,12 @@ mapping of the request with the place of the expression that failed.
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.expressions import (
     ExpressionError,
@@ -61,7 +61,7 @@ REST = 300.0
 """Seconds for which code that took too long is not run again."""
 
 
-_MAY_SEE_ENTITY = re.compile(r"entity|self|globals|locals|vars|eval|exec").search
+_MAY_SEE_ENTITY = pattern(r"entity|self|globals|locals|vars|eval|exec").search
 
 
 class _Evaluated:

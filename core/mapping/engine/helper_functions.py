@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from rowtui.core.base.lazy import pattern
 from rowtui.core.mapping.code.model import (
     JobNotReadyException,
     TryNextDestinationOrFail,
@@ -31,7 +32,7 @@ _GB = 1024.0**3
 _COMPRESSED = (".gz", ".bz2")
 _COMPRESSION = 3.4  # factor by which compressed inputs are assumed to be larger, as in TPV
 
-_PARTS = re.compile(
+_PARTS = pattern(
     r"""\s*v?
     (?:(?P<epoch>[0-9]+)!)?
     (?P<release>[0-9]+(?:\.[0-9]+)*)
@@ -44,7 +45,7 @@ _PARTS = re.compile(
 ).fullmatch
 _PRE = {"alpha": 0, "a": 0, "beta": 1, "b": 1}  # all others are release candidates
 _LAST_PRE = (3, 0)
-_WORDS = re.compile(r"[0-9]+|[a-z]+|[.-]")
+_WORDS = pattern(r"[0-9]+|[a-z]+|[.-]")
 _MEANING = {"pre": "c", "preview": "c", "rc": "c", "dev": "@", "-": "final-"}
 _LONGEST = 200  # characters; Python refuses to parse numbers of thousands of digits
 

@@ -7,10 +7,10 @@ the valid entities are returned.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.files.shapes import READ, variables
 from rowtui.core.mapping.files.subject import Reader, Subject, kind_of_node, quoted
@@ -54,8 +54,8 @@ _OTHER_WORDS = {"groups": "groups of users are `roles`", "actions": "actions are
 _OTHER_KEYS = {"match": "the condition of a rule is `if`"}
 
 # TPV's comment, as the first line inside an entity or behind its key.
-_SILENCE = re.compile(r"#\s*noqa\b:?\s*([A-Z0-9, ]+)?")
-_LINE_BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
+_SILENCE = pattern(r"#\s*noqa\b:?\s*([A-Z0-9, ]+)?")
+_LINE_BREAK = pattern(r"\r\n|[\r\n\x85\u2028\u2029]")
 
 
 def parse_mapping(data: bytes, name: str, *, digest: str = "", sealed: bool = False) -> MappingFile:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import os
 import stat
 import time
@@ -106,6 +105,8 @@ class TrustStore:
         `name`: an absolute path or a URL, by which a later version is compared with this one.
         Raises: RowtuiError if the store is writable by other users or cannot be written.
         """
+        import json
+
         if len(data) > LARGEST_SOURCE:
             raise RowtuiError(f"{visible(name)} is too large to be trusted")
         digest = digest_of(data)
@@ -182,6 +183,8 @@ class TrustStore:
 
     def _records(self, digest: str) -> tuple[TrustRecord, ...]:
         """Return the names under which a content was trusted; none if the record is damaged."""
+        import json
+
         if not _is_digest(digest) or self.objection():
             return ()
         try:

@@ -11,13 +11,14 @@ import re
 from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 
 LONGEST_FILE = 10_000_000
 """Bytes of one file. Galaxy's shared tool database has 100,000."""
 
 # Outside YAML's printable set: control characters except tab and line breaks, and noncharacters.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_UNPRINTABLE = pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 
 _INDENT = "Indent with spaces only: YAML does not allow tabs there."
 _QUOTE = "Put the whole value in quotes if it is text."

@@ -7,10 +7,10 @@ and dates are text. Beyond the core schema, TPV's reader accepts `0b11` and `1_0
 
 from __future__ import annotations
 
-import re
 from math import inf, nan
 from typing import Any, NamedTuple, TypeAlias
 
+from rowtui.core.base.lazy import pattern
 from rowtui.core.mapping.model.origin import FilePosition
 
 MOST_DIGITS = 300
@@ -28,10 +28,10 @@ _WORDS: dict[str, bool | float | None] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -inf),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), nan),
 }
-_INTEGER = re.compile(
+_INTEGER = pattern(
     r"[-+]?(?:([0-9][0-9_]*)|0o[0-7][0-7_]*|0x[0-9a-fA-F][0-9a-fA-F_]*|0b[01][01_]*)"
 )
-_DECIMAL = re.compile(
+_DECIMAL = pattern(
     r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|[0-9][0-9_]*(?=[eE])|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?"
 )
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.core.base.lazy import asyncio
+from rowtui.core.base.lazy import asyncio, pattern
 from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.mapping.model.request import Person
@@ -65,8 +65,8 @@ def _names(numbers: Iterable[int]) -> tuple[str, ...]:
 
 # A second password question within this time means that the first answer was wrong.
 _SAME_LOGIN_SECONDS = 60.0
-_PASSWORD = re.compile(r"\b(password|passwort|kennwort|mot de passe|contraseña)\b", re.IGNORECASE)
-_NO_PASSWORD = re.compile(r"one[- ]time|phrase|code|token|otp|new password", re.IGNORECASE)
+_PASSWORD = pattern(r"\b(password|passwort|kennwort|mot de passe|contraseña)\b", re.IGNORECASE)
+_NO_PASSWORD = pattern(r"one[- ]time|phrase|code|token|otp|new password", re.IGNORECASE)
 
 
 def asks_for_password(prompts: Sequence[Prompt]) -> bool:

@@ -10,11 +10,11 @@ before the job's setup. Source: docs/mapping.md, "Destinations" and "Parameters"
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.clusters.schedulers.kind import kind_of
@@ -38,11 +38,11 @@ _PARAMETERS = frozenset(
 )  # fmt: skip
 _ELSEWHERE = frozenset({"partition", "account", "weight", "node_type"})
 _LARGEST = 2.0**31  # cores, GPUs or GB; more than any scheduler counts
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VARIABLE = pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 # Variables that scripts use themselves, and variables that bash does not allow to be set.
-_TAKEN = re.compile(r"rowtui_.*|directories|BASHOPTS|BASH_VERSINFO|EUID|PPID|SHELLOPTS|UID")
+_TAKEN = pattern(r"rowtui_.*|directories|BASHOPTS|BASH_VERSINFO|EUID|PPID|SHELLOPTS|UID")
 # A line of shell that is complete on its own, for any following text.
-_COMPLETE = re.compile(
+_COMPLETE = pattern(
     r"(?!\s*(?:case|coproc|do|done|elif|else|esac|fi|for|function|if|select|then|until|while)\b)"
     r"[A-Za-z0-9_ +,./:@%=~$-]+",
 )

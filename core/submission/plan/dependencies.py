@@ -10,10 +10,10 @@ an id unknown to Slurm counts as a job that ended well (for this case `JobReques
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.base import JobKey, Scheduler
@@ -30,7 +30,7 @@ from rowtui.core.submission.sending.job_records import end_of
 
 
 _PREFIX = "#SBATCH "
-_OF_ITS_OWN = re.compile(
+_OF_ITS_OWN = pattern(
     r"--(nodes|nodelist|ntasks\S*|cpus-per-\S+|gpus\S*|gres\S*|tres\S*|mem\S*|mincpus|cores-per-\S+"
     r"|threads-per-core|sockets-per-node|time\S*|array|output|error|input|job-name|dependency"
     r"|exclusive|oversubscribe|overcommit|signal|hint|hetjob|wrap|begin|deadline|test-only)(=|\s|$)"

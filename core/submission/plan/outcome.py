@@ -8,11 +8,11 @@ that older versions stored without a word.
 from __future__ import annotations
 
 import enum
-import re
 import signal
 from typing import Any, NamedTuple
 
 from rowtui.core.base.document import TextOrNull
+from rowtui.core.base.lazy import pattern
 from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobState, job_label
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd
 
@@ -200,7 +200,7 @@ _WORDS = {
     NOT_REPORTED: JobOutcome.NOT_REPORTED,
     MISSING_PRODUCTS: JobOutcome.NO_PRODUCT,
 }
-_OLD_END = re.compile(
+_OLD_END = pattern(
     r"killed \(signal (?P<signal>[A-Z0-9+-]+)[,)]"
     r"|exit code (?P<code>[0-9]{1,9})(?P<setup>: the setup failed)?(?: in directory |$)"
 )

@@ -17,6 +17,7 @@ import re
 from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 from rowtui.core.submission.scripts.parts import is_plain
 from rowtui.core.workflow.template import CommandTemplate, PartKind, TemplatePart
@@ -58,7 +59,7 @@ def fill_command(command: CommandTemplate, workspace_path: str, prefix: str = ""
     return FilledCommand(_with_prefix(prefix, text), command.pointers, frozenset(reader.arithmetic))
 
 
-_BEFORE_FIRST_WORD = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*")
+_BEFORE_FIRST_WORD = pattern(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*")
 
 
 def _with_prefix(prefix: str, text: str) -> str:
@@ -259,11 +260,9 @@ class _Reader:
         return stop
 
 
-_HERE_WORD = re.compile(
-    r"""<<(?P<tabs>-?)[ \t]*(?P<word>(?:[^\s;&|()<>'"\\]|\\.|'[^']*'|"[^"]*")+)"""
-)
-_HERE_QUOTES = re.compile(r"""\\(.)|'([^']*)'|"([^"]*)\"""")
-_HERE_SPECIAL = re.compile(r"[\\$`]")
+_HERE_WORD = pattern(r"""<<(?P<tabs>-?)[ \t]*(?P<word>(?:[^\s;&|()<>'"\\]|\\.|'[^']*'|"[^"]*")+)""")
+_HERE_QUOTES = pattern(r"""\\(.)|'([^']*)'|"([^"]*)\"""")
+_HERE_SPECIAL = pattern(r"[\\$`]")
 
 
 def refuse_arithmetic(part: TemplatePart, text: str) -> str:

@@ -8,12 +8,11 @@ else is ANSI-C quoted: `$'d 1'`. The result equals that of Row 1.1 for the same 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.lazy import subprocess
+from rowtui.core.base.lazy import pattern, subprocess
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.clusters.schedulers.kind import HeaderRequest, kind_of
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 # Words that need no quoting, and rowtui's templates as they stand between words.
 _WORD = r"[A-Za-z0-9_+,./:@%=-]+"
 _RESERVED = "if|then|else|elif|fi|do|done|case|esac|while|until|for|in|function|time|select|coproc"
-_ONE_COMMAND = re.compile(
+_ONE_COMMAND = pattern(
     rf"(?!(?:{_RESERVED}) )(?!(?:{_RESERVED})$){_WORD}"
     rf"(?: +(?:{_WORD}|\"\$\w+\"|\"\$\{{directories\[@\]\}}\"))*"
 )
@@ -63,7 +62,7 @@ def bash_complaint(script: str) -> str:
 # fullmatch, because `$` would accept a trailing newline. Bash takes each of these characters
 # literally anywhere in a word. ASCII only: whether another character is a letter depends on the
 # locale of the node.
-_PLAIN = re.compile(r"[A-Za-z0-9_+,./:@-]+")
+_PLAIN = pattern(r"[A-Za-z0-9_+,./:@-]+")
 _ESCAPES = {
     0x07: "\\a",
     0x08: "\\b",
@@ -243,7 +242,7 @@ class NameLines(Sequence[str]):
         return self._names[index]
 
 
-_HEADER_ENDS = re.compile(r"\n(?!#)")
+_HEADER_ENDS = pattern(r"\n(?!#)")
 _MARK = 24  # characters that are very unlikely to occur elsewhere
 FIXED = PRELUDE.strip("\n")  # the same in every script
 _LAST_LINE = "\nrowtui_begin\n"  # of the fixed part

@@ -19,11 +19,11 @@ The format follows the output of Row 1.1.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 from rowtui.core.base.values import MISSING, compact, resolve
 from rowtui.core.clusters.model import Cluster, Partition
@@ -62,7 +62,7 @@ class Recipe(NamedTuple):
     outside: bool = False
 
 
-_OUTSIDE = re.compile(rf"(?:^|[\s;&|(`])(?:/\S*/)?(?:{'|'.join(OUTSIDE_TREE)})(?=\s)")
+_OUTSIDE = pattern(rf"(?:^|[\s;&|(`])(?:/\S*/)?(?:{'|'.join(OUTSIDE_TREE)})(?=\s)")
 
 
 def write_recipe(

@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.command_log import CommandResult, Trouble
 from rowtui.core.clusters.commands import Transport, run_briefly
@@ -143,7 +144,7 @@ def _no_answer_there(result: CommandResult) -> RowtuiError:
     return RowtuiError(f"Slurm does not answer: {visible(result.complaint)}")
 
 
-_CONFIGURED = re.compile(
+_CONFIGURED = pattern(
     r"^(ClusterName|MaxArraySize|MaxJobCount|SchedulerParameters)\s*=\s*(\S+)", re.MULTILINE
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState
 
@@ -20,7 +21,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 
 MOST_JOBS = 1_000_000  # in one answer; Slurm's own limit for one array is 4,000,001
 
-_PART = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?", re.ASCII)
+_PART = pattern(r"(\d+)(?:-(\d+)(?::(\d+))?)?", re.ASCII)
 
 
 def write_tasks(tasks: Iterable[int]) -> str:
@@ -107,7 +108,7 @@ _STATES = {
     "BOOT_FAIL": JobState.NODE_FAIL,
 }
 # Held by a user or administrator, or by Slurm after one or too many failed launches.
-_HELD = re.compile(r"JobHeld|JobHold|job requeued in held state|.* requeued held$")
+_HELD = pattern(r"JobHeld|JobHold|job requeued in held state|.* requeued held$")
 _TOLD_BY_STATE = frozenset({"PREEMPTED", "DEADLINE", "CONFIGURING", "BOOT_FAIL"})
 _BEGUN = frozenset({"RUNNING", "RESIZING", "SIGNALING", "COMPLETING", "STAGE_OUT"})
 _NOTHING = frozenset({"", "None", "N/A", "(null)", "Unknown"})
@@ -140,7 +141,7 @@ def seconds_of(text: str) -> int | None:
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
-_DURATION = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+)")
+_DURATION = pattern(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+)")
 
 
 def records_of(text: str, mark: str, width: int) -> list[tuple[str, ...]]:
