@@ -279,3 +279,24 @@ def test_what_is_typed_all_day_loads_what_it_needs_and_no_more(
 
     assert {module for module in report.modules if module.startswith("rowtui.")} <= allowed
     assert report.packages & {*HEAVY, *DEAR, "orjson", "tomli"} == set()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "light"),
+    [
+        (("show", "jobs"), {"asyncio", "dataclasses", "inspect", "subprocess"}),
+        (("plan",), {"asyncio", "concurrent", "dataclasses", "numpy"}),
+        (("submit", "--dry-run"), {"asyncio", "concurrent", "dataclasses", "numpy"}),
+        (("usage",), {"asyncio", "concurrent", "dataclasses", "numpy", "subprocess"}),
+        (("queue",), {"dataclasses", "numpy"}),
+        (("explain", "one"), {"dataclasses", "difflib", "numpy", "tomlkit"}),
+    ],
+    ids=lambda words: " ".join(sorted(words)),
+)
+def test_what_plans_or_looks_loads_nothing_that_it_does_not_use(
+    arguments: tuple[str, ...], light: set[str], folder: Path
+) -> None:
+    report = Report(folder, "--cluster", "local", *arguments)
+    assert not report.packages & light
+    sends = "rowtui.core.submission.sending"
+    assert not report.modules & {f"{sends}.carry_out", f"{sends}.release_held", f"{sends}.send"}
