@@ -13,7 +13,13 @@ from rowtui.core.mapping.lint.lint import lint
 
 
 def chain(length: int) -> str:
-    """Tools of which each inherits from the one before, with values, rules and parameters."""
+    """Tools of which each inherits from the one before, and sets the same value."""
+    links = (f"  t{n}: {{inherits: t{n - 1}, cores: {n}}}\n" for n in range(1, length))
+    return "tools:\n  t0: {cores: 1, mem: 2}\n" + "".join(links)
+
+
+def growing_chain(length: int) -> str:
+    """The same, and each adds a rule and a parameter: all together inherit length² of them."""
     links = (
         f"  t{n}:\n    inherits: t{n - 1}\n    params: {{p{n}: '{{cores}}'}}\n"
         f"    rules: [{{id: r{n}, if: input_size > {n}, cores: {n}}}]\n"
@@ -54,8 +60,10 @@ def places(number: int) -> str:
 def main() -> None:
     """Print a table of CPU seconds."""
     cases = {
-        "1,000 chained inherits": chain(1000),
+        **{f"{n:,} chained inherits": chain(n) for n in (1000, 4000, 16_000)},
+        **{f"{n:,}, each adds to them": growing_chain(n) for n in (1000, 4000)},
         "20,000 rules": rules(20_000),
+        "3,000 tags of one tool, 300 destinations": tags(3_000, 300),
         "30,000 tags of one tool, 3,000 destinations": tags(30_000, 3000),
         "10,000 tools with a tag each, 3,000 destinations": tools(10_000, 3000),
     }

@@ -21,6 +21,9 @@ from rowtui.core.mapping.model.entities import Entity, inherit
 from rowtui.core.mapping.model.origin import FilePosition, Said
 from rowtui.core.workflow.toml_file import did_you_mean
 
+_MOST_INHERITED = 1_000_000  # values and rules; a chain of n entities that each add one: n² / 2
+_MOST_COMPARED = 200_000  # ids, for parents that are missing: a few seconds
+
 
 def load_mapping(
     sources: Sequence[MappingSource], problems: Sequence[Problem] = ()
@@ -55,6 +58,7 @@ class _Merging:
         self.entities: dict[str, dict[str, Entity]] = {kind: {} for kind in KIND_NAMES}
         self.broken: dict[tuple[str, str], Problem] = {}
         self.sealed_globals = ""
+        self.inherited = self.compared = 0
         errors = [each for each in problems if each.severity == "error"]
         self.unusable = one_line(errors[0]) if errors else ""
 
@@ -115,6 +119,7 @@ class _Merging:
 
     def follow_inherits(self) -> None:
         """Lay every entity over its parent, the parent's parent, and so on."""
+        self.inherited = 0
         for kind, entities in self.entities.items():
             done: dict[str, Entity] = {}
             for name, entity in entities.items():
@@ -149,6 +154,11 @@ class _Merging:
         whole = done.get(name)
         for link in reversed(chain):
             entity = entities[link]
+            self.inherited += len(whole.said) + len(whole.rules) if whole else 0
+            if self.inherited > _MOST_INHERITED and whole is not None:
+                whole = None
+                if (kind, entity.inherits) not in self.broken:  # reported for the parent
+                    self.too_much(kind, entity)
             whole = done[link] = entity if whole is None else inherit(entity, whole, self.dialect)
             # A problem of a parent is a problem of its children too.
             problem = self.broken.get((kind, entity.inherits or ""))
@@ -159,25 +169,28 @@ class _Merging:
 
     def no_parent(self, kind: str, entities: Mapping[str, Entity], child: Entity) -> None:
         name = child.inherits or ""
-        place = child.whence("inherits").place
         message = f"{child.kind} {visible(child.id)} inherits {visible(name)}, which is not there"
-        hint = did_you_mean(name, entities) or f"there is no such entity among the {kind}"
-        self.note_broken(kind, child, self.once(place, message, hint))
+        self.compared += len(entities)
+        hint = did_you_mean(name, entities) if self.compared <= _MOST_COMPARED else ""
+        hint = hint or f"there is no such entity among the {kind}"
+        self.broken_by(kind, child, message, hint)
 
     def cycle(self, kind: str, child: Entity) -> None:
-        place = child.whence("inherits").place
         message = f"{child.kind} {visible(child.id)} inherits from itself in a circle"
-        hint = f"by way of {visible(child.inherits or '')}"
-        self.note_broken(kind, child, self.once(place, message, hint))
+        self.broken_by(kind, child, message, f"by way of {visible(child.inherits or '')}")
 
-    def once(self, place: FilePosition, message: str, hint: str) -> Problem:
+    def too_much(self, kind: str, child: Entity) -> None:
+        message = f"{child.kind} {visible(child.id)} inherits too much"
+        hint = f"all chains of `inherits` together may pass on {_MOST_INHERITED:,} values"
+        self.broken_by(kind, child, message, hint)
+
+    def broken_by(self, kind: str, child: Entity, message: str, hint: str) -> None:
+        """Report a problem of an entity's `inherits`, once."""
+        place = child.whence("inherits").place
         problem = Problem(place.file, place.line, place.column, message, hint)
         if problem not in self.problems:
             self.problems.append(problem)
-        return problem
-
-    def note_broken(self, kind: str, entity: Entity, problem: Problem) -> None:
-        self.broken.setdefault((kind, entity.id), problem)
+        self.broken.setdefault((kind, child.id), problem)
 
     def result(self) -> Configuration:
         for entities in self.entities.values():

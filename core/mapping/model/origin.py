@@ -62,8 +62,8 @@ def chain(upper: tuple[Said, ...], under: tuple[Said, ...]) -> tuple[Said, ...]:
     if not upper or not under:
         return upper or under
     known = set(map(id, upper))
-    chain = upper + tuple(each for each in under if id(each) not in known)
-    if len(chain) <= _MOST_ORIGINS:
-        return chain
-    sealed = next((each for each in chain if each.origin.sealed), None)
-    return chain[:_MOST_ORIGINS] + ((sealed,) if sealed in chain[_MOST_ORIGINS:] else ())
+    chain = upper + tuple([each for each in under if id(each) not in known])
+    kept, sealed = chain[:_MOST_ORIGINS], [e for e in chain[_MOST_ORIGINS:] if e.origin.sealed]
+    if not sealed or any(each.origin.sealed for each in kept):
+        return kept
+    return (*kept, sealed[0])

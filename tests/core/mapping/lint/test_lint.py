@@ -815,6 +815,25 @@ def test_a_chain_of_thousands_keeps_the_newest_origins_and_one_in_an_untrusted_f
     assert said[-1].origin.sealed
 
 
+def test_chains_that_pass_on_too_many_values_stop_with_one_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rowtui.core.mapping.files.load._MOST_INHERITED", 100)
+    text = "tools:\n  t0: {cores: 1}\n  u: {inherits: t0}\n" + "".join(
+        f"  t{n}: {{inherits: t{n - 1}, params: {{p{n}: x}}}}\n" for n in range(1, 40)
+    )
+    configuration = merge_files([parse_mapping(text.encode(), "a.yml")])
+    (problem,) = configuration.problems
+    tools = configuration.of_kind("tools")
+    broken = [name for name in tools if ("tools", name) in configuration.broken]
+
+    assert problem.message == f"tool {broken[0]} inherits too much"
+    assert problem.hint == "all chains of `inherits` together may pass on 100 values"
+    assert broken == [f"t{n}" for n in range(int(broken[0][1:]), 40)]
+    assert len(tools["t9"].params) == 9
+    assert len(tools["t39"].params) == 1
+
+
 def test_a_chain_of_tools_that_each_require_one_more_tag_takes_no_minutes() -> None:
     text = "tools:\n  t0000: {}\n" + "".join(
         f"  t{n:04}: {{inherits: t{n - 1:04}, scheduling: {{require: [a{n}]}}}}\n"
