@@ -41,7 +41,7 @@ NAVIGATION = {
     "background/README": {
         "Background": "background/state background/clusters background/submission "
         "background/mapping background/packing background/network background/screens "
-        "background/speed",
+        "background/speed background/scaling",
     },
 }
 """Pages below a page, by the captions of their groups. A page that does not exist is left out."""
