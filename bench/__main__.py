@@ -2,9 +2,9 @@
 
 Runs the benches one after another, each in a process of its own, beside Row, TPV and Fastr where
 they are given, and tells for each line of what is to be reached whether it was: best and median of
-several runs, wall and CPU time and memory, with the floor that nobody gets below, what ten times as
-much costs, and all figures, as Markdown on stdout, and as JSON if a file is named. What could not
-be measured is a line that says why.
+several runs, wall and CPU time and memory, with the floor that nobody gets below, how costs grow
+with the size, and all figures, as Markdown on stdout, and as JSON if a file is named. What could
+not be measured is a line that says why.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What ten times as much costs: from rows of several sizes, for each thing that was measured.
+"""How costs grow with the size: from rows of several sizes, for each thing that was measured.
 
-A cost is a time or a memory; a rate or a share is none. Two neighbouring sizes are compared; where
-they are not ten times apart, the growth between them is taken as if it went on alike.
+A cost is a time or a memory; a rate or a share is none. Two neighbouring sizes are compared: the
+exponent is 0 for a cost that stays, 1 for one that is proportional to the size, 2 for its square.
+What a start costs is a part of each figure, so that the exponent of small sizes is too low.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import NamedTuple
 
 from bench.measured import Measured
 
-MOST = 11.0
+MOST = 1.05  # 11.2 times the cost for ten times the size
 COSTS = ("cpu s", "cpu ms", "cpu us", "user s", "build s", "named s", "first page ms", "us each")
 EACH = " each"  # a figure for each of the things that the size counts
 LEAST_STEP = 2.0  # sizes that are closer tell nothing
 
 
 class Growth(NamedTuple):
-    """`times`: the cost at ten times the size over that at once."""
+    """`exponent`: of the size, in the cost between the two sizes."""
 
     suite: str
     what: str
@@ -30,7 +31,7 @@ class Growth(NamedTuple):
     larger: int
     from_value: float
     to_value: float
-    times: float
+    exponent: float
     reason: str
 
 
@@ -49,14 +50,9 @@ def growth(rows: Sequence[Measured], reasons: Mapping[tuple[str, str], str]) -> 
                 before, after = sizes[smaller], sizes[larger]
                 if larger / smaller < LEAST_STEP or before <= 0 or after <= 0:
                     continue
-                all_of_them = larger / smaller if figure.endswith(EACH) else 1.0
-                times = at_ten_times(smaller, larger, before, after * all_of_them)
+                exponent = math.log(after / before) / math.log(larger / smaller)
+                exponent += figure.endswith(EACH)
                 reason = reasons.get((suite, what), "")
                 one = (suite, what, variant, figure, smaller, larger, before, after)
-                found.append(Growth(*one, times, reason))
+                found.append(Growth(*one, exponent, reason))
     return found
-
-
-def at_ten_times(smaller: int, larger: int, before: float, after: float) -> float:
-    """The multiple for ten times the size."""
-    return float((after / before) ** (1 / math.log10(larger / smaller)))

@@ -26,9 +26,9 @@ class Line:
     of `suite` may be; with `against`, as a share of that tool's figure in the same run. Where
     several rows have that name, the worst counts. `floor`: the row of the same suite that nobody
     can be faster than, at the same size or without one. `peer`: whose figures stand beside;
-    `known`: what is known of it where it is not measured. `growth`: why ten times as much may cost
-    more than eleven times as much, if it may. `variant`: of the rows; "*" takes all of them, and ""
-    the usual one, or where that was not measured, the first.
+    `known`: what is known of it where it is not measured. `growth`: why its cost may grow faster
+    than its size, if it may. `variant`: of the rows; "*" takes all of them, and "" the usual one,
+    or where that was not measured, the first.
     """
 
     name: str

@@ -128,13 +128,13 @@ BEYOND = (
 )  # fmt: skip
 LINES = (*COMMANDS, *START, *DASHBOARD, *ENGINES, *BEYOND)
 
-_LARGE = "its columns are larger than the processor's caches (supposed, not shown)"
+_LARGE = "its columns are larger than the processor's caches, and the calls no more for each"
 REASONS = {
     ("commands", "first show status, cold"): "the kernel's reading from disk, as much as for Row",
     ("network", "completion"): _LARGE,
-    ("network_plan", "plan"): _LARGE,
-    ("queue", "read"): "not looked into; it is off the screen's process",
+    ("network_plan", "plan"): f"a join sorts; and {_LARGE}",
+    ("queue", "read"): "the processor's caches: the calls for each job are as many at both sizes",
     ("commands", "show directories --value"): _EACH_ROW,
     ("commands", "submit --dry-run"): "each script is printed",
 } | {(line.suite, line.what): line.growth for line in LINES if line.growth}
-"""Why ten times as much may cost more than eleven times as much: by suite and row."""
+"""Why a cost may grow faster than its size: by suite and row."""

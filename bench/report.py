@@ -140,22 +140,22 @@ def short(size: int) -> str:
 
 
 def growth_table(found: Sequence[Growth]) -> list[str]:
-    """What ten times as much costs; those over the most first."""
+    """The exponents of growth; those over the most first."""
     if not found:
         return []
-    over = sum(one.times > MOST for one in found)
+    over = sum(one.exponent > MOST for one in found)
     lines = [
         "## Growth",
         "",
-        f"What ten times as much costs, as a multiple, by the best runs: at most {MOST:g}, or the",
-        f"last column says why. {over} of {len(found)} are over it. Sizes that are not ten times",
-        "apart are taken as if the growth between them went on.",
+        "The exponent of the size in the cost, by the best runs: 1 is proportional to the size,",
+        f"and {MOST:g} is 11.2 times the cost for ten times the size. It is at most {MOST:g}, or",
+        f"the last column says why. {over} of {len(found)} are over it.",
         "",
-        "| bench | what | figure | from | to | times | why |",
+        "| bench | what | figure | from | to | exponent | why |",
         "|---|---|---|--:|--:|--:|---|",
     ]
-    for one in sorted(found, key=lambda one: (one.times <= MOST, one.suite)):
-        times = f"{one.times:.1f}"
+    for one in sorted(found, key=lambda one: (one.exponent <= MOST, one.suite)):
+        exponent = f"{one.exponent:.2f}"
         lines.append(
             row(
                 (
@@ -164,8 +164,8 @@ def growth_table(found: Sequence[Growth]) -> list[str]:
                     one.figure,
                     f"{short(one.smaller)}: {number(one.from_value)}",
                     f"{short(one.larger)}: {number(one.to_value)}",
-                    f"**{times}**" if one.times > MOST else times,
-                    (one.reason or "no reason is known") if one.times > MOST else "",
+                    f"**{exponent}**" if one.exponent > MOST else exponent,
+                    (one.reason or "no reason is known") if one.exponent > MOST else "",
                 )
             )
         )

@@ -69,17 +69,17 @@ def test_best_and_median_are_of_all_runs_and_survive_as_json(tmp_path: Path) -> 
     assert (kept.tool, kept.runs, kept.suite) == ("row", 3, "mine")
 
 
-def test_growth_is_told_for_ten_times_as_much_and_the_reason_where_it_is_over() -> None:
+def test_growth_is_an_exponent_and_has_the_reason_where_it_is_over() -> None:
     rows = [cpu(10, 1.0), cpu(100, 5.0), cpu(1000, 60.0), cpu(10, 1.0, what="b")]
     rows += [cpu(1000, 100.0, what="b"), cpu(10, 1.0, "row"), cpu(100, 99.0, "row")]
 
     found = growth(rows, {("commands", "status"): "a | reason"})
 
-    assert [(one.what, one.larger, round(one.times, 3)) for one in found] == [
-        ("status", 100, 5.0), ("status", 1000, 12.0), ("b", 1000, 10.0),
+    assert [(one.what, one.larger, round(one.exponent, 3)) for one in found] == [
+        ("status", 100, 0.699), ("status", 1000, 1.079), ("b", 1000, 1.0),
     ]  # fmt: skip
     table = growth_table(found)
-    assert table[-4].startswith("| commands | status | cpu s | 100: 5.00 | 1k: 60.0 | **12.0**")
+    assert table[-4].startswith("| commands | status | cpu s | 100: 5.00 | 1k: 60.0 | **1.08**")
     assert not any("reason" in line for line in table[-3:])
 
 
@@ -88,7 +88,7 @@ def test_what_is_counted_for_each_grows_with_how_many_there_are() -> None:
 
     (found,) = growth(rows, {})
 
-    assert found.times == pytest.approx(10.0)
+    assert found.exponent == pytest.approx(1.0)
 
 
 def test_a_text_from_outside_stays_in_its_cell() -> None:
