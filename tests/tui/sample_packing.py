@@ -7,7 +7,7 @@ better; `test_real_pack.py` has those. Memory in MB.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil
 
 from rowtui.core.base.errors import RowtuiError
@@ -123,8 +123,7 @@ def packed(plan: Plan, choice: PackChoice) -> PackedPlan:
         _destination(where, nodes, left, (jobs, after, places), choice)
         for where, (nodes, left) in found.items()
     )
-    whole = replace(
-        plan,
+    whole = plan._replace(
         id=f"{plan.id}-packed",
         jobs=after,
         packed=tuple(one.packed for one in destinations if one.packed.jobs),
