@@ -21,7 +21,6 @@ from rowtui.cli.project.open import (
     say_totals,
 )
 from rowtui.core.project.planning.plan_submission import draft_submission
-from rowtui.core.submission.plan.json import named_plan
 
 if TYPE_CHECKING:
     from rowtui.core.submission.plan.draft import Draft
@@ -47,6 +46,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             project.close()
             return code
     from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
+    from rowtui.core.submission.plan.json import named_plan
 
     plan = planned(args, project, actions, among, out)
     if among is not None and not args.dry_run:

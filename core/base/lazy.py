@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     import ctypes
     import hashlib
     import hmac
+    import signal
     import subprocess
 
     import numpy as np
@@ -126,6 +127,7 @@ else:
     np = _Lazy(_loaded, "numpy")
     orjson = _Lazy(_loaded, "orjson")
     platformdirs = _Lazy(_loaded, "platformdirs")
+    signal = _Lazy(_loaded, "signal")
     subprocess = _Lazy(_loaded, "subprocess")
 
 __all__ = [
@@ -137,5 +139,6 @@ __all__ = [
     "np",
     "orjson",
     "platformdirs",
+    "signal",
     "subprocess",
 ]

@@ -93,6 +93,7 @@ class Project(ClusterContext):
         self.store = store
         self.io_threads = io_threads
         self._state: State | None = None
+        self._exported: int | None = None  # the generation of records that Row's files have
         self._workflow_identity: Identity | None = None
         # problems that keep the newest workflow.toml from being used
         self.unused: tuple[Problem, ...] = ()
@@ -225,6 +226,7 @@ class Project(ClusterContext):
         stored = self.store.load().stored
         if stored is None or stored.state.generation != generation:
             return False
+        self._exported = generation
         self.use(stored.state)
         return True
 
@@ -240,6 +242,9 @@ class Project(ClusterContext):
 
     def close(self) -> None:
         """Update Row's files. A file that cannot be saved gives a notice."""
+        stored = self.store.load().stored
+        if stored is not None and stored.state.generation == self._exported:
+            return
         from rowtui.core.state.row.export import export_row_files
 
         try:

@@ -65,9 +65,9 @@ fn read<'py>(
     let few = threads.clamp(1, thread::available_parallelism().map_or(2, usize::from));
     thread::scope(|scope| -> PyResult<()> {
         for _ in 0..few {
-            scope.spawn(|| shared.work());
+            scope.spawn(|| shared.work(scope, threads.saturating_sub(few)));
         }
-        let (mut done, mut more) = (0, threads.saturating_sub(few));
+        let mut done = 0;
         while done < count {
             for part in py.detach(|| shared.wait(PAUSE)) {
                 done += part.times.len();
@@ -83,11 +83,6 @@ fn read<'py>(
             }
             if shared.stop.load(Relaxed) {
                 return Err(PyRuntimeError::new_err("a thread that read directories failed"));
-            }
-            if shared.waits.load(Relaxed) {
-                for _ in 0..std::mem::take(&mut more) {
-                    scope.spawn(|| shared.work());
-                }
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread::Scope;
 use std::time::Duration;
 
 use libc::AT_SYMLINK_NOFOLLOW;
@@ -16,9 +17,9 @@ use crate::files;
 use crate::value::{compact, Distinct};
 
 /// Directories in a part.
-const PART: usize = 64;
+const PART: usize = 16;
 /// So many parts wake the caller.
-const READY: usize = 16;
+const READY: usize = 64;
 /// A thread that slept more often than once in this many directories waits for the file system.
 const DIRECTORIES_PER_SLEEP: i64 = 4;
 /// The stamp of a value file that is not there.
@@ -123,7 +124,7 @@ pub struct Shared<'job> {
     ready: Condvar,
     pub stop: AtomicBool,
     /// Whether a thread was seen to wait for the file system: more threads then help.
-    pub waits: AtomicBool,
+    waits: AtomicBool,
     pub distinct: Vec<Mutex<Distinct>>,
 }
 
@@ -154,14 +155,14 @@ impl<'job> Shared<'job> {
         self.next.load(Relaxed) >= self.job.starts.len()
     }
 
-    /// Read one part after another until there are none.
-    pub fn work(&self) {
-        if catch_unwind(AssertUnwindSafe(|| self.read())).is_err() {
+    /// Read one part after another until there are none, with `more` threads if they help.
+    pub fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, more: usize) {
+        if catch_unwind(AssertUnwindSafe(|| self.read(scope, more))).is_err() {
             self.stop.store(true, Relaxed);
         }
     }
 
-    fn read(&self) {
+    fn read<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, more: usize) {
         let mut reader = Reader::new(self.job);
         let count = self.job.starts.len();
         loop {
@@ -173,8 +174,11 @@ impl<'job> Shared<'job> {
             let Some(mut part) = reader.part(start, PART.min(count - start), &self.stop) else {
                 return;
             };
-            if (files::sleeps() - before) * DIRECTORIES_PER_SLEEP > PART as i64 {
-                self.waits.store(true, Relaxed);
+            let slow = (files::sleeps() - before) * DIRECTORIES_PER_SLEEP > PART as i64;
+            if slow && !self.waits.swap(true, Relaxed) {
+                for _ in 0..more {
+                    scope.spawn(move || self.work(scope, 0));
+                }
             }
             part.codes = reader.codes(&self.distinct);
             let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);

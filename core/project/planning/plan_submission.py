@@ -7,8 +7,8 @@ It is an error only if no action is left.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -19,12 +19,13 @@ from rowtui.core.clusters.schedulers.kind import kind_of
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.groups.model import Status
 from rowtui.core.project.planning.requests import choose_requests
-from rowtui.core.submission.plan.arrays import MOST_TASKS
 from rowtui.core.submission.plan.draft import Draft, decode_names, draft_jobs
 from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
 from rowtui.core.submission.plan.planner import PlanError, Setting
 from rowtui.core.submission.scripts.parts import bash_complaint
 from rowtui.core.workflow.find import has_network
+
+MOST_TASKS = 1000  # the limit of Slurm's default MaxArraySize of 1001
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
@@ -287,7 +288,7 @@ def plan_setting(project: OpenProject, packing: Pack | None = None, user: str = 
     return Setting(
         cluster=project.cluster,
         launchers=project.launchers,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
         user=user,
         nonce=os.urandom(8).hex(),
         check_shell=bash_complaint,

@@ -19,7 +19,6 @@ from rowtui.core.submission.plan.dependencies import depending
 from rowtui.core.submission.plan.model import InBundle, PlannedJob
 from rowtui.core.submission.scripts.parts import FIXED, ScriptParts, split_script
 
-MOST_TASKS = 1000  # the limit of Slurm's default MaxArraySize of 1001
 LARGEST_SCRIPT = 15 << 18  # bytes of tasks; Slurm's default limit for the whole script is 4 MB
 _JOB_NAME = "#SBATCH --job-name="
 

@@ -8,11 +8,10 @@ that older versions stored without a word.
 from __future__ import annotations
 
 import enum
-import signal
 from typing import Any, NamedTuple
 
 from rowtui.core.base.document import TextOrNull
-from rowtui.core.base.lazy import pattern
+from rowtui.core.base.lazy import pattern, signal
 from rowtui.core.clusters.schedulers.base import OUT_OF_MEMORY_SIGNAL, Job, JobState, job_label
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd
 
