@@ -30,14 +30,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Submit; 1 if a job was left out, not submitted or, if followed, did not end well."""
     project = open_project(args, out, errors=False)
     actions = chosen_actions(args, project, out)
-    if not actions:
-        if args.json:
-            from rowtui.cli.submit.sending import print_answers
-
-            print_answers(None, {}, project, out)
-        return 0
-    among = chosen_positions(project, args.directories, out)
-    if args.dry_run and not args.json:
+    among = chosen_positions(project, args.directories, out) if actions else None
+    if actions and args.dry_run and not args.json:
         with busy_with(project, out, "Planning"):
             draft = draft_submission(project, actions, among, args.n)
         if not draft.sent_together:
@@ -45,9 +39,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
             code = _print_scripts(draft, out)
             project.close()
             return code
-    from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
+    # A dry run needs nothing of this.
+    from rowtui.cli.submit.sending import PlanMessages, print_answers, send_if_confirmed
     from rowtui.core.submission.plan.json import named_plan
 
+    if not actions:
+        if args.json:
+            print_answers(None, {}, project, out)
+        return 0
     plan = planned(args, project, actions, among, out)
     if among is not None and not args.dry_run:
         plan = named_plan(plan)

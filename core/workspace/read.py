@@ -103,8 +103,6 @@ def read_directories(
     sets = {action: bytearray((total + 7) >> 3) for action in products}
     if value_file is not None:
         _refuse_unusable(value_file)
-        if not stamped:
-            import orjson  # noqa: F401  (before any fork: once instead of once in every process)
     wanted = {action: tuple(paths) for action, paths in products.items()}
     place = os.path.join(os.getcwdb(), os.fsencode(workspace))
     began = workspace_mtime_ns(workspace)
@@ -114,6 +112,8 @@ def read_directories(
     chosen = workers or Workers.for_count(total)
 
     def read(some: Sequence[bytes]) -> Iterator[tuple[int, Any]]:
+        if value_file is not None and not stamped:
+            import orjson  # noqa: F401  (before any fork: once instead of once in every process)
         return in_chunks(Reader, arguments, some, chosen)
 
     def tell(count: int) -> None:

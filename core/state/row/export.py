@@ -12,7 +12,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from functools import partial
-from itertools import compress, islice
+from itertools import compress
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from rowtui.core.base.errors import NotSavedError
 from rowtui.core.base.files import sync_folder, temporary_sibling, write_synced
 from rowtui.core.base.lazy import np
 from rowtui.core.state.directories import StoredDirectories
-from rowtui.core.state.model import DirectorySet
+from rowtui.core.state.model import DirectorySet, positions
 from rowtui.core.state.names import NUMPY_FROM, NameTable, flags
 from rowtui.core.state.row.postcard import (
     TRAILER_MAGIC,
@@ -52,17 +52,15 @@ def directories_json(directories: StoredDirectories, workspace_mtime_ns: int) ->
     seconds, nanoseconds = divmod(workspace_mtime_ns, 1_000_000_000)
     if bad:
         seconds = nanoseconds = 0
-    kept = flags(~(bad | nameless) & ((1 << len(directories)) - 1), len(directories))
+    kept = positions(~(bad | nameless) & ((1 << len(directories)) - 1))
     out = bytearray(f'{{"modified_time":[{seconds},{nanoseconds}],"values":{{'.encode())
-    entries = zip(
-        compress(_as_keys(directories.table), kept),
-        compress(directories.raw_values(), kept),
-        strict=True,
-    )
+    keys, entry = _keys(directories.table)
     separator = b""
-    while some := [key + (raw or b"null") for key, raw in islice(entries, _AT_ONCE)]:
+    for start in range(0, len(kept), _AT_ONCE):
+        some = kept[start : start + _AT_ONCE]
+        pairs = zip(map(keys.__getitem__, some), directories.json_at(some), strict=True)
         out += separator
-        out += b",".join(some)
+        out += b",".join(map(entry.__mod__, pairs))
         separator = b","
     out += b"}}"
     return bytes(out)
@@ -71,18 +69,17 @@ def directories_json(directories: StoredDirectories, workspace_mtime_ns: int) ->
 _AT_ONCE = 1 << 14  # entries; a list of all entries takes more memory than the file
 
 
-def _as_keys(table: NameTable) -> Iterable[bytes]:
-    """Yield each name as JSON with a colon; for names that are not UTF-8 the text is arbitrary."""
+def _keys(table: NameTable) -> tuple[list[bytes], bytes]:
+    """Return the key of each name, and the form of an entry; a name that is not UTF-8 has any."""
     blob = bytes(table.blob)
     if (
         blob.isascii()
         and blob.decode("ascii").isprintable()
         and not (b'"' in blob or b"\\" in blob)
     ):
-        return (b'"%b":' % name for name in table.all())
-    return (
-        encode_basestring(name.decode(errors="replace")).encode() + b":" for name in table.all()
-    )
+        return table.all(), b'"%b":%b'
+    names = [name.decode(errors="replace") for name in table.all()]
+    return [encode_basestring(name).encode() for name in names], b"%b:%b"
 
 
 def completed_blocks(
