@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.lazy import orjson
 from rowtui.core.base.text import visible
 from rowtui.core.workspace.completion import FEW, Products
 from rowtui.core.workspace.list import (
@@ -30,11 +31,7 @@ from rowtui.core.workspace.list import (
 )
 from rowtui.core.workspace.native import Wanted, read_natively
 from rowtui.core.workspace.value import NotJSONError
-from rowtui.core.workspace.workers import (
-    PROCESSES_PAY_FROM,
-    Workers,
-    in_chunks,
-)
+from rowtui.core.workspace.workers import PROCESSES_PAY_FROM, Workers, in_chunks
 
 if TYPE_CHECKING:
     from rowtui.core.state.pointer_values import Pointed
@@ -113,7 +110,7 @@ def read_directories(
 
     def read(some: Sequence[bytes]) -> Iterator[tuple[int, Any]]:
         if value_file is not None and not stamped:
-            import orjson  # noqa: F401  (before any fork: once instead of once in every process)
+            orjson.loads(b"0")  # loaded before any fork: once instead of once in every process
         return in_chunks(Reader, arguments, some, chosen)
 
     def tell(count: int) -> None:
