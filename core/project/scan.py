@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.project.disk import compiled_workflow, disk_settings, mended
-from rowtui.core.state.directories import Stamp, StoredDirectories
+from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import DirectorySet, positions
 from rowtui.core.state.names import flags
 from rowtui.core.state.records import Before, to_positions, with_scanned
 from rowtui.core.state.row.staging import list_staged, stage_completions
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.state.store.sweep import without_outlived
+from rowtui.core.workspace.gather import Stamped
 from rowtui.core.workspace.list import DirectoryListing, list_workspace
 from rowtui.core.workspace.read import WorkspaceReading, read_directories
 from rowtui.core.workspace.sync import synchronise
@@ -90,7 +91,8 @@ def scan(
         if stored is not None and known and len(staged) == 1:
             _enter(project, staged[0].name, stored, known)
     if listing and value_file is not None:
-        _synchronise(project, listing, listed, reading.stamps, progress)
+        looked = stored.directories if stored else None
+        _synchronise(project, listing, Stamped(listed, reading.stamps, looked, where), progress)
     return ScanReport(
         scanned=len(listed),
         found={name: len(found) for name, found in completions.items()},
@@ -142,13 +144,12 @@ def _enter(project: Project, file: str, looked: Stored, found: Mapping[str, Dire
 def _synchronise(
     project: Project,
     listing: DirectoryListing,
-    listed: Sequence[bytes],
-    stamps: Sequence[Stamp],
+    stamped: Stamped,
     progress: Progress | None,
 ) -> None:
     """Enter the found directories, and read the values again whose stamps have changed."""
     disk = disk_settings(project.known_state, project.io_threads, progress)._replace(
-        list_=lambda _: listing, stamped=(listed, stamps)
+        list_=lambda _: listing, stamped=stamped
     )
     synced = synchronise(
         project.store,

@@ -90,18 +90,31 @@ def append_changed(
         found.stamps.append(reading.stamps[at])
 
 
+class Stamped(NamedTuple):
+    """Directories, and the stamps of their value files as they are now (None: not looked at).
+
+    `where`: the positions of the names in `directories`, if these are known.
+    """
+
+    names: Sequence[bytes]
+    stamps: Sequence[Stamp | None] | None
+    directories: StoredDirectories | None
+    where: Sequence[int | None]
+
+
 def edited(
     directories: StoredDirectories,
-    names: Sequence[bytes],
-    stamps: Sequence[Stamp | None] | None,
+    asked: Stamped,
     stat: Callable[[Sequence[bytes]], Sequence[Stamp | None]],
     gone: Collection[bytes],
 ) -> list[bytes]:
-    """Return the known `names`, except `gone` ones, whose value file has changed since it was read.
+    """Return the known names, except `gone` ones, whose value file has changed since it was read.
 
-    `stamps`: of all names, if they are known; otherwise `stat` is called for the needed names.
+    Without stamps, `stat` is called for the needed names.
     """
-    where = directories.table.positions(names)
+    names, stamps, known, where = asked
+    if known is not directories:
+        where = directories.table.positions(names)
     if stamps is None:
         if gone or None in where:
             pairs = zip(where, names, strict=True)

@@ -31,6 +31,7 @@ from rowtui.core.workflow.model import Workflow
 from rowtui.core.workspace.gather import (
     Gathered,
     ReadRequest,
+    Stamped,
     append_changed,
     compare,
     edited,
@@ -57,17 +58,14 @@ class Compiled(NamedTuple):
 
 
 class Disk(NamedTuple):
-    """The functions that read the workspace; replaceable for tests and other processes.
-
-    `stamped`: directories that were read just now, and the stamps of their value files.
-    """
+    """The functions that read the workspace; replaceable for tests and other processes."""
 
     list_: Callable[[Path], DirectoryListing] = list_workspace
     read: Callable[..., WorkspaceReading] = read_directories
     stat: Callable[..., list[Stamp | None]] = stat_values
     workers: Workers | None = None
     progress: Progress | None = None
-    stamped: tuple[Sequence[bytes], Sequence[Stamp]] | None = None
+    stamped: Stamped | None = None
 
 
 # Names, the data found there, whether missing products are gone, and the names' positions now.
@@ -344,8 +342,9 @@ class RecordsUpdate:
             return []
         names: Sequence[bytes] = ()
         count = len(stored.directories)
-        if self.disk.stamped:
-            names = self.disk.stamped[0]
+        stamped = self.disk.stamped
+        if stamped:
+            names = stamped.names
         elif self.check_values or count <= STAMPS_UP_TO:
             names = listing.in_reading_order() if listing else stored.directories.table.all()
         elif 0 < stored.directories.bad_set.bit_count() <= STAMPS_UP_TO:
@@ -353,12 +352,12 @@ class RecordsUpdate:
             names = [stored.directories.table[at] for at in stored.directories.bad]
         if not names:
             return []
-        stamps = None if self.disk.stamped is None else self.disk.stamped[1]
 
         def stat(chosen: Sequence[bytes]) -> Sequence[Stamp | None]:
             return self.disk.stat(self.workflow.workspace, chosen, value_file)
 
-        return edited(stored.directories, names, stamps, stat, frozenset(vanished))
+        asked = stamped or Stamped(names, None, None, ())
+        return edited(stored.directories, asked, stat, frozenset(vanished))
 
     def _read(self, wanted: ReadRequest) -> WorkspaceReading:
         for known, reading in self._readings:
