@@ -66,9 +66,9 @@ def make(dist: Path, work: Path, python: Path, *, check: bool) -> None:
     shutil.rmtree(ROOT / "rowtui.egg-info", ignore_errors=True)
     (wheel,), (source,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     # Compiled against an old C library, so that one wheel serves all Linux of an architecture.
-    path = f"{TOOLS}:{os.environ['PATH']}"
+    programs = f"{TOOLS}:{os.environ['PATH']}"
     fast = (TOOLS / "maturin", "build", "--release", "--zig", "--compatibility", "manylinux2014")
-    run(*fast, "--manifest-path", ROOT / "fast/Cargo.toml", "--out", dist, PATH=path)
+    run(*fast, "--manifest-path", ROOT / "fast/Cargo.toml", "--out", dist, PATH=programs)
     run(TOOLS / "twine", "check", "--strict", wheel, source)
     run(TOOLS / "check-wheel-contents", wheel)
     version = wheel.name.split("-")[1]
@@ -78,8 +78,8 @@ def make(dist: Path, work: Path, python: Path, *, check: bool) -> None:
     environment = work / "environment"
     run(python, "-m", "venv", environment)
     pip = (environment / "bin/python", "-m", "pip")
-    made = ("-c", ROOT / "tests/constraints.txt", "--find-links", dist)
-    run(*pip, "install", "-q", *made, f"{wheel}[{EXTRAS}]")
+    from_here = ("-c", ROOT / "tests/constraints.txt", "--find-links", dist)
+    run(*pip, "install", "-q", *from_here, f"{wheel}[{EXTRAS}]")
     run(*pip, "uninstall", "-q", "-y", "setuptools", "pip")
     tree = work / "tree"
     shared = bundle.make_tree(tree, python, environment, TOOLS)
