@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from rowtui.core.base.errors import NotSavedError, RowtuiError
 from rowtui.core.base.text import visible
@@ -72,19 +72,23 @@ def scan(
     if names is not None and (reading.vanished or reading.bad):
         _refuse_missing(project, listed, reading)
     lost: dict[str, int] = {}
+    known: Mapping[str, DirectorySet] = {}
     where: Sequence[int | None] = ()
     if stored is not None:
         where = stored.directories.table.positions(listed)
-        before = _Looked(stored.directories, Before(where, stored.state.completed))
+        before = _Looked.at(
+            stored.directories, Before(where, stored.state.completed), reading.completed
+        )
+        known = before.found
         lost = _take_back(project, listed, reading.completed, reading.bad, before)
     found = {name: members for name, members in reading.completed.items() if members}
-    known: dict[str, DirectorySet] = {}
     if stored is None or None in where:
+        known = {}
         completions = {
             it: [listed[at] for at in positions(members)] for it, members in found.items()
         }
     else:
-        known = {name: to_positions(members, where) for name, members in found.items()}
+        known = {name: members for name, members in known.items() if members}
         completions = _sorted_names(stored, known)
     if completions:
         staged = stage_completions(project.root, completions)
@@ -101,10 +105,25 @@ def scan(
 
 
 class _Looked(NamedTuple):
-    """The state when the products were checked, and the directories at that time."""
+    """The state when the products were checked, and the directories at that time.
+
+    `found`: the positions at which each action was found complete.
+    """
 
     directories: StoredDirectories
     before: Before
+    found: Mapping[str, DirectorySet]
+
+    @classmethod
+    def at(
+        cls,
+        directories: StoredDirectories,
+        before: Before,
+        completed: Mapping[str, DirectorySet],
+    ) -> Self:
+        """Return what was looked at; `completed`: the indices of complete directories."""
+        found = {name: to_positions(of, before.where) for name, of in completed.items()}
+        return cls(directories, before, found)
 
 
 def _sorted_names(stored: Stored, found: Mapping[str, DirectorySet]) -> dict[str, list[bytes]]:
@@ -194,7 +213,7 @@ def look_again(project: Project, names: Sequence[bytes]) -> bool:
     where = [project.state.directories.position(os.fsdecode(name)) for name in names]
     directories = project.state.directories
     assert isinstance(directories, StoredDirectories)
-    before = _Looked(directories, Before(where, project.state.completed))
+    before = Before(where, project.state.completed)
     reading = read_directories(
         project.workflow.workspace, names, value_file=None, products=products
     )
@@ -213,7 +232,8 @@ def look_again(project: Project, names: Sequence[bytes]) -> bool:
                 if complete and not known >> position & 1:
                     news.setdefault(action, []).append(names[at])
             found[action] |= complete << at
-    lost = _take_back(project, names, found, {*reading.bad, *reading.vanished}, before)
+    looked = _Looked.at(directories, before, found)
+    lost = _take_back(project, names, found, {*reading.bad, *reading.vanished}, looked)
     if news:
         stage_completions(project.root, news)
     return bool(news or lost)
@@ -235,16 +255,17 @@ def _take_back(
 
     def edit(stored: Stored) -> Stored:
         lost.clear()
-        where = looked.before.where
+        where, found = looked.before.where, looked.found
         if stored.directories is not looked.directories:
             where = stored.directories.table.positions(listed)
+            found = {name: to_positions(members, where) for name, members in completed.items()}
         usable = where
         if unreadable:
             usable = [None if at in unreadable else to for at, to in enumerate(where)]
         looked_at = to_positions((1 << len(listed)) - 1, usable)
-        for name, members in completed.items():
+        for name, members in found.items():
             complete = stored.state.completed.get(name, 0)
-            gone = complete & looked_at & ~to_positions(members, where)
+            gone = complete & looked_at & ~members
             if gone:
                 gone &= to_positions(looked.before.complete(name), where)
             if gone:
