@@ -160,9 +160,23 @@ def processes_of(home: Path) -> dict[int, str]:
 
 
 def engine_of(home: Path) -> int:
-    """The process of the engine of the one dashboard that runs."""
-    [pid] = [pid for pid, words in processes_of(home).items() if "engine.process" in words]
+    """The process of the engine of the one dashboard that runs: its fork, or started later."""
+    found = processes_of(home)
+    [pid] = [
+        pid
+        for pid, words in found.items()
+        if "engine.process" in words or found.get(parent_of(pid)) == words
+    ]
     return pid
+
+
+def parent_of(pid: int) -> int:
+    """The process that started this one; 0 if it has ended."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    return int(told.rpartition(")")[2].split()[1])
 
 
 def wait_for_the_end_of(pid: int) -> None:
