@@ -135,7 +135,7 @@ class DirectoryTable:
                     widen(1, [_status_with(code).value for code in found])
                 if self._with_jobs and element.submitted:
                     widen(2, _job_ids(element, positions))
-                values = self._texts.at(positions) if self._pointers else []
+                values = self._texts.at(positions)
                 self._refuse_missing(values, positions)
                 for at, texts in enumerate(values, len(columns) - len(values)):
                     widen(at, _shown(list({text for text in texts if text is not None})))
@@ -213,7 +213,7 @@ class DirectoryTable:
         elif self._with_jobs:
             ids = _shown(_job_ids(element, positions))
             columns.append(_padded(ids, widths[2], "", out) if count > 3 else ids)
-        values = self._texts.at(positions) if self._pointers else []
+        values = self._texts.at(positions)
         for texts, width in zip(values, widths[len(columns) :], strict=True):
             columns.append(_aligned_right(_shown([text or "" for text in texts]), width))
         return columns

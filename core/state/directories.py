@@ -141,17 +141,22 @@ class StoredDirectories:
 
     def json_at(self, positions: Iterable[int]) -> list[bytes | memoryview]:
         """Return the values of some directories as compact JSON; `null` for `raw_value` None."""
+        return [b"null" if raw is None else raw for raw in self._cells_at(positions)]
+
+    def _cells_at(self, positions: Iterable[int]) -> Iterator[bytes | memoryview | None]:
         starts, sizes, segments = self.value_starts, self.value_sizes, self.segments
         if len(segments) != 1:
-            return [self.raw_value(position) or b"null" for position in positions]
+            yield from map(self.raw_value, positions)
+            return
         data, end = self._segment(segments[0]), segments[0].size
-        found: list[bytes | memoryview] = []
         for position in positions:
             start, size = starts[position], sizes[position]
-            if size != NO_VALUE and start + size > end:
+            if size == NO_VALUE:
+                yield None
+            elif start + size > end:
                 raise self._corrupt("a value lies outside its files")
-            found.append(b"null" if size == NO_VALUE else data[start : start + size])
-        return found
+            else:
+                yield data[start : start + size]
 
     def cells_with(
         self, fresh: bytes, starts: Sequence[int], sizes: Sequence[int]
@@ -169,19 +174,7 @@ class StoredDirectories:
 
     def raw_values(self) -> Iterator[bytes | None]:
         """Yield `raw_value` of every directory in order."""
-        if len(self.segments) == 1:
-            (segment,) = self.segments
-            data, end = self._segment(segment), segment.size
-            for start, size in zip(self.value_starts, self.value_sizes, strict=True):
-                if size == NO_VALUE:
-                    yield None
-                elif start + size > end:
-                    raise self._corrupt("a value lies outside its files")
-                else:
-                    yield bytes(data[start : start + size])
-            return
-        for start, size in zip(self.value_starts, self.value_sizes, strict=True):
-            yield None if size == NO_VALUE else self.raw_at(start, size)
+        return (cell if cell is None else bytes(cell) for cell in self._cells_at(range(len(self))))
 
     @property
     def files(self) -> frozenset[str]:

@@ -50,6 +50,8 @@ class PointerTexts:
 
     def at(self, positions: Sequence[int]) -> list[list[str | None]]:
         """Return, for each pointer, one text for each position; None where there is no value."""
+        if not self._pointers:
+            return []
         key = tuple(positions)
         kept = self._kept.get(key)
         if kept is None:

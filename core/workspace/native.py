@@ -84,12 +84,13 @@ def read_natively(
     `tell` is called with the number of directories read. `rest` reads the unsure directories.
     """
     native = native_reader()
+    if native is None:
+        return None
     products = Products(wanted.products, FEW)
     listed, named, needs = products.as_bits()
     value_file = wanted.value_file
     if (
-        native is None
-        or max(len(listed) + len(named), len(needs)) > _MOST_BITS
+        max(len(listed) + len(named), len(needs)) > _MOST_BITS
         or not (listed or value_file)
         or (value_file or "").startswith("/")
     ):

@@ -25,8 +25,6 @@ from rowtui.core.submission.plan.planner import PlanError, Setting
 from rowtui.core.submission.scripts.parts import bash_complaint
 from rowtui.core.workflow.find import has_network
 
-MOST_TASKS = 1000  # the limit of Slurm's default MaxArraySize of 1001
-
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.model import Cluster
@@ -40,6 +38,8 @@ if TYPE_CHECKING:
     from rowtui.core.workflow.model import Action
 
     Pack = Callable[[tuple[PlannedJob, ...]], PackedJobs]
+
+MOST_TASKS = 1000  # the limit of Slurm's default MaxArraySize of 1001
 
 T = TypeVar("T")
 

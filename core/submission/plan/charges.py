@@ -167,7 +167,7 @@ def _with_gpus(jobs: Sequence[PlannedJob]) -> int:
 
 
 def held_cost(cpus: int, gpus: int, seconds: int) -> Cost:
-    """Return what is charged for these CPUs and GPUs, whatever uses them meanwhile."""
+    """Return what these CPUs and GPUs cost while they are held, used or not."""
     hours = seconds / _HOUR
     return Cost(cpus * hours, gpus * hours)
 
