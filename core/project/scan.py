@@ -1,6 +1,7 @@
 """The scan of directories for products and edited values, for `rowtui scan`.
 
-New completions are staged as Row does it, in one file, so that Row and rowtui see the same state.
+New completions are staged as Row does it, in one file, so that Row and rowtui see the same state
+(those that Row's own file has already are not staged again).
 Completions whose products are gone are removed, and edited values are read again.
 """
 
@@ -18,10 +19,11 @@ from rowtui.core.base.text import visible
 from rowtui.core.project.disk import compiled_workflow, disk_settings, mended
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import DirectorySet, positions
-from rowtui.core.state.names import flags
-from rowtui.core.state.records import Before, to_positions, with_scanned
+from rowtui.core.state.names import flags, to_positions
+from rowtui.core.state.records import Before, with_scanned
+from rowtui.core.state.row.row_files import Paths
 from rowtui.core.state.row.staging import list_staged, stage_completions
-from rowtui.core.state.store.stored import Stored
+from rowtui.core.state.store.stored import Stored, identity_of
 from rowtui.core.state.store.sweep import without_outlived
 from rowtui.core.workspace.gather import Stamped
 from rowtui.core.workspace.list import DirectoryListing, list_workspace
@@ -58,13 +60,14 @@ def scan(
     }
     value_file = project.workflow.value_file if names is None else None
     listing = list_workspace(workspace) if names is None else None
-    listed = listing.in_reading_order() if listing else _known(project, names or ())
+    listed = listing.names if listing else _known(project, names or ())
     stored = project.store.load().stored
     reading = read_directories(
         workspace,
         listed,
         value_file=value_file,
         products=products,
+        inodes=listing.inodes if listing else (),
         stamped=True,
         workers=disk_settings(project.known_state, project.io_threads, None).workers,
         progress=progress,
@@ -88,7 +91,7 @@ def scan(
             it: [listed[at] for at in positions(members)] for it, members in found.items()
         }
     else:
-        known = {name: members for name, members in known.items() if members}
+        known = _unrecorded(project, stored, known)
         completions = _sorted_names(stored, known)
     if completions:
         staged = stage_completions(project.root, completions)
@@ -99,7 +102,7 @@ def scan(
         _synchronise(project, listing, Stamped(listed, reading.stamps, looked, where), progress)
     return ScanReport(
         scanned=len(listed),
-        found={name: len(found) for name, found in completions.items()},
+        found={name: members.bit_count() for name, members in found.items()},
         lost=lost,
     )
 
@@ -124,6 +127,24 @@ class _Looked(NamedTuple):
         """Return what was looked at; `completed`: the indices of complete directories."""
         found = {name: to_positions(of, before.where) for name, of in completed.items()}
         return cls(directories, before, found)
+
+
+def _unrecorded(
+    project: Project, looked: Stored, found: Mapping[str, DirectorySet]
+) -> dict[str, DirectorySet]:
+    """Return the completions that Row's own file, as it is now, or the records do not have."""
+    now = project.store.load().stored
+    recorded: Mapping[str, DirectorySet] = {}
+    if (
+        now is not None
+        and now.directories is looked.directories
+        and now.row.completed_identity is not None
+        and now.row.completed_identity == identity_of(Paths.of(project.root).completed)
+    ):
+        ours, theirs = now.state.completed, now.row.completed
+        recorded = {name: ours.get(name, 0) & theirs.get(name, 0) for name in found}
+    news = {name: members & ~recorded.get(name, 0) for name, members in found.items()}
+    return {name: members for name, members in news.items() if members}
 
 
 def _sorted_names(stored: Stored, found: Mapping[str, DirectorySet]) -> dict[str, list[bytes]]:

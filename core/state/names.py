@@ -13,7 +13,7 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, compress, pairwise
 from struct import iter_unpack
 
 from rowtui.core.base.lazy import np
@@ -102,8 +102,13 @@ class NameTable(Sequence[bytes]):
 
     def positions(
         self, names: Sequence[bytes], known: Mapping[bytes, int] | None = None
-    ) -> list[int | None]:
-        """Return the position of each name, None if it is unknown. `known`: as for `find`."""
+    ) -> Sequence[int | None]:
+        """Return the position of each name, None if it is unknown. `known`: as for `find`.
+
+        The result for all names in order is a `range`, which `to_positions` uses.
+        """
+        if len(names) == len(self) and names == self.all():
+            return range(len(self))
         if known is None:
             known = self.by_name(len(names))
         if known is None:
@@ -191,6 +196,14 @@ def flags(members: DirectorySet, count: int) -> bytes:
 
 
 _FLAGS = bytes.maketrans(b"01", b"\0\1")
+
+
+def to_positions(members: DirectorySet, where: Sequence[int | None]) -> DirectorySet:
+    """Convert a set of indices into `where` to the set of the positions at these indices."""
+    if where == range(len(where)):
+        return members
+    chosen = list(compress(where, flags(members, len(where))))
+    return bit_set([at for at in chosen if at is not None])
 
 
 def merge_names(

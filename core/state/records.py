@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import compress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -22,7 +21,7 @@ from rowtui.core.state.model import (
     bit_set,
     without_members,
 )
-from rowtui.core.state.names import NUMPY_FROM, Remap, flags, remap
+from rowtui.core.state.names import NUMPY_FROM, Remap, remap
 from rowtui.core.state.row.export import clean_row_files
 from rowtui.core.state.row.row_files import import_row_files
 from rowtui.core.state.row.staging import Staged, discard_staged, list_staged, read_staged
@@ -181,6 +180,8 @@ class Before(NamedTuple):
 
     def complete(self, action: str) -> DirectorySet:
         """Return the indices of the checked directories that were complete."""
+        if self.where == range(len(self.where)):
+            return self.completed.get(action, 0) & ((1 << len(self.where)) - 1)
         known = among(self.completed.get(action, 0), [at for at in self.where if at is not None])
         return bit_set([index for index, at in enumerate(self.where) if at in known])
 
@@ -229,9 +230,3 @@ def with_retried(stored: Stored, action: str, names: Iterable[str]) -> Stored:
         if at is not None and at in ends:
             ends[at] = ends[at]._replace(outcome=LastOutcome.RETRIED)
     return stored._replace(state=state._replace(ends={**state.ends, action: ends}))
-
-
-def to_positions(members: DirectorySet, where: Sequence[int | None]) -> DirectorySet:
-    """Convert a set of indices into `where` to the set of the positions at these indices."""
-    chosen = list(compress(where, flags(members, len(where))))
-    return bit_set([at for at in chosen if at is not None])

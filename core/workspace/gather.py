@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.state.directories import Stamp, StoredDirectories
 from rowtui.core.state.model import DirectorySet
-from rowtui.core.state.records import Before, to_positions
+from rowtui.core.state.names import to_positions
+from rowtui.core.state.records import Before
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.workflow.model import Workflow
 from rowtui.core.workspace.list import NO_STAMP, DirectoryListing, Stamps
@@ -121,9 +122,14 @@ def edited(
             kept = [at is not None and name not in gone for at, name in pairs]
             names, where = list(compress(names, kept)), list(compress(where, kept))
         stamps = stat(names) if names else []
-    times, sizes = directories.stamp_times.tolist(), directories.stamp_sizes.tolist()
-    if isinstance(stamps, Stamps) and None not in where and stamps.are(times, sizes, where):
+    if (
+        isinstance(stamps, Stamps)
+        and where == range(len(directories))
+        and memoryview(stamps.times) == directories.stamp_times
+        and memoryview(stamps.sizes) == directories.stamp_sizes
+    ):
         return []
+    times, sizes = directories.stamp_times.tolist(), directories.stamp_sizes.tolist()
     return [
         name
         for name, stamp, at in zip(names, stamps, where, strict=True)
@@ -135,19 +141,18 @@ def compare(
     stored: Stored, listing: DirectoryListing, all_: object
 ) -> tuple[list[bytes], list[bytes], list[bytes]]:
     """Return names that are new, that vanished, and (if `all_` is true) that still exist."""
-    known = stored.directories.table.all()
+    known, there = stored.directories.table.all(), listing.names
     if not known:
-        return listing.in_reading_order(), [], []
-    new = set(listing.names).difference(known)
-    added: list[bytes] = []
-    if new:
-        places = [at for at, name in enumerate(listing.names) if name in new]
-        added = listing.in_reading_order(places)
+        return there, [], []
+    if there == known:
+        return [], [], there if all_ else []
+    new = set(there).difference(known)
     vanished: list[bytes] = []
-    if len(listing.names) - len(new) < len(known):
-        vanished = list(set(known).difference(listing.names))
-    there = listing.in_reading_order() if all_ else []
-    return added, vanished, [name for name in there if name not in new] if new else there
+    if len(there) - len(new) < len(known):
+        vanished = list(set(known).difference(there))
+    if all_ and new:
+        there = [name for name in there if name not in new]
+    return sorted(new), vanished, there if all_ else []
 
 
 def found_where(

@@ -16,20 +16,33 @@ from typing import Any, NamedTuple, Protocol
 from rowtui.core.base.lazy import orjson
 from rowtui.core.workspace.completion import FEW, Products
 
-VERSION = 1  # of the package's functions
+VERSION = 2  # of the package's functions
 _MOST_BITS = 64  # products, and actions: one bit each
 _NOTHING = 0xFFFFFFFF  # the code of a directory without a pointer
 
 Column = tuple[list[bytes], bytes]  # distinct values as JSON, and a code for each directory
+# Values, times, sizes, a set of directories for each action, a column for each pointer, unsure
+# positions.
+Raw = tuple[list[bytes | None], bytes, bytes, list[bytes], list[Column], list[int]]
 
 
-# The value file, whether values are wanted, their most bytes, the bits of names in listings and of
-# other paths, the bits of each action, pointers.
-Search = tuple[
-    bytes | None, bool, int, dict[bytes, int], dict[bytes, int], list[int], Sequence[str]
-]
-# Values, times, sizes, the bits of complete actions, a column for each pointer, unsure positions.
-Raw = tuple[list[bytes | None], bytes, bytes, bytes, list[Column], list[int]]
+class Search(NamedTuple):
+    """What the package reads, in the open folder `root`.
+
+    `inodes` give the order of reading (empty: as the names are). `values`: whether the content of
+    value files is wanted, of at most `limit` bytes. `listed`, `named`: the bits of names in
+    listings, and of paths to be looked at. `needs`: the bits of each action (0: never complete).
+    """
+
+    root: int
+    inodes: Sequence[int]
+    value_file: bytes | None
+    values: bool
+    limit: int
+    listed: Mapping[bytes, int]
+    named: Mapping[bytes, int]
+    needs: Sequence[int]
+    pointers: Sequence[str]
 
 
 class NativeReader(Protocol):
@@ -39,7 +52,6 @@ class NativeReader(Protocol):
 
     def read(
         self,
-        root: int,
         names: Sequence[bytes],
         search: Search,
         threads: int,
@@ -61,6 +73,7 @@ class Wanted(NamedTuple):
     """What to read: the arguments of `read_directories`."""
 
     workspace: bytes
+    inodes: Sequence[int]
     value_file: str | None
     stamped: bool
     limit: int
@@ -100,7 +113,9 @@ def read_natively(
     except OSError:
         return None
     try:
-        search = (
+        search = Search(
+            root,
+            wanted.inodes,
             None if value_file is None else os.fsencode(value_file),
             not wanted.stamped,
             wanted.limit,
@@ -109,7 +124,7 @@ def read_natively(
             needs,
             () if wanted.stamped or value_file is None else wanted.pointers,
         )
-        raw = native.read(root, names, search, threads, tell)
+        raw = native.read(names, search, threads, tell)
     finally:
         os.close(root)
     found = _Found(raw, products)
@@ -124,9 +139,9 @@ class _Found:
 
     def __init__(self, raw: Raw, products: Products) -> None:
         self.products = products
-        self.raw, times, sizes, complete, columns, _ = raw
+        self.raw, times, sizes, sets, columns, _ = raw
         self.stamps = array("q", times), array("q", sizes)
-        self.complete = array("Q", complete)  # the bits of its actions for each directory
+        self.sets = list(map(bytearray, sets))  # the complete directories of each action
         self.distinct: list[list[Any]] = [
             orjson.loads(b"[%b]" % b",".join(texts)) for texts, _ in columns
         ]
@@ -144,9 +159,9 @@ class _Found:
             self.raw[place] = text
         self.bad |= {places[at]: reason for at, reason in bad.items()}
         self.vanished += [places[at] for at in vanished]
-        for bit, members in enumerate(completed.values()):
+        for cells, members in zip(self.sets, completed.values(), strict=False):
             for at, place in enumerate(places):
-                self.complete[place] |= (members >> at & 1) << bit
+                cells[place >> 3] |= (members >> at & 1) << (place & 7)
         for known, codes, (more, own) in zip(self.distinct, self.codes, columns, strict=False):
             for place, code in zip(places, array("I", own), strict=True):
                 if code < len(more):
@@ -155,7 +170,8 @@ class _Found:
 
     def all(self) -> tuple[Any, ...]:
         """Return it in the form in which `Reader` returns its part."""
-        completed = self.products.bit_sets(self.complete) if self.products else {}
+        actions = zip(self.products.actions, self.sets, strict=False)  # or no sets
+        completed = {action: int.from_bytes(cells, "little") for action, cells in actions}
         columns = [
             (known, _of_chunk(codes, len(known)).tobytes())
             for known, codes in zip(self.distinct, self.codes, strict=True)

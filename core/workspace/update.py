@@ -76,8 +76,8 @@ class _Changes(NamedTuple):
     """What differs between the workspace, the settings and the records.
 
     `everything`: all directories are read again. `renewed`: actions with other products.
-    `other_values`: the value file has another name. `there`: known directories that still exist,
-    best reading order first. Without a listing no directory was added or has vanished.
+    `other_values`: the value file has another name. `there`: known directories that still exist.
+    Without a listing no directory was added or has vanished.
     """
 
     listing: DirectoryListing | None
@@ -261,13 +261,14 @@ class RecordsUpdate:
         """Read new, edited and outdated directories; return their values and their products."""
         value_file, there, everything = self.workflow.value_file, changes.there, changes.everything
         pointers = () if len(stored.directories) else workflow_pointers(self.workflow)
-        whole = changes.added + there if everything and there else changes.added
+        listing = changes.listing
+        whole = listing.names if listing and everything else changes.added
         if everything:
             values = []
         elif changes.other_values:
             values = there
         else:
-            values = self._edited(stored, changes.vanished, changes.listing)
+            values = self._edited(stored, changes.vanished, listing)
         found = Gathered()
         scans: list[_Scan] = []
         for wanted in (
@@ -275,7 +276,7 @@ class RecordsUpdate:
             ReadRequest(values, value_file, ()),
         ):
             if wanted.names:
-                reading = self._read(wanted)
+                reading = self._read(wanted, listing)
                 append_changed(found, wanted, reading, stored)
                 if wanted.actions:
                     scans.append((wanted.names, reading, self.full, None))
@@ -285,7 +286,7 @@ class RecordsUpdate:
             (tuple(a for a in renewed if a not in known_actions), False),
         ):
             if there and actions:
-                reading = self._read(ReadRequest(there, None, actions))
+                reading = self._read(ReadRequest(there, None, actions), listing)
                 scans.append((there, reading, replacing, None))
         return found, scans
 
@@ -346,7 +347,7 @@ class RecordsUpdate:
         if stamped:
             names = stamped.names
         elif self.check_values or count <= STAMPS_UP_TO:
-            names = listing.in_reading_order() if listing else stored.directories.table.all()
+            names = listing.names if listing else stored.directories.table.all()
         elif 0 < stored.directories.bad_set.bit_count() <= STAMPS_UP_TO:
             # The user fixes these; a fixed directory should return at once.
             names = [stored.directories.table[at] for at in stored.directories.bad]
@@ -359,7 +360,10 @@ class RecordsUpdate:
         asked = stamped or Stamped(names, None, None, ())
         return edited(stored.directories, asked, stat, frozenset(vanished))
 
-    def _read(self, wanted: ReadRequest) -> WorkspaceReading:
+    def _read(
+        self, wanted: ReadRequest, listing: DirectoryListing | None = None
+    ) -> WorkspaceReading:
+        """Read directories; all names are in the listing, if there is one."""
         for known, reading in self._readings:
             if known == wanted:
                 return reading
@@ -368,6 +372,8 @@ class RecordsUpdate:
             arguments["workers"] = self.disk.workers
         if self.disk.progress:
             arguments["progress"] = self.disk.progress
+        if listing:
+            arguments["inodes"] = listing.inodes_of(wanted.names)
         if wanted.pointers:
             arguments["pointers"] = wanted.pointers
         reading = self.disk.read(

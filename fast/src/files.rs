@@ -1,6 +1,6 @@
 //! System calls: folders listed in big pieces, files opened and looked at.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{Error, Result};
 use std::mem::MaybeUninit;
@@ -71,9 +71,9 @@ pub fn entries(
     }
 }
 
-/// Return the names (each followed by a NUL) and inodes of the folders in an open folder.
-pub fn folders(folder: RawFd) -> Result<(Vec<u8>, Vec<u64>)> {
-    let (mut names, mut inodes) = (Vec::new(), Vec::new());
+/// Return the names, sorted, and the inodes of the folders in an open folder.
+pub fn folders(folder: RawFd) -> Result<(Vec<CString>, Vec<u64>)> {
+    let mut found = Vec::new();
     entries(folder, &mut vec![0; 1 << 18], |name, kind, inode| {
         let is_folder = match kind {
             libc::DT_DIR => true,
@@ -82,11 +82,11 @@ pub fn folders(folder: RawFd) -> Result<(Vec<u8>, Vec<u64>)> {
             _ => false,
         };
         if is_folder {
-            names.extend_from_slice(name.to_bytes_with_nul());
-            inodes.push(inode);
+            found.push((name.to_owned(), inode));
         }
     })?;
-    Ok((names, inodes))
+    found.sort_unstable();
+    Ok(found.into_iter().unzip())
 }
 
 /// How often this thread slept until now, instead of working.

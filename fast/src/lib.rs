@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList};
 use pyo3::IntoPyObjectExt;
 
@@ -22,38 +23,33 @@ use reader::{Job, Part, Search, Shared};
 /// The time after which signals are looked at and progress is told, though nothing is ready.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Return the names of the folders in the open folder `fd`, and their inodes (8 bytes each).
+/// Return the sorted names of the folders in the open folder `fd`, and their inodes (8 bytes each).
 #[pyfunction]
 fn folders<'py>(py: Python<'py>, fd: i32) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyBytes>)> {
     let (names, inodes) = py
         .detach(|| files::folders(fd))
         .map_err(|error| PyOSError::new_err((error.raw_os_error(), error.to_string())))?;
-    let list = PyList::empty(py);
-    for name in names.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
-        list.append(PyBytes::new(py, name))?;
-    }
+    let list = PyList::new(py, names.iter().map(|name| PyBytes::new(py, name.to_bytes())))?;
     Ok((list, as_bytes(py, &inodes, |inode| inode.to_ne_bytes())))
 }
 
 /// Read directories in several threads, at most `threads`.
 ///
-/// `names` are in the open folder `root`; `tell(count)` is called with how many have been read.
-/// Returned are, aligned to `names`: compact values (None where there is none); times (8 bytes
-/// each, ns) and sizes of the value files, 0 where there is no file; the bits of the actions that
-/// are complete (8 bytes each); for each pointer its distinct values as JSON, and a code for each
-/// directory (4 bytes); and the positions of unsure directories.
+/// `tell(count)` is called with how many have been read. Returned are, aligned to `names`: compact values (None where there is none); times (8 bytes
+/// each, ns) and sizes of the value files, 0 where there is no file; for each action the set of
+/// complete directories (a bit each); for each pointer its distinct values as JSON, and a code for
+/// each directory (4 bytes); and the positions of unsure directories.
 #[pyfunction]
 fn read<'py>(
     py: Python<'py>,
-    root: i32,
-    names: Vec<Bound<'py, PyBytes>>,
+    names: Vec<PyBackedBytes>,
     search: Search,
     threads: usize,
     tell: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let count = names.len();
-    let texts = search.0.is_some() && search.1;
-    let job = Job::new(root, names.iter().map(|name| name.as_bytes()), search);
+    let texts = search.value_file.is_some() && search.values;
+    let job = Job::new(search, names);
     let shared = Shared::new(&job);
     let list = PyList::empty(py);
     if texts {
@@ -61,7 +57,7 @@ fn read<'py>(
             list.append(py.None())?;
         }
     }
-    let mut whole = Part::empty(count, job.pointers.len());
+    let mut whole = Part::empty(count, job.search.pointers.len());
     let few = threads.clamp(1, thread::available_parallelism().map_or(2, usize::from));
     thread::scope(|scope| -> PyResult<()> {
         for _ in 0..few {
@@ -72,7 +68,7 @@ fn read<'py>(
             for part in py.detach(|| shared.wait(PAUSE)) {
                 done += part.times.len();
                 for (at, text) in part.texts() {
-                    list.set_item(part.start + at, PyBytes::new(py, text))?;
+                    list.set_item(at, PyBytes::new(py, text))?;
                 }
                 whole.enter(&part);
             }
@@ -92,12 +88,14 @@ fn read<'py>(
         let texts: Vec<_> = known.texts().map(|text| PyBytes::new(py, text)).collect();
         (texts, as_bytes(py, codes, |code| code.to_ne_bytes()))
     });
+    let sets = (0..job.search.needs.len()).map(|at| PyBytes::new(py, &whole.complete(at)));
+    let complete: Vec<_> = sets.collect();
     whole.unsure.sort_unstable();
     (
         list,
         as_bytes(py, &whole.times, |time| time.to_ne_bytes()),
         as_bytes(py, &whole.sizes, |size| size.to_ne_bytes()),
-        as_bytes(py, &whole.complete, |actions| actions.to_ne_bytes()),
+        complete,
         columns.collect::<Vec<_>>(),
         whole.unsure,
     )
@@ -115,7 +113,7 @@ fn as_bytes<'py, T: Copy, const N: usize>(
 
 #[pymodule]
 fn rowtui_fast(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("VERSION", 1)?;
+    module.add("VERSION", 2)?;
     module.add_function(wrap_pyfunction!(folders, module)?)?;
     module.add_function(wrap_pyfunction!(read, module)?)
 }

@@ -1,7 +1,7 @@
 //! The reading of directories by several threads, in parts that each thread takes in turn.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::io::Read;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
@@ -12,6 +12,8 @@ use std::thread::Scope;
 use std::time::Duration;
 
 use libc::AT_SYMLINK_NOFOLLOW;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::files;
 use crate::value::{compact, Distinct};
@@ -25,59 +27,46 @@ const DIRECTORIES_PER_SLEEP: i64 = 4;
 /// The stamp of a value file that is not there.
 const ABSENT: (i64, i64) = (0, 0);
 
-/// What to read. `listed`, `named`: the bits of names in listings, and of paths to be looked at.
-pub struct Job {
+/// What to read, in the open folder `root`; Python's `Search`.
+///
+/// `inodes` give the order of reading (empty: as the names are). `values`: whether the content of
+/// value files is wanted, of at most `limit` bytes. `listed`, `named`: the bits of names in
+/// listings, and of paths to be looked at. `needs`: the bits of each action (0: never complete).
+#[derive(FromPyObject)]
+pub struct Search {
     root: RawFd,
-    names: Vec<u8>,
-    starts: Vec<usize>,
-    value_file: Option<CString>,
-    values: bool,
+    inodes: Vec<u64>,
+    pub value_file: Option<Vec<u8>>,
+    pub values: bool,
     limit: usize,
     listed: HashMap<Vec<u8>, u64>,
-    named: Vec<(CString, u64)>,
-    needs: Vec<u64>,
+    named: HashMap<Vec<u8>, u64>,
+    pub needs: Vec<u64>,
     pub pointers: Vec<String>,
 }
 
-/// The value file, whether its content is wanted, its most bytes, the bits of names in listings and
-/// of other paths, the bits of each action (0: never complete), and JSON pointers.
-pub type Search = (
-    Option<Vec<u8>>,
-    bool,
-    usize,
-    HashMap<Vec<u8>, u64>,
-    HashMap<Vec<u8>, u64>,
-    Vec<u64>,
-    Vec<String>,
-);
+/// What to read where.
+pub struct Job {
+    pub search: Search,
+    names: Vec<PyBackedBytes>,
+    order: Vec<usize>,
+}
 
 impl Job {
-    pub fn new<'a>(root: RawFd, all: impl Iterator<Item = &'a [u8]>, search: Search) -> Job {
-        let (value_file, values, limit, listed, named, needs, pointers) = search;
-        let (mut names, mut starts) = (Vec::new(), Vec::new());
-        for name in all {
-            starts.push(names.len());
-            names.extend_from_slice(name);
-            names.push(0);
-        }
-        let path = |path: Vec<u8>| CString::new(path).unwrap_or_default();
-        let named = named.into_iter().map(|(name, bit)| (path(name), bit)).collect();
-        let value_file = value_file.map(path);
-        Job { root, names, starts, value_file, values, limit, listed, named, needs, pointers }
-    }
-
-    fn name(&self, at: usize) -> &CStr {
-        CStr::from_bytes_until_nul(&self.names[self.starts[at]..]).unwrap_or_default()
+    pub fn new(search: Search, names: Vec<PyBackedBytes>) -> Job {
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.sort_by_key(|&at| search.inodes.get(at));
+        Job { search, names, order }
     }
 }
 
-/// The result for the directories from `start` on. `texts`, `ends`: values, one after another.
+/// The result for the directories at `places`. `text`, `ends`: values, one after another.
 #[derive(Default)]
 pub struct Part {
-    pub start: usize,
+    places: Vec<usize>,
     pub times: Vec<i64>,
     pub sizes: Vec<i64>,
-    pub complete: Vec<u64>,
+    complete: Vec<u64>,
     pub unsure: Vec<usize>,
     pub codes: Vec<Vec<u32>>,
     text: Vec<u8>,
@@ -96,23 +85,30 @@ impl Part {
         }
     }
 
-    /// Enter another part at its place.
+    /// Enter another part at its places.
     pub fn enter(&mut self, part: &Part) {
-        let place = part.start..part.start + part.times.len();
-        self.times[place.clone()].copy_from_slice(&part.times);
-        self.sizes[place.clone()].copy_from_slice(&part.sizes);
-        self.complete[place.clone()].copy_from_slice(&part.complete);
-        self.unsure.extend(part.unsure.iter().map(|at| part.start + at));
-        for (codes, fresh) in self.codes.iter_mut().zip(&part.codes) {
-            codes[place.clone()].copy_from_slice(fresh);
+        for (at, &place) in part.places.iter().enumerate() {
+            self.times[place] = part.times[at];
+            self.sizes[place] = part.sizes[at];
+            self.complete[place] = part.complete[at];
+            for (codes, fresh) in self.codes.iter_mut().zip(&part.codes) {
+                codes[place] = fresh[at];
+            }
         }
+        self.unsure.extend(part.unsure.iter().map(|&at| part.places[at]));
     }
 
-    /// Return the position and the text of each value.
+    /// Return the directories in which an action is complete, a bit for each directory.
+    pub fn complete(&self, action: usize) -> Vec<u8> {
+        let bit = |cell: u8, of: &u64| cell << 1 | (of >> action & 1) as u8;
+        self.complete.chunks(8).map(|of| of.iter().rev().fold(0, bit)).collect()
+    }
+
+    /// Return the place and the text of each value.
     pub fn texts(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let starts = std::iter::once(&0).chain(&self.ends);
         let all = starts.zip(&self.ends).map(|(start, end)| &self.text[*start..*end]);
-        all.enumerate().filter(|(_, text)| !text.is_empty())
+        self.places.iter().copied().zip(all).filter(|(_, text)| !text.is_empty())
     }
 }
 
@@ -137,7 +133,7 @@ impl<'job> Shared<'job> {
             ready: Condvar::new(),
             stop: AtomicBool::new(false),
             waits: AtomicBool::new(false),
-            distinct: job.pointers.iter().map(|_| Mutex::default()).collect(),
+            distinct: job.search.pointers.iter().map(|_| Mutex::default()).collect(),
         }
     }
 
@@ -152,7 +148,7 @@ impl<'job> Shared<'job> {
     }
 
     fn all_taken(&self) -> bool {
-        self.next.load(Relaxed) >= self.job.starts.len()
+        self.next.load(Relaxed) >= self.job.order.len()
     }
 
     /// Read one part after another until there are none, with `more` threads if they help.
@@ -164,14 +160,15 @@ impl<'job> Shared<'job> {
 
     fn read<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, more: usize) {
         let mut reader = Reader::new(self.job);
-        let count = self.job.starts.len();
+        let count = self.job.order.len();
         loop {
             let start = self.next.fetch_add(PART, Relaxed);
             if start >= count {
                 return;
             }
             let before = files::sleeps();
-            let Some(mut part) = reader.part(start, PART.min(count - start), &self.stop) else {
+            let places = &self.job.order[start..count.min(start + PART)];
+            let Some(mut part) = reader.part(places, &self.stop) else {
                 return;
             };
             let slow = (files::sleeps() - before) * DIRECTORIES_PER_SLEEP > PART as i64;
@@ -201,24 +198,23 @@ struct Reader<'job> {
 
 impl<'job> Reader<'job> {
     fn new(job: &'job Job) -> Reader<'job> {
-        let pointed = vec![Vec::new(); job.pointers.len()];
+        let pointed = vec![Vec::new(); job.search.pointers.len()];
         Reader { job, listed: vec![0; 1 << 15], text: Vec::new(), path: Vec::new(), pointed }
     }
 
-    /// Read `count` directories from `start` on; None if the reading is to stop.
-    fn part(&mut self, start: usize, count: usize, stop: &AtomicBool) -> Option<Part> {
-        let mut part = Part { start, ..Part::default() };
-        for at in 0..count {
+    /// Read the directories at these places; None if the reading is to stop.
+    fn part(&mut self, places: &[usize], stop: &AtomicBool) -> Option<Part> {
+        let mut part = Part { places: places.to_vec(), ..Part::default() };
+        for (at, &place) in places.iter().enumerate() {
             if stop.load(Relaxed) {
                 return None;
             }
             let before = part.text.len();
-            let (stamp, complete) =
-                self.directory(start + at, &mut part.text).unwrap_or_else(|| {
-                    part.text.truncate(before);
-                    part.unsure.push(at);
-                    (ABSENT, 0)
-                });
+            let (stamp, complete) = self.directory(place, &mut part.text).unwrap_or_else(|| {
+                part.text.truncate(before);
+                part.unsure.push(at);
+                (ABSENT, 0)
+            });
             for texts in &mut self.pointed {
                 texts.resize(at + 1, None);
             }
@@ -234,27 +230,26 @@ impl<'job> Reader<'job> {
     ///
     /// None: something is unusual. The value is appended to `into`.
     fn directory(&mut self, at: usize, into: &mut Vec<u8>) -> Option<((i64, i64), u64)> {
-        let job = self.job;
-        let name = job.name(at);
+        let search = &self.job.search;
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
         let mut found = 0;
-        let folder = if job.listed.is_empty() {
+        let folder = if search.listed.is_empty() {
+            path.extend_from_slice(&self.job.names[at]);
+            path.push(b'/');
             None
         } else {
-            let folder = files::open(job.root, name, files::FOLDER).ok()?;
-            let see = |name: &CStr, _, _| found |= job.listed.get(name.to_bytes()).unwrap_or(&0);
+            let name = with(&mut path, &self.job.names[at]);
+            let folder = files::open(search.root, name, files::FOLDER).ok()?;
+            let see = |name: &CStr, _, _| found |= search.listed.get(name.to_bytes()).unwrap_or(&0);
             files::entries(folder.as_raw_fd(), &mut self.listed, see).ok()?;
+            path.clear();
             Some(folder)
         };
         // The paths begin at the directory, if it is open, or with its name.
-        let start = folder.as_ref().map_or(job.root, AsRawFd::as_raw_fd);
-        let mut path = std::mem::take(&mut self.path);
-        path.clear();
-        if folder.is_none() {
-            path.extend_from_slice(name.to_bytes());
-            path.push(b'/');
-        }
+        let start = folder.as_ref().map_or(search.root, AsRawFd::as_raw_fd);
         let found = self.looks(start, &mut path, found).and_then(|complete| {
-            let stamp = match &job.value_file {
+            let stamp = match &search.value_file {
                 Some(file) => self.value(start, with(&mut path, file), into)?,
                 None => ABSENT,
             };
@@ -268,20 +263,20 @@ impl<'job> Reader<'job> {
     /// Look at products by name; return the complete actions.
     fn looks(&self, start: RawFd, path: &mut Vec<u8>, mut found: u64) -> Option<u64> {
         let before = path.len();
-        for (name, bit) in &self.job.named {
+        for (name, bit) in &self.job.search.named {
             if files::status_at(start, with(path, name), AT_SYMLINK_NOFOLLOW).ok()?.is_some() {
                 found |= bit;
             }
             path.truncate(before);
         }
         let complete = |need: &u64| *need != 0 && found & need == *need;
-        let actions = self.job.needs.iter().enumerate();
+        let actions = self.job.search.needs.iter().enumerate();
         Some(actions.map(|(at, need)| u64::from(complete(need)) << at).sum())
     }
 
     /// Return the stamp of a value file, and append its compact value if it is wanted.
     fn value(&mut self, folder: RawFd, path: &CStr, into: &mut Vec<u8>) -> Option<(i64, i64)> {
-        if !self.job.values {
+        if !self.job.search.values {
             let status = files::status_at(folder, path, 0).ok()?;
             return Some(status.map_or(ABSENT, |status| {
                 (nanoseconds(status.st_mtime, status.st_mtime_nsec), status.st_size)
@@ -291,7 +286,7 @@ impl<'job> Reader<'job> {
         // Before the reading: an edit in between leaves a stamp that is older than the file.
         let status = file.metadata().ok()?;
         let size = usize::try_from(status.len()).ok()?;
-        if !status.is_file() || size == 0 || size > self.job.limit {
+        if !status.is_file() || size == 0 || size > self.job.search.limit {
             return None;
         }
         if self.text.len() <= size {
@@ -302,7 +297,7 @@ impl<'job> Reader<'job> {
             return None;
         }
         let value = compact(&self.text[..size], into)?;
-        for (texts, pointer) in self.pointed.iter_mut().zip(&self.job.pointers) {
+        for (texts, pointer) in self.pointed.iter_mut().zip(&self.job.search.pointers) {
             texts.push(value.pointer(pointer).and_then(|found| serde_json::to_vec(found).ok()));
         }
         Some((nanoseconds(status.mtime(), status.mtime_nsec()), status.size() as i64))
@@ -319,8 +314,9 @@ impl<'job> Reader<'job> {
 }
 
 /// Append a path to the path of a directory.
-fn with<'path>(path: &'path mut Vec<u8>, more: &CStr) -> &'path CStr {
-    path.extend_from_slice(more.to_bytes_with_nul());
+fn with<'path>(path: &'path mut Vec<u8>, more: &[u8]) -> &'path CStr {
+    path.extend_from_slice(more);
+    path.push(0);
     CStr::from_bytes_until_nul(path).unwrap_or_default()
 }
 

@@ -137,6 +137,24 @@ def test_16_scan_of_one_directory(rowtui: Shell) -> None:
     assert counts(rowtui.succeed("show", "status"))["one"] == (1, 0, 9, 0)
 
 
+def test_completions_that_row_has_already_are_not_staged_again(rowtui: Shell) -> None:
+    touch(rowtui, "one", range(8))
+    found = rowtui.succeed("scan")
+    rowtui.succeed("show", "status")
+
+    assert rowtui.succeed("scan") == found
+    assert staged(rowtui) == []
+
+    touch(rowtui, "one", range(8, 9))
+    rowtui.succeed("scan")
+    assert len(staged(rowtui)) == 1
+    assert counts(rowtui.succeed("show", "status"))["one"] == (9, 0, 1, 0)
+
+    (rowtui.folder / ".row" / "completed.postcard").unlink()  # as `row clean --completed` does
+    rowtui.succeed("scan")
+    assert counts(rowtui.succeed("show", "status"))["one"] == (9, 0, 1, 0)
+
+
 def test_17_submit_runs_the_jobs_in_bash(rowtui: Shell) -> None:
     rowtui.succeed("submit", "--yes")
     assert counts(rowtui.succeed("show", "status")) == {"one": (10, 0, 0, 0), "two": (0, 0, 10, 0)}

@@ -19,30 +19,27 @@ def test_only_directories_are_listed_hidden_ones_included(tmp_path: Path) -> Non
     (tmp_path / "broken").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe")
 
-    assert sorted(list_workspace(tmp_path).names) == [b".hidden", b"one"]
+    assert list_workspace(tmp_path).names == [b".hidden", b"one"]
 
 
 def test_names_are_bytes_as_they_are_on_disk(tmp_path: Path) -> None:
     for name in HOSTILE:
         os.mkdir(os.path.join(os.fsencode(tmp_path), name))
 
-    assert sorted(list_workspace(tmp_path).names) == sorted(HOSTILE)
+    assert list_workspace(tmp_path).names == sorted(HOSTILE)
 
 
-def test_the_order_for_reading_is_that_of_the_inodes(tmp_path: Path) -> None:
+def test_a_listing_is_sorted_by_name_and_has_the_inodes(tmp_path: Path) -> None:
     for number in range(200):
         (tmp_path / f"{number * 7919 % 200:03}").mkdir()
 
     listing = list_workspace(tmp_path)
-    names = listing.in_reading_order()
 
-    assert sorted(names) == sorted(listing.names)
-    assert listing.in_reading_order([3, 5]) == sorted(
-        [listing.names[3], listing.names[5]], key=names.index
-    )
-    inodes = [(tmp_path / os.fsdecode(name)).stat().st_ino for name in names]
-    assert len(inodes) == 200
-    assert inodes == sorted(inodes)
+    assert listing.names == [b"%03d" % number for number in range(200)]
+    inodes = [(tmp_path / os.fsdecode(name)).stat().st_ino for name in listing.names]
+    assert list(listing.inodes) == inodes
+    assert list(listing.inodes_of(listing.names)) == inodes
+    assert list(listing.inodes_of(listing.names[5:9])) == inodes[5:9]
 
 
 def test_a_workspace_that_is_a_symlink_is_listed(tmp_path: Path) -> None:
@@ -103,8 +100,8 @@ def test_a_workspace_behind_a_loop_of_symlinks_is_an_error(tmp_path: Path) -> No
 def test_the_state_of_a_project_is_no_directory_of_it(tmp_path: Path) -> None:
     for name in ("a", ".row", ".z"):
         (tmp_path / name).mkdir()
-    assert sorted(list_workspace(tmp_path).names) == [b".row", b".z", b"a"]
+    assert list_workspace(tmp_path).names == [b".row", b".z", b"a"]
     (tmp_path / "workflow.toml").touch()
     listing = list_workspace(tmp_path)
-    assert sorted(listing.names) == [b".z", b"a"]
+    assert listing.names == [b".z", b"a"]
     assert set(listing.inodes) == {(tmp_path / name).stat().st_ino for name in ("a", ".z")}
