@@ -19,7 +19,7 @@ from collections import _tuplegetter  # type: ignore[attr-defined]
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple, cast
 
 _THREADS: Final = "OPENBLAS_NUM_THREADS"
 
@@ -37,9 +37,9 @@ class _Lazy:
         return value
 
 
-def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+def pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a regular expression that is compiled when it is first used."""
-    return cast("re.Pattern[str]", _Lazy(re.compile, text, flags))
+    return cast("re.Pattern[AnyStr]", _Lazy(re.compile, text, flags))
 
 
 @cache

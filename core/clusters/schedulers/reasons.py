@@ -275,7 +275,7 @@ ENDINGS = Reasons(
     },
     (
         (
-            re.compile(r"Dependency: job (\d+) did not end well"),
+            pattern(r"Dependency: job (\d+) did not end well"),
             lambda match: ReasonExplanation(
                 f"It was cancelled since job {match[1]}, which it had to wait for, did not end"
                 " well.",

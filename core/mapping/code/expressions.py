@@ -30,9 +30,9 @@ _LONGEST_MESSAGE = 1000
 # Most of a mapping file consists of constants, which are read without Python's parser.
 _NOT_LITERAL = object()
 _WORDS = {"True": True, "False": False, "None": None}
-_NUMBER = pattern(r"[-+]?(?:0|[1-9][0-9]{0,17})(\.[0-9]{0,17})?([eE][-+]?[0-9]{1,3})?").fullmatch
-_QUOTED = pattern(r"'[ !#-&(-\[\]-~\"]*'|\"[ !#-\[\]-~]*\"").fullmatch
-_SPECIAL = pattern(r"[{}\\\0\ud800-\udfff]").search
+_NUMBER = pattern(r"[-+]?(?:0|[1-9][0-9]{0,17})(\.[0-9]{0,17})?([eE][-+]?[0-9]{1,3})?")
+_QUOTED = pattern(r"'[ !#-&(-\[\]-~\"]*'|\"[ !#-\[\]-~]*\"")
+_SPECIAL = pattern(r"[{}\\\0\ud800-\udfff]")
 
 
 class ExpressionError(RowtuiError):
@@ -54,11 +54,11 @@ def compile_block(text: str) -> Code:
 
 def _literal(text: str) -> Any:
     stripped = text.rstrip(" \n")
-    if match := _NUMBER(stripped):
+    if match := _NUMBER.fullmatch(stripped):
         return int(stripped) if match[1] is None and match[2] is None else float(stripped)
     if stripped in _WORDS:
         return _WORDS[stripped]
-    if _QUOTED(stripped):
+    if _QUOTED.fullmatch(stripped):
         return stripped[1:-1]
     return _NOT_LITERAL
 
@@ -89,7 +89,7 @@ def compile_text(text: str, *, as_tpv: bool) -> Code:
     `as_tpv`: read the text exactly as TPV does, so that a text that ends in ' is a syntax error,
     and three of them end it; otherwise quotes have no meaning outside braces.
     """
-    if not _SPECIAL(text) and (not as_tpv or not (text.endswith("'") or "'''" in text)):
+    if not _SPECIAL.search(text) and (not as_tpv or not (text.endswith("'") or "'''" in text)):
         # Line ends are normalised as in a Python literal.
         value = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
         return constant(text, ExpressionKind.TEXT, value)

@@ -61,7 +61,7 @@ REST = 300.0
 """Seconds for which code that took too long is not run again."""
 
 
-_MAY_SEE_ENTITY = pattern(r"entity|self|globals|locals|vars|eval|exec").search
+_MAY_SEE_ENTITY = pattern(r"entity|self|globals|locals|vars|eval|exec")
 
 
 class _Evaluated:
@@ -144,7 +144,7 @@ class Evaluator:
         own = namespace.copy()
         if self.dialect.input_size_by_text and "input_size" not in code.text:
             own["input_size"] = 0
-        if code.form is ExpressionKind.EXECUTE or not _MAY_SEE_ENTITY(code.text):
+        if code.form is ExpressionKind.EXECUTE or not _MAY_SEE_ENTITY.search(code.text):
             return own
         shared = {name: own[name] for name in ("entity", "self") if name in own}
         copies = {id(each): each.private() for each in shared.values() if isinstance(each, Entity)}

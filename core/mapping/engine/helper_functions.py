@@ -42,7 +42,7 @@ _PARTS = pattern(
     (?:\+(?P<local>[a-z0-9]+(?:[-_.][a-z0-9]+)*))?
     \s*""",
     re.VERBOSE | re.IGNORECASE,
-).fullmatch
+)
 _PRE = {"alpha": 0, "a": 0, "beta": 1, "b": 1}  # all others are release candidates
 _LAST_PRE = (3, 0)
 _WORDS = pattern(r"[0-9]+|[a-z]+|[.-]")
@@ -295,7 +295,7 @@ def _compare(how: Callable[[Any, Any], bool], tool: Any, version: str | None) ->
 @lru_cache(4096)
 def version_key(version: str) -> tuple[Any, ...]:
     """Return the sort key of a version."""
-    match = _PARTS(version) if len(version) <= _LONGEST else None
+    match = _PARTS.fullmatch(version) if len(version) <= _LONGEST else None
     if match is None:
         return (0, _in_words(version.lower()))
     release = [int(part) for part in match["release"].split(".")]

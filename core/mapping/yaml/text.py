@@ -13,6 +13,7 @@ import re
 from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem
+from rowtui.core.base.lazy import pattern
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.yaml.decode import decoded, event_parser, explain_fault
@@ -360,7 +361,7 @@ _SCALAR_TAGS: dict[str, type] = {
     _STANDARD + "bool": bool,
     _STANDARD + "null": type(None),
 }
-_PROPERTIES = re.compile(r"(?:\s++|#[^\n]*+|[!&]\S*+)*+")  # tags, anchors, comments
+_PROPERTIES = pattern(r"(?:\s++|#[^\n]*+|[!&]\S*+)*+")  # tags, anchors, comments
 
 
 def _short(tag: str) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Collection, Mapping
 from time import time
 from typing import TYPE_CHECKING
+
+from rowtui.core.base.lazy import pattern
 
 if TYPE_CHECKING:
     from rowtui.core.state.store.stored import Stored
@@ -25,8 +26,8 @@ KEPT_GENERATIONS = 16
 # gigabytes in an hour.
 KEPT_BYTES = 256 << 20
 
-_FILE = re.compile(r"(dirs|values|orders)\.(\d{1,18})-.*\.(rtc|bin)")
-_TEMPORARY = re.compile(r"\.(done|dirs|values|orders)\..*\.tmp")
+_FILE = pattern(r"(dirs|values|orders)\.(\d{1,18})-.*\.(rtc|bin)")
+_TEMPORARY = pattern(r"\.(done|dirs|values|orders)\..*\.tmp")
 
 SizeAndTime = tuple[int, float]
 

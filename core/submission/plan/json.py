@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import operator
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 from rowtui.core.base.codec import record
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
-from rowtui.core.base.lazy import hashlib
+from rowtui.core.base.lazy import hashlib, pattern
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.submission.plan.model import Packed, Plan, PlannedJob
 from rowtui.core.submission.scripts.fixed_part import PRELUDE
@@ -27,7 +26,7 @@ from rowtui.core.submission.scripts.parts import cut_at
 
 VERSION = 1
 LIMIT = 4 << 30
-_ID = re.compile(r"[0-9a-f]{64}")
+_ID = pattern(r"[0-9a-f]{64}")
 
 
 def plan_id(plan: Plan) -> str:

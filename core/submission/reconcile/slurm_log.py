@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from rowtui.core.base.lazy import pattern
 from rowtui.core.submission.plan.outcome import (
     CANCELLED,
     NODE_FAILED,
@@ -24,10 +25,10 @@ TAIL_BYTES = 16 << 10
 READ_TAIL = f'cd -- "$1" && if [ -f "$2" ]; then tail -c {TAIL_BYTES} -- "$2"; fi'
 """A shell script that prints it. `$1`: the project's folder; `$2`: the log."""
 
-_LINE = re.compile(rb"^slurmstepd(?:-[\w.-]{1,64})?: error: (.{1,400})$", re.MULTILINE)
-_KILLED = re.compile(rb"\*\*\* JOB (\d{1,18}) ON \S{1,80} CANCELLED AT \S{1,40}(.*)\*\*\*")
-_MEMORY = re.compile(rb"oom[-_]kill|out-of-memory|Exceeded job memory limit|OverMemoryKill")
-_STEP = re.compile(rb"StepId=(\d{1,18})\.", re.IGNORECASE)
+_LINE = pattern(rb"^slurmstepd(?:-[\w.-]{1,64})?: error: (.{1,400})$", re.MULTILINE)
+_KILLED = pattern(rb"\*\*\* JOB (\d{1,18}) ON \S{1,80} CANCELLED AT \S{1,40}(.*)\*\*\*")
+_MEMORY = pattern(rb"oom[-_]kill|out-of-memory|Exceeded job memory limit|OverMemoryKill")
+_STEP = pattern(rb"StepId=(\d{1,18})\.", re.IGNORECASE)
 
 
 async def log_tail(site: Site, path: str) -> bytes:
