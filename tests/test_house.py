@@ -19,7 +19,7 @@ MOST_MODULES = 16  # of a folder
 # A figure falls, or stays. Code that is hard to read does not become simpler when it is squeezed.
 MOST_LINES = 157_250
 MOST_MODULES_IN_ALL = 706
-LONG, MOST_LONG = 400, 5  # lines of a long module, and how many there may be
+LONG, MOST_LONG = 400, 4  # lines of a long module, and how many there may be
 SMALL, MOST_SMALL = 100, 13  # lines of a small module, and how many may have a single importer
 MOST_INNER_IMPORTS = 239  # imports inside functions
 MOST_BANNERS = 25  # titles of sections: such a module may be several

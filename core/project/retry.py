@@ -47,16 +47,10 @@ from rowtui.core.project.planning.plan_submission import (
     without_broken,
 )
 from rowtui.core.submission.plan.apply_placement import PlacedRequest
+from rowtui.core.submission.plan.basis import PlacementBasis, UserRequest, read_basis
 from rowtui.core.submission.plan.draft import decode_names
 from rowtui.core.submission.plan.make_plan import make_plan
-from rowtui.core.submission.plan.model import (
-    PlacementBasis,
-    Plan,
-    RefusedAt,
-    RefusedWork,
-    UserRequest,
-    read_basis,
-)
+from rowtui.core.submission.plan.model import Plan, RefusedAt, RefusedWork
 from rowtui.core.submission.scripts.parts import options_for
 from rowtui.core.usage.past_nodes import node_failures
 from rowtui.core.usage.table import chosen_usage

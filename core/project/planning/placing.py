@@ -18,7 +18,8 @@ from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import MappingRequest, WhatIf
 from rowtui.core.mapping.model.sentences import outcome_sentence, reasons, what_to_do
 from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
-from rowtui.core.submission.plan.model import PlacementBasis, RefusedAt, RefusedWork
+from rowtui.core.submission.plan.basis import PlacementBasis
+from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
 
 if TYPE_CHECKING:
     from rowtui.core.project.open_project import OpenProject

@@ -23,7 +23,8 @@ from rowtui.core.runs.execution.driver import DriverMessage, MessageKind
 from rowtui.core.runs.execution.result import Pair
 from rowtui.core.state.model import bit_set, positions
 from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.plan.model import Plan, read_basis
+from rowtui.core.submission.plan.basis import read_basis
+from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.outcome import JobOutcome
 from rowtui.core.submission.plan.record import JobRecord
 

@@ -23,7 +23,7 @@ from rowtui.core.groups.form import job_cost
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.mapping.engine.destinations import whole
 from rowtui.core.mapping.model.decision import Placement
-from rowtui.core.submission.plan.model import PlacementBasis
+from rowtui.core.submission.plan.basis import PlacementBasis
 from rowtui.core.submission.scripts.parts import QuotingError, options_for, quote
 from rowtui.core.workflow.model import Resources, SubmitOptions
 

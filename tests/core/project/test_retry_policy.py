@@ -22,7 +22,8 @@ from rowtui.core.project.retry_policy import (
     load_policy,
 )
 from rowtui.core.runs.execution.result import continued_jobs
-from rowtui.core.submission.plan.model import JobStep, PlacementBasis
+from rowtui.core.submission.plan.basis import PlacementBasis
+from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.outcome import JobOutcome, JobResult
 from rowtui.core.submission.plan.record import JobRecord
 from rowtui.core.submission.sending.fence import fence_path

@@ -12,15 +12,9 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits, Spent, fits, is_confirmed
 from rowtui.core.runs.limits.times import describe, parse_until
+from rowtui.core.submission.plan.basis import PlacementBasis
 from rowtui.core.submission.plan.charges import Balance, Money, bundle_prices, charges_of
-from rowtui.core.submission.plan.model import (
-    InBundle,
-    Packed,
-    PlacementBasis,
-    Plan,
-    PlannedDestination,
-    PlannedJob,
-)
+from rowtui.core.submission.plan.model import InBundle, Packed, Plan, PlannedDestination, PlannedJob
 
 ALPHA = PlannedDestination("alpha", "cpu")
 BETA = PlannedDestination("beta", "gpu")
