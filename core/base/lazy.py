@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import typing
 from collections import _tuplegetter  # type: ignore[attr-defined]
 from collections.abc import Callable
 from functools import cache
@@ -77,6 +78,8 @@ class _Record(tuple[Any, ...]):
             raise ValueError(f"Got unexpected field names: {list(named)!r}")
         return made
 
+    __replace__ = _replace  # for copy.replace of Python 3.13
+
     def _asdict(self: Any) -> dict[str, Any]:
         return dict(zip(self._fields, self, strict=True))
 
@@ -92,12 +95,17 @@ class _RecordType(type):
     """Makes the class of a record from its class statement."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], content: dict[str, Any]) -> Any:
-        fields = tuple(content.get("__annotations__", ()))
+        quick = "__annotations__" in content  # Python 3.14 has a function unless they are text
+        start = _Record if quick else typing._NamedTuple  # type: ignore[attr-defined]
+        bases = tuple(start if type(base) is cls else base for base in bases)
+        if not quick:
+            return typing.NamedTupleMeta(name, bases, content)  # type: ignore[attr-defined]
+        fields = tuple(content["__annotations__"])
         content["_field_defaults"] = {each: content[each] for each in fields if each in content}
         content.update((each, _tuplegetter(at, each)) for at, each in enumerate(fields))
         content["_fields"] = content["__match_args__"] = fields
         content["__slots__"] = ()
-        return type(name, (_Record, *bases[1:]), content)
+        return type(name, bases, content)
 
 
 def define_records_quickly() -> None:

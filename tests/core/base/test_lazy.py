@@ -21,6 +21,8 @@ class Pair(NamedTuple):
     def both(self): return f"{self.first}{self.second}"
 class Holder(NamedTuple, Generic[T]):
     value: T
+class Other(Generic[T], NamedTuple):
+    value: T
 class Nothing(NamedTuple):
     pass
 def attempt(function: Any, *values: Any, **named: Any) -> Any:
@@ -29,7 +31,9 @@ def attempt(function: Any, *values: Any, **named: Any) -> Any:
     except (AttributeError, TypeError, ValueError) as error:
         return str(error)
 pair = Pair(1)
-print(pair, pair.both(), Pair(second="c", first=2), Holder(3), Holder[int](4), Nothing())
+print(pair, pair.both(), Pair(second="c", first=2), Holder(3), Holder[int](4), Other(5), Nothing())
+if sys.version_info >= (3, 13):
+    print(copy.replace(pair, first=6))
 print(pair == (1, "b"), hash(pair) == hash((1, "b")), pair[1], [*pair], Pair.__doc__)
 print(pair._replace(first=5), pair._asdict(), Pair._make([1, "d"]), Pair._fields)
 print(Pair._field_defaults, Pair.__match_args__, Pair.__mro__[-2:], Nothing._fields)
