@@ -24,6 +24,7 @@ from rowtui.core.state.model import (
     Submitted,
     among,
     bit_set,
+    positions,
     without_members,
 )
 from rowtui.core.state.records import with_news, without_mended
@@ -33,13 +34,15 @@ from rowtui.core.state.store.stored import Stored
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.core.submission.reconcile.open_jobs import OpenJobs, with_sent
 from rowtui.core.workflow.model import Workflow
-from rowtui.core.workspace.completion import is_complete
+from rowtui.core.workspace.read import read_directories
+from rowtui.core.workspace.workers import Workers
 
 T = TypeVar("T")
 
 # Number of times, and seconds in between, that records older than Row's files are read again.
 LOOKS_AGAIN = 5
 PAUSE = 0.05
+REQUESTS = 32  # to the file system at once, when products are looked for
 NAMES_RATIO = 24  # directories that are listed in the time of one search
 
 
@@ -130,12 +133,21 @@ class StoredReservations:
         self._looked_at.update(job.token for job in jobs)
         if self._workflow is None:
             return made
-        products = self._workflow.products()
-        workspace = os.fspath(self._workflow.workspace)
+        asked: dict[str, list[str]] = {}
         for job in jobs:
-            for name in () if job.named else job.directories:
-                if is_complete(os.path.join(workspace, name), products.get(job.action, ())):
-                    made.setdefault(job.action, set()).add(name)
+            asked.setdefault(job.action, []).extend(() if job.named else job.directories)
+        products = self._workflow.products()
+        for action, names in asked.items():
+            if names and products.get(action):
+                found = read_directories(
+                    self._workflow.workspace,
+                    list(map(os.fsencode, names)),
+                    value_file=None,
+                    products={action: products[action]},
+                    workers=Workers(1, REQUESTS),
+                )
+                if whole := positions(found.completed[action]):
+                    made[action] = {names[at] for at in whole}
         return made
 
     def record(self, ids: Mapping[str, int]) -> None:
