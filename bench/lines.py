@@ -128,7 +128,7 @@ BEYOND = (
 )  # fmt: skip
 LINES = (*COMMANDS, *START, *DASHBOARD, *ENGINES, *BEYOND)
 
-_LARGE = "its columns are larger than the processor's caches, and the calls no more for each"
+_LARGE = "its columns are larger than the processor's caches"
 REASONS = {
     ("commands", "first show status, cold"): "the kernel's reading from disk, as much as for Row",
     ("network", "completion"): _LARGE,
