@@ -123,16 +123,19 @@ def _folders(fd: int) -> tuple[list[bytes], array[int]]:
     if native:
         names, cells = native.folders(fd)
         return names, array("Q", cells)
-    found: list[tuple[bytes, int]] = []
+    names = []
+    inodes = array("Q")
     with os.scandir(fd) as entries:
         while some := list(islice(entries, _AT_ONCE)):
-            folders = [entry for entry in some if entry.is_dir(follow_symlinks=False)]
+            found = [entry for entry in some if entry.is_dir(follow_symlinks=False)]
+            inodes.extend([entry.inode() for entry in found])
             # scandir of a descriptor gives str; os.fsencode restores the exact bytes. No name
             # contains a NUL, and one long text is encoded much faster than many short ones.
-            names = os.fsencode("\0".join([entry.name for entry in folders])).split(b"\0")
-            found += zip(names, [entry.inode() for entry in folders], strict=False)
-    found.sort()
-    return [name for name, _ in found], array("Q", [inode for _, inode in found])
+            if found:
+                text = "\0".join([entry.name for entry in found])
+                names += os.fsencode(text).split(b"\0")
+    order = sorted(range(len(names)), key=names.__getitem__)
+    return [names[at] for at in order], array("Q", map(inodes.__getitem__, order))
 
 
 _AT_ONCE = 1 << 12  # entries; the entries of a million directories would take 250 MB
