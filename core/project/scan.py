@@ -21,6 +21,7 @@ from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import DirectorySet, positions
 from rowtui.core.state.names import flags, to_positions
 from rowtui.core.state.records import Before, with_scanned
+from rowtui.core.state.row.export import EXPORT_BELOW
 from rowtui.core.state.row.row_files import Paths
 from rowtui.core.state.row.staging import list_staged, stage_completions
 from rowtui.core.state.store.stored import Stored, identity_of
@@ -132,17 +133,19 @@ class _Looked(NamedTuple):
 def _unrecorded(
     project: Project, looked: Stored, found: Mapping[str, DirectorySet]
 ) -> dict[str, DirectorySet]:
-    """Return the completions that Row's own file, as it is now, or the records do not have."""
+    """Return the completions that the records, or Row's own file as it is now, do not have.
+
+    A large project that Row never opened has no such file, and none is written for it.
+    """
     now = project.store.load().stored
     recorded: Mapping[str, DirectorySet] = {}
-    if (
-        now is not None
-        and now.directories is looked.directories
-        and now.row.completed_identity is not None
-        and now.row.completed_identity == identity_of(Paths.of(project.root).completed)
-    ):
-        ours, theirs = now.state.completed, now.row.completed
-        recorded = {name: ours.get(name, 0) & theirs.get(name, 0) for name in found}
+    if now is not None and now.directories is looked.directories:
+        file, ours = now.row.completed_identity, now.state.completed
+        theirs = now.row.completed
+        if file is None and len(now.directories) >= EXPORT_BELOW:
+            theirs = ours
+        if file == identity_of(Paths.of(project.root).completed):
+            recorded = {name: ours.get(name, 0) & theirs.get(name, 0) for name in found}
     news = {name: members & ~recorded.get(name, 0) for name, members in found.items()}
     return {name: members for name, members in news.items() if members}
 

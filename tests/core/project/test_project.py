@@ -15,7 +15,7 @@ from rowtui.core.groups.status import StatusCounts, status_counts
 from rowtui.core.project.open_project import OpenProject
 from rowtui.core.project.planning.plan_submission import plan_submission
 from rowtui.core.project.queue.verbs import cancel_jobs
-from rowtui.core.project.scan import look_again
+from rowtui.core.project.scan import look_again, scan
 from rowtui.core.state.model import Submitted
 from rowtui.core.state.row.postcard import decode_completed, decode_submitted
 from rowtui.core.state.store.stored import Stored
@@ -272,3 +272,22 @@ def test_a_look_never_takes_back_what_a_job_completed_since_the_records_were_rea
     (home.root / "workspace" / "a" / "x").unlink()
     look_again(watching, [b"a"])
     assert watching.state.completed["one"] == 0
+
+
+def test_a_scan_stages_nothing_for_row_where_row_has_no_file_and_gets_none(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rowtui.core.state.row.export.EXPORT_BELOW", 0)
+    monkeypatch.setattr("rowtui.core.project.scan.EXPORT_BELOW", 0)
+    folder = home.root / ".row" / "completed"
+    first = home.open()
+    first.synchronise()
+    first.close()
+    (home.root / "workspace" / "b" / "x").touch()
+
+    found = scan(home.open())
+    assert (found.found, len(list(folder.iterdir()))) == ({"one": 1}, 1)
+
+    again = home.open()
+    assert (scan(again), len(list(folder.iterdir()))) == (found, 1)
+    assert again.state.completed["one"] == 0b010
