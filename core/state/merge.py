@@ -331,15 +331,24 @@ def _column(
     else:
         translated = dict(zip(used, ranked.codes, strict=False))
         translated[before.missing] = ranked.missing
-        there = array("I", map(translated.get, before.codes, repeat(ranked.missing)))
+        there = _translated(before.codes, translated, ranked.missing)
         codes = _moved(there, mapping, count, ranked.missing)
     if len(fresh) < count:
         for to, code in zip(placed.to, fresh, strict=True):
             codes[to] = ranks[code]
     kind = "H" if ranked.missing <= 0xFFFF else "I"
+    kind = "B" if codes.typecode == "B" and ranked.missing <= 0xFF else kind
     narrow = codes if codes.typecode == kind else array(kind, codes)
     uniform = ranked.uniform and (before.uniform or not used)
     return type(before)(before.pointer, narrow, ranked.distinct, ranked.mixed, uniform).to_bytes()
+
+
+def _translated(codes: Sequence[int], to: Mapping[int, int], missing: int) -> array[int]:
+    """Return the new code of each code; `missing` for those that have none."""
+    if isinstance(codes, array) and codes.typecode == "B" and missing <= 0xFF:
+        table = bytes(to.get(code, missing) for code in range(0x100))
+        return array("B", codes.tobytes().translate(table))
+    return array("I", map(to.get, codes, repeat(missing)))
 
 
 def _moved(cells: array[int], mapping: Remap, count: int, empty: int) -> array[int]:

@@ -224,23 +224,31 @@ def merge_names(
         low = old.insertion(name, low)
         events.append((low, 0, name))
     events.sort()
+    width = old.width if {len(name) for name in fresh} <= {old.width} else 0
     offsets = array("I", [0])
     blob = bytearray()
     runs: list[tuple[int, int, int]] = []
-    at = 0
+    at = count = 0
     for place, goes, name in [*events, (len(old), 0, b"")]:
         if place > at:
-            runs.append((at, place, len(offsets) - 1))
+            runs.append((at, place, count))
             shift = len(blob) - old.offsets[at]
             blob += old.blob[old.offsets[at] : old.offsets[place]]
-            offsets.extend([end + shift for end in old.offsets[at + 1 : place + 1]])
+            if not width:
+                offsets.extend([end + shift for end in old.offsets[at + 1 : place + 1]])
+            count += place - at
             at = place
         if goes:
             at += 1
         elif name:
             blob += name
             offsets.append(len(blob))
-    table = NameTable(bytes(blob), offsets, _shared_length(offsets))
+            count += 1
+    if width and blob:
+        offsets = array("I", range(0, len(blob) + 1, width))
+    else:
+        width = _shared_length(offsets)
+    table = NameTable(bytes(blob), offsets, width)
     return table, Remap(_joined(runs), len(old), len(table))
 
 

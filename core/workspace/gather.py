@@ -6,6 +6,7 @@ the data that really differs from the stored data, so that a full check rewrites
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
@@ -142,17 +143,24 @@ def compare(
 ) -> tuple[list[bytes], list[bytes], list[bytes]]:
     """Return names that are new, that vanished, and (if `all_` is true) that still exist."""
     known, there = stored.directories.table.all(), listing.names
-    if not known:
-        return there, [], []
-    if there == known:
-        return [], [], there if all_ else []
-    new = set(there).difference(known)
+    added: list[bytes] = []
     vanished: list[bytes] = []
-    if len(there) - len(new) < len(known):
-        vanished = list(set(known).difference(there))
-    if all_ and new:
-        there = [name for name in there if name not in new]
-    return sorted(new), vanished, there if all_ else []
+    at = 0
+    for start in range(0, len(known), _COMPARED):  # most parts are equal
+        part = known[start : start + _COMPARED]
+        end = bisect_right(there, part[-1], at)
+        if there[at:end] != part:
+            added += sorted(set(there[at:end]).difference(part))
+            vanished += set(part).difference(there[at:end])
+        at = end
+    added += there[at:]
+    if not all_ or len(added) == len(there):
+        return added, vanished, []
+    new = frozenset(added)
+    return added, vanished, [name for name in there if name not in new] if new else there
+
+
+_COMPARED = 1 << 7  # names
 
 
 def found_where(

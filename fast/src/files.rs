@@ -1,6 +1,6 @@
 //! System calls: folders listed in big pieces, files opened and looked at.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{Error, Result};
 use std::mem::MaybeUninit;
@@ -71,9 +71,10 @@ pub fn entries(
     }
 }
 
-/// Return the names, sorted, and the inodes of the folders in an open folder.
-pub fn folders(folder: RawFd) -> Result<(Vec<CString>, Vec<u64>)> {
-    let mut found = Vec::new();
+/// Return the folders in an open folder by name: the first bytes of the name as a number of the same
+/// order, which is compared much faster; the place of the name in the bytes; the inode.
+pub fn folders(folder: RawFd) -> Result<(Vec<u8>, Vec<(u128, usize, u64)>)> {
+    let (mut names, mut found) = (Vec::new(), Vec::new());
     entries(folder, &mut vec![0; 1 << 18], |name, kind, inode| {
         let is_folder = match kind {
             libc::DT_DIR => true,
@@ -82,11 +83,20 @@ pub fn folders(folder: RawFd) -> Result<(Vec<CString>, Vec<u64>)> {
             _ => false,
         };
         if is_folder {
-            found.push((name.to_owned(), inode));
+            let mut first = [0; 16];
+            first.iter_mut().zip(name.to_bytes()).for_each(|(to, byte)| *to = *byte);
+            found.push((u128::from_be_bytes(first), names.len(), inode));
+            names.extend_from_slice(name.to_bytes_with_nul());
         }
     })?;
-    found.sort_unstable();
-    Ok(found.into_iter().unzip())
+    let name = |at: usize| name_at(&names, at);
+    found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| name(a.1).cmp(name(b.1))));
+    Ok((names, found))
+}
+
+/// Return the name that begins at a place in bytes with a NUL after each name.
+pub fn name_at(names: &[u8], at: usize) -> &[u8] {
+    CStr::from_bytes_until_nul(&names[at..]).unwrap_or_default().to_bytes()
 }
 
 /// How often this thread slept until now, instead of working.

@@ -26,11 +26,12 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Return the sorted names of the folders in the open folder `fd`, and their inodes (8 bytes each).
 #[pyfunction]
 fn folders<'py>(py: Python<'py>, fd: i32) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyBytes>)> {
-    let (names, inodes) = py
+    let (names, found) = py
         .detach(|| files::folders(fd))
         .map_err(|error| PyOSError::new_err((error.raw_os_error(), error.to_string())))?;
-    let list = PyList::new(py, names.iter().map(|name| PyBytes::new(py, name.to_bytes())))?;
-    Ok((list, as_bytes(py, &inodes, |inode| inode.to_ne_bytes())))
+    let name = |it: &(u128, usize, u64)| PyBytes::new(py, files::name_at(&names, it.1));
+    let list = PyList::new(py, found.iter().map(name))?;
+    Ok((list, as_bytes(py, &found, |(_, _, inode)| inode.to_ne_bytes())))
 }
 
 /// Read directories in several threads, at most `threads`.

@@ -27,11 +27,7 @@ const DIRECTORIES_PER_SLEEP: i64 = 4;
 /// The stamp of a value file that is not there.
 const ABSENT: (i64, i64) = (0, 0);
 
-/// What to read, in the open folder `root`; Python's `Search`.
-///
-/// `inodes` give the order of reading (empty: as the names are). `values`: whether the content of
-/// value files is wanted, of at most `limit` bytes. `listed`, `named`: the bits of names in
-/// listings, and of paths to be looked at. `needs`: the bits of each action (0: never complete).
+/// What to read, in the open folder `root`: `Search` in `core/workspace/native.py`.
 #[derive(FromPyObject)]
 pub struct Search {
     root: RawFd,
@@ -289,9 +285,7 @@ impl<'job> Reader<'job> {
         if !status.is_file() || size == 0 || size > self.job.search.limit {
             return None;
         }
-        if self.text.len() <= size {
-            self.text.resize(size + 1, 0);
-        }
+        self.text.resize(self.text.len().max(size + 1), 0);
         // One byte more than it has: the file may have grown just now.
         if file.read(&mut self.text[..=size]).ok()? != size {
             return None;
