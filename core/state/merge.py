@@ -11,10 +11,10 @@ import json
 import os
 import sys
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, islice, repeat
-from operator import eq
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from operator import eq, lt
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from rowtui.core.base.lazy import orjson
 from rowtui.core.base.values import MISSING
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MOST_SEGMENTS = 8
 DEAD_SHARE = 0.3
 SMALL = 1 << 20
+
+T = TypeVar("T")
 
 
 class ReadColumns(Protocol):
@@ -162,6 +164,9 @@ def _places(
 
     `lost` vanished during the reading.
     """
+    if not len(old) and not lost and all(map(lt, names, islice(names, 1, None))):
+        every = range(len(names))
+        return NameTable.of(names), Remap((), 0, len(names)), _Placed(every, every), every
     if not len(old):
         order = sorted(range(len(names)), key=names.__getitem__)
         if lost:
@@ -240,7 +245,7 @@ class _Cells:
         segments = list(old.segments)
         base = sum(segment.size for segment in segments)
         parts: Sequence[bytes | memoryview] = [
-            b"" if raw is None else raw for raw in map(found.raw.__getitem__, placed.at)
+            b"" if raw is None else raw for raw in _taken(found.raw, placed.at)
         ]
         lengths = array("I", map(len, parts))
         starts = array("Q", accumulate(lengths, initial=base))
@@ -253,8 +258,8 @@ class _Cells:
         for into, column in (
             (self.starts, starts),
             (self.sizes, lengths),
-            (self.times, array("q", map(times.__getitem__, placed.at))),
-            (self.lengths, array("q", map(sizes.__getitem__, placed.at))),
+            (self.times, array("q", _taken(times, placed.at))),
+            (self.lengths, array("q", _taken(sizes, placed.at))),
         ):
             if len(column) == len(into):
                 into[:] = column
@@ -277,6 +282,11 @@ class _Cells:
         name = _file("values", generation)
         segments.append(Segment(name, len(data)))
         return segments, {name: data}
+
+
+def _taken(cells: Sequence[T], at: Sequence[int]) -> Iterable[T]:
+    """Return the cells at these indices."""
+    return cells if at == range(len(cells)) else map(cells.__getitem__, at)
 
 
 def _stamp_columns(stamps: Sequence[Stamp]) -> tuple[Sequence[int], Sequence[int]]:
@@ -318,7 +328,7 @@ def _column(
         for to in placed.to:
             moved[to] = NO_VALUE
         used = sorted(code for code in set(moved) if code < before.missing)
-    fresh = list(map(pointed.codes.__getitem__, placed.at))
+    fresh = list(_taken(pointed.codes, placed.at))
     kinds = dict.fromkeys(fresh)  # in the order in which a full reading would meet them
     values = [MISSING if kind == NOTHING else pointed.distinct[kind] for kind in kinds]
     ranked = rank_values(before.pointer, [*(before.distinct[code] for code in used), *values])
