@@ -43,6 +43,9 @@ from rowtui.core.submission.sending.site import NO_TRACES, Access
 # changed.
 
 
+_NO_KEY = JobKey(0)
+
+
 @dataclass(frozen=True, slots=True)
 class SendingProgress:
     """One step. `done` of `total` jobs have an answer; `error` states what went wrong, else "".
@@ -114,7 +117,7 @@ class RunRecords:
     def _entry(
         self, job: PlannedJob, step: JobStep, at: float, detail: str, end: JobResult | None = None
     ) -> JournalEntry:
-        key, cluster = self.keys.get(job.token, JobKey(0)), job.destination.cluster
+        key, cluster = self.keys.get(job.token, _NO_KEY), job.destination.cluster
         return JournalEntry(
             job.token, self.plan.id, step, at, key.id, detail, cluster, key.task, end
         )
