@@ -134,8 +134,10 @@ def command_text(argv: Sequence[str]) -> str:
 
 def without_secrets(text: str) -> str:
     """Return the text with this process's secrets and texts that look like secrets hidden."""
-    for name, value in os.environ.items():
-        if value and is_secret(name):
+    if not text:
+        return text
+    for value in [os.environ.get(name) for name in os.environ if is_secret(name)]:
+        if value:
             text = text.replace(value, HIDDEN).replace(visible(value), HIDDEN)
     text = _IN_ADDRESS.sub(lambda found: f"{found['scheme']}{HIDDEN}@", text)
     return _SECRET.sub(lambda found: f"{found['name']}{HIDDEN}", text)

@@ -159,6 +159,7 @@ class _Login:
                 client_factory=lambda: client,
                 known_hosts=([], list(known.authorities), [key for key, _ in known.revoked]),
                 server_host_key_algs=_host_key_algorithms(settings, known),
+                encryption_algs=settings.ciphers or (),
                 client_keys=keys,
                 connect_timeout=None,  # the user may take longer; `_watch` bounds the rest
                 login_timeout=self._timing.login,

@@ -123,6 +123,8 @@ async def _agent_keys(socket: str) -> int | None:
 _SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
 _DEFAULT_KEYS = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rsa")
 _DEFAULT_PORT = 22
+# asyncssh prefers ChaCha20, for which it makes five times as many calls for each packet.
+_CIPHERS = "^aes256-gcm@openssh.com,aes128-gcm@openssh.com"
 _AGENT = "SSH_AUTH_SOCK"
 
 
@@ -142,6 +144,7 @@ class SshSettings(NamedTuple):
     jumps: tuple[SshTarget, ...]
     proxy_command: bool
     host_key_algorithms: str
+    ciphers: str  # those to be preferred; "" if the user's files decide
     connect_timeout: float
     alive_interval: int
     agent: str  # its socket, or ""
@@ -197,6 +200,7 @@ def read_settings(target: SshTarget, *, connect_timeout: float) -> SshSettings:
         jumps=_jumps(str(config.get("ProxyJump") or ""), target.config),
         proxy_command=bool(config.get("ProxyCommand")),
         host_key_algorithms=str(config.get("HostKeyAlgorithms") or ""),
+        ciphers="" if config.get("Ciphers") else _CIPHERS,
         connect_timeout=float(cast("int", config.get("ConnectTimeout") or connect_timeout)),
         alive_interval=int(cast("int", config.get("ServerAliveInterval") or 0)),
         agent=_agent(config.get("IdentityAgent", _AGENT), home),
