@@ -86,11 +86,10 @@ class PointerTexts:
         for code in set(codes).difference(known):
             known[code] = None if code == column.missing else _text(column, column.distinct[code])
         texts = list(map(known.__getitem__, codes))
-        if _LOOK in texts:
-            pairs = zip(texts, positions, strict=True)
-            return [
-                self._look(column, position) if text == _LOOK else text for text, position in pairs
-            ]
+        at = -1
+        for _ in range(texts.count(_LOOK)):
+            at = texts.index(_LOOK, at + 1)
+            texts[at] = self._look(column, positions[at])
         return texts
 
     def _look(self, column: RankColumn, position: int) -> str | None:
