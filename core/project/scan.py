@@ -1,7 +1,6 @@
 """The scan of directories for products and edited values, for `rowtui scan`.
 
-New completions are staged as Row does it, in one file, so that Row and rowtui see the same state
-(those that Row's own file has already are not staged again).
+New completions are staged as Row does it, in one file, so that Row and rowtui see the same state.
 Completions whose products are gone are removed, and edited values are read again.
 """
 

@@ -354,7 +354,7 @@ def _column(
 
 
 def _translated(codes: Sequence[int], to: Mapping[int, int], missing: int) -> array[int]:
-    """Return the new code of each code; `missing` for those that have none."""
+    """Return the new code of each code; `missing` where there is none."""
     if isinstance(codes, array) and codes.typecode == "B" and missing <= 0xFF:
         table = bytes(to.get(code, missing) for code in range(0x100))
         return array("B", codes.tobytes().translate(table))

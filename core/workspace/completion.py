@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 # A listing of a directory takes as long as looks at four names in it, and asks a file server twice.
 FEW = 2
 
-# The errors of a name that is not there. Others do not tell.
+# The errors of a name that is not there. Others prove nothing.
 _ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
 
 

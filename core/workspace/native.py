@@ -55,7 +55,7 @@ class NativeReader(Protocol):
         names: Sequence[bytes],
         search: Search,
         threads: int,
-        tell: Callable[[int], object],
+        progress: Callable[[int], object],
     ) -> Raw: ...
 
 
@@ -89,12 +89,12 @@ def read_natively(
     wanted: Wanted,
     names: Sequence[bytes],
     threads: int,
-    tell: Callable[[int], object],
+    progress: Callable[[int], object],
     rest: _Rest,
 ) -> tuple[Any, ...] | None:
     """Return what `Reader` returns for all names; None if the package cannot read them.
 
-    `tell` is called with the number of directories read. `rest` reads the unsure directories.
+    `progress` is called with the number of directories read. `rest` reads the unsure directories.
     """
     native = native_reader()
     if native is None:
@@ -124,7 +124,7 @@ def read_natively(
             needs,
             () if wanted.stamped or value_file is None else wanted.pointers,
         )
-        raw = native.read(names, search, threads, tell)
+        raw = native.read(names, search, threads, progress)
     finally:
         os.close(root)
     found = _Found(raw, products)
