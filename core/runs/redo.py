@@ -105,6 +105,12 @@ def redo(running: OpenRun, jobs: Sequence[int]) -> Redone:
             )
         spec = growth.flow.network.node(node)
         assert spec is not None
+        at = project.state.directories.position(directory)
+        if at in project.state.submitted.get(spec.action, {}):
+            raise RowtuiError(
+                f"the end of '{visible(node)}' of {visible(directory)} is not recorded yet",
+                "try again when its job has left the queue",
+            )
         products = {it for action in project.workflow.named(spec.action) for it in action.products}
         paths += [f"{directory}/{product}" for product in sorted(products)]
         names.append(directory)

@@ -23,6 +23,8 @@ from rowtui.core.runs.snapshot import read_study
 from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 
+from tests.eventually import eventually_async
+
 EXAMPLE = Path(__file__).parents[3] / "examples/study"
 LOOK = 0.2  # seconds
 LIMIT = 120.0  # seconds: a run that takes as long hangs
@@ -197,6 +199,17 @@ def ran(root: Path, directories: Iterable[str] | None = None) -> Counter[str]:
         if path.exists():
             found.update(f"{name}: {line}" for line in path.read_text().split())
     return found
+
+
+async def ends_recorded(project: OpenProject) -> None:
+    """Wait for the ends of all jobs: a run is over once their products are there."""
+
+    async def look() -> bool:
+        await project.jobs.entered(await project.jobs.queues.ask(may_send=True))
+        project.synchronise()
+        return not any(project.state.submitted.values())
+
+    await eventually_async(look, what="the ends of all jobs")
 
 
 def inputs(root: Path, directory: str) -> Mapping[str, Any]:

@@ -12,6 +12,8 @@ from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.redo import said
 
+from tests.core.runs.driving import ends_recorded
+
 WORKFLOW = """
 [workspace]
 value_file = "value.json"
@@ -63,7 +65,9 @@ def project_at(root: Path) -> OpenProject:
 
 async def driven(networks: Networks, *, anew: bool = False) -> list[str]:
     run = networks.begin(RunLimits(), anew=anew)
-    return [told.sentence async for told in networks.drive(run)]
+    told = [told.sentence async for told in networks.drive(run)]
+    await ends_recorded(networks.project)
+    return told
 
 
 async def test_a_reduce_whose_members_changed_is_stale_and_made_again_with_what_follows(

@@ -14,7 +14,7 @@ from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run
 
 from tests.core.runs.chained import SLURM
-from tests.core.runs.driving import Drive, action, drive, make, ran
+from tests.core.runs.driving import Drive, action, drive, ends_recorded, make, ran
 from tests.eventually import eventually
 from tests.rig.slurm import SlurmCluster
 
@@ -154,7 +154,9 @@ def test_the_steps_of_a_real_slurm_share_the_folder(alpha: Path) -> None:
 
 def test_a_result_that_is_made_again_has_its_inputs_made_again(here: Path) -> None:
     root = study(here / "p")
-    running = OpenRun(OpenProject.open(root, cluster="local"), drive(root).run)
+    driven = drive(root)
+    asyncio.run(ends_recorded(driven.project))
+    running = OpenRun(OpenProject.open(root, cluster="local"), driven.run)
     running.look()
     redo(running, running.growth.jobs("average").tolist())
     assert drive(root).told[-1].success
