@@ -346,8 +346,9 @@ def _column(
     if len(fresh) < count:
         for to, code in zip(placed.to, fresh, strict=True):
             codes[to] = ranks[code]
-    kind = "H" if ranked.missing <= 0xFFFF else "I"
-    kind = "B" if codes.typecode == "B" and ranked.missing <= 0xFF else kind
+    largest = ranked.missing
+    fits = codes.typecode == "B" and largest <= 0xFF
+    kind = "B" if fits else "H" if largest <= 0xFFFF else "I"
     narrow = codes if codes.typecode == kind else array(kind, codes)
     uniform = ranked.uniform and (before.uniform or not used)
     return type(before)(before.pointer, narrow, ranked.distinct, ranked.mixed, uniform).to_bytes()

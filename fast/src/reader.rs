@@ -249,8 +249,10 @@ impl<'job> Reader<'job> {
                 Some(file) => self.value(start, with(&mut path, file), into)?,
                 None => ABSENT,
             };
-            // Nothing else proves that the directory is there.
-            (folder.is_some() || stamp != ABSENT).then_some((stamp, complete))
+            path.clear();
+            let name = with(&mut path, &self.job.names[at]);
+            let is_there = || files::open(search.root, name, files::FOLDER).is_ok();
+            (folder.is_some() || stamp != ABSENT || is_there()).then_some((stamp, complete))
         });
         self.path = path;
         found
