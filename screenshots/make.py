@@ -159,6 +159,17 @@ async def clusters(hand: Hand[SampleEngine]) -> None:
     await keys("6", "m", "j", "j")(hand)
 
 
+def login(*typed: str) -> Steps:
+    """Connect delta from its job in the queue, and type this into the dialogs."""
+
+    async def steps(hand: Hand[SampleEngine]) -> None:
+        await hand.press("6")
+        await hand.sees(" 8 directories")  # the detail of the job, which shows beside the dialog
+        await keys("L", *typed)(hand)
+
+    return steps
+
+
 async def failed_login(hand: Hand[SampleEngine]) -> None:
     from rowtui.core.clusters.transports.login import KnownKey, changed_key_error
 
@@ -170,9 +181,7 @@ async def failed_login(hand: Hand[SampleEngine]) -> None:
         raise changed_key_error("someone@login.delta.example", HOST_KEY, (known,))
 
     hand.engine.logins["delta"] = changed
-    await keys("6")(hand)
-    await hand.sees(" 8 directories")  # the detail of the job, which shows beside the dialog
-    await keys("L")(hand)
+    await login()(hand)
 
 
 async def copied_first(hand: Hand[SampleEngine]) -> None:
@@ -295,9 +304,9 @@ SCENES: dict[str, Scene] = {
         SIZES,
         engine=with_failures,
     ),
-    "login-key": Scene(keys("6", "L"), "Is this delta?", BOTH, engine=with_clusters),
+    "login-key": Scene(login(), "Is this delta?", BOTH, engine=with_clusters),
     "login": Scene(
-        keys("6", "L", "right", "enter", *"secret", "enter", "1", "2"),
+        login("right", "enter", *"secret", "enter", "1", "2"),
         "One-time code",
         BOTH,
         engine=with_clusters,
@@ -343,11 +352,8 @@ SCENES: dict[str, Scene] = {
 
 
 def has_size(hand: Hand[SampleEngine], size: tuple[int, int]) -> bool:
-    """Whether all screens have this size, those behind a dialog as well, and are laid out anew."""
-    screens = hand.app.screen_stack
-    for screen in screens:
-        screen._on_timer_update()  # it would be its turn within 16 ms
-    return all(tuple(screen.size) == size for screen in screens)
+    """Whether all screens have this size, those behind a dialog as well."""
+    return all(tuple(screen.size) == size for screen in hand.app.screen_stack)
 
 
 async def drawn(

@@ -20,7 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.rig.keeper import descendants
-from tests.rig.processes import Daemon, Keeper, RigError, free_ports, require, wait_until
+from tests.rig.processes import (
+    Daemon,
+    Keeper,
+    RigError,
+    free_ports,
+    listening_addresses,
+    require,
+    wait_until,
+)
 
 _SLURM_VARIABLES = ("SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_")
 
@@ -285,10 +293,14 @@ class SlurmCluster:
         )
 
     def _wait_for_idle_nodes(self) -> None:
+        """Until each slurmd takes jobs in: slurmctld may call it idle as it was left."""
+
         def states() -> list[str]:
             for daemon in self.nodes.values():
                 if not daemon.alive:
                     raise RigError(f"a slurmd died: {daemon.words()}")
+                if not listening_addresses(daemon.pid):
+                    return []
             return self.run("sinfo -h -N -o %N=%t", check=False).stdout.split()
 
         def idle(states: list[str]) -> bool:

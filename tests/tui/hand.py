@@ -157,6 +157,9 @@ class Hand(Generic[Anything]):
                 if not loop._ready:  # type: ignore[attr-defined]
                     break
             if self.app.is_running:
+                for screen in self.app._background_screens:
+                    if screen._layout_required or screen._dirty_widgets:  # else it draws for ever
+                        screen._on_timer_update()
                 self.app.screen._on_timer_update()  # it would be its turn within 16 ms
 
     def text(self) -> str:

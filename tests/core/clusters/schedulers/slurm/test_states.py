@@ -27,7 +27,10 @@ TOO_MUCH = "python3 -c 'import time; held = bytearray(300 << 20); time.sleep(300
 
 @dataclass(frozen=True)
 class Case:
-    """A script and its options, and what becomes of it. `word` is Slurm's own."""
+    """A script and its options, and what becomes of it. `word` is Slurm's own.
+
+    All run on one node, but for those that lose the other.
+    """
 
     script: str
     word: str
@@ -36,6 +39,7 @@ class Case:
     code: int | None = None
     signal: int | None = None
     options: str = ""
+    node: str = "n1"
 
 
 LAUNCH_FAILURE = "JobLaunchFailure"
@@ -67,10 +71,11 @@ CASES = {
         "NODE_FAIL",
         JobState.NODE_FAIL,
         "NodeDown",
-        options="--nodelist=n2 --no-requeue",
+        options="--no-requeue",
+        node="n2",
     ),
     "loses its node and is queued again": Case(
-        "sleep 300", "PENDING", JobState.PENDING, "BeginTime", options="--nodelist=n2 --requeue"
+        "sleep 300", "PENDING", JobState.PENDING, "BeginTime", options="--requeue", node="n2"
     ),
     "is held": Case("true", "PENDING", JobState.HELD, "JobHeldUser", options="--hold"),
     "is queued again and held": Case(
@@ -97,7 +102,7 @@ def jobs(slurm: SlurmCluster) -> Iterator[Mapping[str, int]]:
     slurm.clean()
     ids: dict[str, int] = {}
     for name, case in CASES.items():
-        options = case.options.format_map(ids)
+        options = f"--nodelist={case.node} {case.options.format_map(ids)}"
         ids[name] = slurm.submit(case.script, f"--partition=cpu --time=5 {options}")
     running = [name for name, case in CASES.items() if case.script == "sleep 300"]
     wait_for(slurm, {ids[name]: "RUNNING" for name in running})
