@@ -157,9 +157,7 @@ class Autopilot(Driver):
 
     async def _send_round(self) -> AsyncGenerator[DriverMessage, None]:
         running = self.running
-        limits = running.run.limits
-        spent = await self.spent()
-        full = limits.jobs_in_queue is not None and spent.jobs_in_queue >= limits.jobs_in_queue
+        full = running.run.limits.is_full((await self.spent()).jobs_in_queue)
         resting = self.resting.at(time.monotonic())
         work = RoundWork(running, self.turn, resting, full)
         try:

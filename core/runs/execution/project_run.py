@@ -183,15 +183,17 @@ class ProjectRun(Driver):
         work = self._work = await asyncio.to_thread(self._open_work)
         for problem in self.problems((*work.problems, *work.left)):
             yield problem
-        sent = False
+        sent = self._no_room = False
         if time.monotonic() >= self._rest_until:
             async for message in self._send(work):
                 yield message
                 sent = sent or message.kind is MessageKind.SENT
-        active = bool(sent or happened or time.monotonic() < self._rest_until or self._no_room)
+        goes_on = bool(sent or happened or time.monotonic() < self._rest_until)
+        active = goes_on or self._no_room
         waits = bool(active or work.running or work.later is not None)
         idle = bool(work.running and not (active or work.fresh or work.again))
-        self._resting = seen if idle else None
+        full = self._no_room and self._pool is None and not goes_on  # until one of its jobs ends
+        self._resting = seen if idle or full else None
         late_at = None if self._pool is None else self._pool.late_at
         self.pace = Pace(waits, idle, min(filter(None, (work.later, late_at)), default=None))
 
@@ -231,9 +233,12 @@ class ProjectRun(Driver):
 
     async def _send(self, work: OpenWork) -> AsyncGenerator[DriverMessage, None]:
         """Submit retries, each change as a plan, then what is eligible."""
-        self._no_room = False
+        pooled = self.run.limits.allocations is not None
+        self._no_room = not pooled and await self._is_full()
         if not (work.fresh or work.again):
             self._stuck_since = 0.0
+        if self._no_room:
+            return
         for alike in by_change(work.again):
             async for message in self._send_planned(partial(plan_retries, self.project, alike)):
                 yield message
@@ -248,7 +253,7 @@ class ProjectRun(Driver):
                 self._left_out |= dict.fromkeys(pairs, error.problems[0].message)
                 for problem in self.problems(map(str, error.problems)):
                     yield problem
-        if self.run.limits.allocations is not None:
+        if pooled:
             more = bool(work.running or work.fresh or work.again or work.later)  # may follow
             pool = self._the_pool()
             empty = await pool.release(self._tokens, self.turn, more=more)
@@ -282,9 +287,7 @@ class ProjectRun(Driver):
 
         again = True
         while again and not self.stopping:
-            spent = await self.spent()
-            most = self.run.limits.jobs_in_queue
-            may_open = most is None or spent.jobs_in_queue < most
+            may_open = not await self._is_full()
             needs = PoolNeeds(self.turn, self._tokens, self._ends.good, may_open, planned)
             found = await pool.place(needs)
             again = found.again
@@ -303,6 +306,9 @@ class ProjectRun(Driver):
             if not sent:
                 pool.forget()
                 return
+
+    async def _is_full(self) -> bool:
+        return self.run.limits.is_full((await self.spent()).jobs_in_queue)
 
     def _unplanned(self, made: RetryPlan) -> list[DriverMessage]:
         """Return messages of retries for which there is no plan, and note them."""

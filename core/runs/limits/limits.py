@@ -62,6 +62,10 @@ class RunLimits(NamedTuple):
     allocations: int | None = None
     retries: int | None = None
 
+    def is_full(self, jobs_in_queue: int) -> bool:
+        """Whether no further job may be in the queue."""
+        return self.jobs_in_queue is not None and jobs_in_queue >= self.jobs_in_queue
+
 
 class Spent(NamedTuple):
     """The upper bound of what a run has spent: what its submitted jobs asked for.
