@@ -17,10 +17,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
 os.environ.pop("NO_COLOR", None)
@@ -352,8 +354,21 @@ SCENES: dict[str, Scene] = {
 
 
 def has_size(hand: Hand[SampleEngine], size: tuple[int, int]) -> bool:
-    """Whether all screens have this size, those behind a dialog as well."""
-    return all(tuple(screen.size) == size for screen in hand.app.screen_stack)
+    """Whether all that is visible was laid out in this size, also what is behind a dialog."""
+    visible = (*hand.app._background_screens, hand.app.screen)
+    return all(tuple(screen._compositor.size) == size for screen in visible)
+
+
+@asynccontextmanager
+async def shown(scene: Scene) -> AsyncIterator[Hand[SampleEngine]]:
+    """The dashboard in which what a job used is asked at once, and not when the cursor rested."""
+    first = scene.shots[0]
+    with patch("rowtui.tui.views.queue.jobs.REST_SECONDS", 0.0):
+        async with (
+            demo.closing(scene.engine()) as engine,
+            opened(engine, size=first.size, theme=first.theme, **scene.options) as hand,
+        ):
+            yield hand
 
 
 async def drawn(
@@ -362,10 +377,7 @@ async def drawn(
     """The running dashboard at each picture of a scene: its name, the dashboard, its texts."""
     one = SCENES[scene]
     first = one.shots[0]
-    async with (
-        demo.closing(one.engine()) as engine,
-        opened(engine, size=first.size, theme=first.theme, **one.options) as hand,
-    ):
+    async with shown(one) as hand:
         await hand.sees("eligible")
         if scene == "log":
             hand.engine.advance(25)

@@ -63,6 +63,10 @@ def test_every_style_is_for_a_widget_that_exists() -> None:
         text = re.sub(r"/\*.*?\*/|\{[^}]*\}", "{", path.read_text(), flags=re.DOTALL)
         named = set(re.findall(r"\b([A-Z]\w+)(?=[.#\s:,>{])", text))
         assert named <= known, (path.name, named - known)
+        if path.name == "view.tcss":  # which is read when its view is opened first
+            rules = filter(str.strip, re.split("[{,]", text))
+            everywhere = [it for it in rules if not re.match(r"\s*[A-Z]", it)]
+            assert not everywhere, (path.parent.name, "would change other views")
 
 
 def picture(strips: list[Strip]) -> list[list[Segment]]:

@@ -131,7 +131,7 @@ class ConfirmScreen(Dialog[str]):
 
     def show_question(self) -> None:
         """Show the question as it is now; before all its widgets are there, it is shown later."""
-        if not self.query("#else"):
+        if not (self.query("#else") and self.query("#answer")):
             return
         question, dialog = self._ask(), self.query_one("#dialog")
         set_titles(dialog, question.title)
