@@ -158,6 +158,7 @@ async def clusters(hand: Hand[SampleEngine]) -> None:
         name="bridges", where="someone@bridges.example", login="", error="no route to host",
         as_of=hand.engine.now - 900, next_at=hand.engine.now + 130,
     )  # fmt: skip
+    hand.engine.tell("jobs")
     await keys("6", "m", "j", "j")(hand)
 
 
@@ -361,9 +362,16 @@ def has_size(hand: Hand[SampleEngine], size: tuple[int, int]) -> bool:
 
 @asynccontextmanager
 async def shown(scene: Scene) -> AsyncIterator[Hand[SampleEngine]]:
-    """The dashboard in which what a job used is asked at once, and not when the cursor rested."""
+    """The dashboard, in which nothing depends on the time that drawing takes.
+
+    Queues and networks are not asked again by themselves, and what a job used is asked at once.
+    """
     first = scene.shots[0]
-    with patch("rowtui.tui.views.queue.jobs.REST_SECONDS", 0.0):
+    feed = dict.fromkeys(("JOBS_SECONDS", "OWN_JOBS_SECONDS", "NETWORK_SECONDS"), 3600.0)
+    with (
+        patch.multiple("rowtui.tui.shell.feed", **feed),
+        patch("rowtui.tui.views.queue.jobs.REST_SECONDS", 0.0),
+    ):
         async with (
             demo.closing(scene.engine()) as engine,
             opened(engine, size=first.size, theme=first.theme, **scene.options) as hand,

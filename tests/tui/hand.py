@@ -158,8 +158,8 @@ class Hand(Generic[Anything]):
                     break
             if self.app.is_running:
                 for screen in self.app._background_screens:
-                    if screen._layout_required or screen._dirty_widgets:  # else it draws for ever
-                        screen._on_timer_update()
+                    if screen._layout_required or screen._dirty_widgets or screen._callbacks:
+                        screen._on_timer_update()  # else it would draw itself for ever
                 self.app.screen._on_timer_update()  # it would be its turn within 16 ms
 
     def text(self) -> str:

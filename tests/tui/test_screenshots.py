@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
+
 import pytest
 
 from screenshots.make import HERE, SCENES, TEXTS, as_svg, drawn
@@ -9,11 +11,12 @@ from screenshots.make import HERE, SCENES, TEXTS, as_svg, drawn
 
 @pytest.mark.parametrize("scene", SCENES)
 async def test_the_picture_shows_what_is_on_the_screen(scene: str) -> None:
-    async for _, _, texts in drawn(scene):
-        for path, text in texts.items():
-            kept = (TEXTS / path).read_text(encoding="utf-8")
-            same = text == kept
-            assert same, f"draw it anew with `python -m screenshots`:\n{text}\n{kept}"
+    async with aclosing(drawn(scene)) as shots:
+        async for _, _, texts in shots:
+            for path, text in texts.items():
+                kept = (TEXTS / path).read_text(encoding="utf-8")
+                same = text == kept
+                assert same, f"draw it anew with `python -m screenshots`:\n{text}\n{kept}"
 
 
 async def test_a_picture_is_drawn_although_tests_draw_nothing_unasked() -> None:

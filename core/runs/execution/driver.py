@@ -131,6 +131,10 @@ def _is_deleted(root: Path, device: int) -> bool:
     return False
 
 
+MEMORY_SECONDS = 60.0
+"""The shortest time between two returns of memory, each of which looks at every object."""
+
+
 def _return_memory() -> None:
     """Return freed memory, such as that of a plan's scripts, to the system, as glibc can."""
     gc.collect()
@@ -260,7 +264,7 @@ class Driver(ABC):
 
     async def _turns(self, pause: LookPause) -> AsyncGenerator[DriverMessage, None]:
         await asyncio.to_thread(self._refund)
-        rests = False
+        used, returned = True, float("-inf")  # memory since then, in monotonic seconds
         idle = 0  # consecutive turns after which nothing waits; other programs submit as well
         while not self._stop.is_set():
             self._changed.clear()
@@ -275,9 +279,10 @@ class Driver(ABC):
                 yield message
             if self._stop.is_set():
                 return
-            if self.pace.idle and not rests:
+            used = used or not self.pace.idle
+            if used and self.pace.idle and time.monotonic() - returned > MEMORY_SECONDS:
                 await asyncio.to_thread(_return_memory)
-            rests = self.pace.idle
+                used, returned = False, time.monotonic()
             idle = 0 if self.pace.waits else idle + 1
             if idle >= _IDLE_TURNS:
                 yield await self.nothing_left()

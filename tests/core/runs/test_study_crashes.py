@@ -7,11 +7,14 @@ import os
 from itertools import zip_longest
 from pathlib import Path
 
+import pytest
 from rowtui.core.runs.model import Finished, JobFailed
 from rowtui.core.runs.store import RunStore
 
 from tests.core.runs.driving import action, drive, make, ran
 from tests.core.runs.killed import Moment, begin, was_killed
+
+pytestmark = pytest.mark.timeout(150)  # dozens of drivers one after another
 
 NETWORK = """\
 [[source]]
