@@ -157,7 +157,7 @@ class Autopilot(Driver):
 
     async def _send_round(self) -> AsyncGenerator[DriverMessage, None]:
         running = self.running
-        full = running.run.limits.is_full((await self.spent()).jobs_in_queue)
+        full = running.run.limits.is_full(await self.spent())
         resting = self.resting.at(time.monotonic())
         work = RoundWork(running, self.turn, resting, full)
         try:

@@ -157,8 +157,7 @@ class ProjectRun(Driver):
 
     def _begin(self) -> str:
         run, now = self.run, time.time()
-        is_new = run.status is RunStatus.NEW
-        run.append(RunStarted(now) if is_new else Resumed(now))
+        run.append(RunStarted(now) if run.status is RunStatus.NEW else Resumed(now))
         directories = len(self.project.state.directories)
         actions = plural(len({action.name for action in self.actions}), "action")
         return f"{actions} on {plural(directories, 'directory', 'directories')}"
@@ -229,12 +228,10 @@ class ProjectRun(Driver):
         given = self.project, self.actions, tried, self.policy
         return open_work(*given, due=self._due, left_out=self._left_out)
 
-    # Submission
-
     async def _send(self, work: OpenWork) -> AsyncGenerator[DriverMessage, None]:
         """Submit retries, each change as a plan, then what is eligible."""
         pooled = self.run.limits.allocations is not None
-        self._no_room = not pooled and await self._is_full()
+        self._no_room = not pooled and self.run.limits.is_full(await self.spent())
         if not (work.fresh or work.again):
             self._stuck_since = 0.0
         if self._no_room:
@@ -256,8 +253,7 @@ class ProjectRun(Driver):
         if pooled:
             more = bool(work.running or work.fresh or work.again or work.later)  # may follow
             pool = self._the_pool()
-            empty = await pool.release(self._tokens, self.turn, more=more)
-            self._no_room = self._no_room or empty
+            self._no_room |= await pool.release(self._tokens, self.turn, more=more)
             for problem in self.problems(pool.late()):
                 yield problem
 
@@ -287,7 +283,7 @@ class ProjectRun(Driver):
 
         again = True
         while again and not self.stopping:
-            may_open = not await self._is_full()
+            may_open = not self.run.limits.is_full(await self.spent())
             needs = PoolNeeds(self.turn, self._tokens, self._ends.good, may_open, planned)
             found = await pool.place(needs)
             again = found.again
@@ -306,9 +302,6 @@ class ProjectRun(Driver):
             if not sent:
                 pool.forget()
                 return
-
-    async def _is_full(self) -> bool:
-        return self.run.limits.is_full((await self.spent()).jobs_in_queue)
 
     def _unplanned(self, made: RetryPlan) -> list[DriverMessage]:
         """Return messages of retries for which there is no plan, and note them."""

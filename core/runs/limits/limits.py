@@ -62,9 +62,9 @@ class RunLimits(NamedTuple):
     allocations: int | None = None
     retries: int | None = None
 
-    def is_full(self, jobs_in_queue: int) -> bool:
+    def is_full(self, spent: Spent) -> bool:
         """Whether no further job may be in the queue."""
-        return self.jobs_in_queue is not None and jobs_in_queue >= self.jobs_in_queue
+        return self.jobs_in_queue is not None and spent.jobs_in_queue >= self.jobs_in_queue
 
 
 class Spent(NamedTuple):
