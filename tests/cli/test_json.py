@@ -121,7 +121,8 @@ def test_every_command_prints_what_its_schema_describes(ended: Here) -> None:
     ):  # fmt: skip
         ended.json(*words.split())
     ended.json("resubmit", "--yes", "--detach")
-    ended.json("cancel", "--all", "--yes", code=0)
+    cancelled = ended("cancel", "--all", "--yes", "--json")
+    assert cancelled.code in (0, 1), cancelled.err  # 1: a job has ended meanwhile
     doctor = ended("doctor", "--json")
     fits("findings", json.loads(doctor.out))
 
