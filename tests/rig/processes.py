@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -147,11 +148,11 @@ def process_state(pid: int) -> str:
 
 def listening_addresses(pid: int) -> list[str]:
     """The addresses on which a process listens for TCP connections, one for each socket."""
-    inodes = {
-        match.group(1)
-        for link in Path(f"/proc/{pid}/fd").iterdir()
-        if link.is_symlink() and (match := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(link)))
-    }
+    inodes = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the process has closed it meanwhile
+            if match := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(link)):
+                inodes.add(match.group(1))
     addresses = []
     for family, table in ((socket.AF_INET, "tcp"), (socket.AF_INET6, "tcp6")):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:

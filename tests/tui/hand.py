@@ -157,10 +157,11 @@ class Hand(Generic[Anything]):
                 if not loop._ready:  # type: ignore[attr-defined]
                     break
             if self.app.is_running:
+                # It would be their turn within 16 ms. Those behind a dialog would draw it for ever.
                 for screen in self.app._background_screens:
                     if screen._layout_required or screen._dirty_widgets or screen._callbacks:
-                        screen._on_timer_update()  # else it would draw itself for ever
-                self.app.screen._on_timer_update()  # it would be its turn within 16 ms
+                        screen._on_timer_update()
+                self.app.screen._on_timer_update()
 
     def text(self) -> str:
         seen = self._eye.seen

@@ -385,7 +385,8 @@ async def test_a_check_that_ends_while_the_question_opens_does_no_harm() -> None
         view.command_confirm()
         question = hand.app.screen
         assert isinstance(question, ConfirmScreen)
-        while not question.query("#answer"):  # one after another its widgets are there
-            question.show_question()
-            await asyncio.sleep(0)
+        async with asyncio.timeout(30):
+            while not question.query("#answer"):  # one after another its widgets are there
+                question.show_question()
+                await asyncio.sleep(0)
         await hand.sees("Send 1 job to local?", "Type yes")
