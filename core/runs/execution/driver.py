@@ -25,7 +25,6 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -200,7 +199,7 @@ class Driver(ABC):
         self.ask = ask
         self.policy = policy
         if project.messages is not None:
-            project.messages.continues = partial(policy.continues, project.workflow)
+            project.messages.continues = lambda job: policy.continues(project.workflow, job)
         self.look_seconds = look_seconds
         self.turn = turn or asyncio.Lock()
         self.ask_queues = ask_queues
