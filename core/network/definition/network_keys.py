@@ -153,7 +153,7 @@ _GATHER: Final = {
 }
 SCHEDULE_KEYS: Final = {
     "priority": Key("string", "Which jobs are first: sample, sink, critical-path, row, ..."),
-    "execution": Key("string", "How jobs run: jobs, sequential, pilot, or a plug-in's name."),
+    "execution": Key("string", "How jobs run: jobs, sequential, pool, pilot, or a plug-in."),
     "gather": Key("table", "Jobs in one job, one after another.", keys=TableKeys(_GATHER)),
     "pilot": Key("table", "The size of a job that runs others.", keys=TableKeys(PILOT_KEYS)),
     "ahead": Key("boolean", "Whether whole chains are queued before their inputs exist."),

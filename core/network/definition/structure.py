@@ -200,7 +200,9 @@ def _circle(before: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def unused(network: Network, file: str) -> Iterable[Problem]:
-    """Yield a warning for each node that no sink needs, and for each source that no node uses."""
+    """Yield a warning for each node that no sink needs, each source that no node uses, and each
+    `scratch` without lists.
+    """
     needed = needed_by_sinks(network)
     if network.sinks:
         for node in network.nodes:
@@ -213,3 +215,9 @@ def unused(network: Network, file: str) -> Iterable[Problem]:
         if source.name not in used:
             message = f"no node takes anything from source '{visible(source.name)}'"
             yield problem_at(file, source.place, message, "", "warning")
+    if network.schedule.execution in ("jobs", "pool", "pilot"):
+        for node in network.nodes:
+            if node.scratch:
+                message = f"`scratch` of {_of(node)} has no effect: its jobs are in no list"
+                hint = 'write execution = "sequential" and gather = { size = 50 } in [schedule]'
+                yield problem_at(file, node.place, message, hint, "warning")

@@ -525,6 +525,7 @@ WARNED = [
     (NODE + '[schedule]\nexecution="mine"\n', 8, "`execution` is 'mine'"),
     (NODE + '[schedule]\npriority="sink"\n', 8, "there is no sink"),
     (NODE + '[schedule]\nexecution="sequential"\n', 8, "each job is a list of its own"),
+    (NODE + "scratch=true\n", 5, "`scratch` of node 'n' has no effect: its jobs are in no list"),
     (
         NODE + '[[node]]\nname="m"\ncombine="zip"\n[node.inputs]\n'
         'a={from="s", group="g"}\nb={from="n", group="g"}\n',
