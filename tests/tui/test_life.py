@@ -190,6 +190,30 @@ def test_a_text_without_a_field_costs_little_and_a_hangup_ends_it_meanwhile(tmp_
         terminal.close()
 
 
+@pytest.mark.timeout(120)
+def test_no_signal_is_missed_while_other_threads_call_the_loop(tmp_path: Path) -> None:
+    code = """
+import asyncio, os, signal
+from rowtui.tui.shell.terminal_app import TerminalApp
+from tests.tui.sample import main
+
+def follow(self, first=TerminalApp.follow_signals):
+    first(self)
+    for _ in range(10_000):  # more than fit into the socket through which the loop is woken
+        asyncio.get_running_loop().call_soon_threadsafe(bool)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+TerminalApp.follow_signals = follow
+raise SystemExit(main())
+"""
+    terminal = Terminal(tmp_path, code, **QUIET)
+    try:
+        ended = eventually(lambda: terminal.drop(0.1) or terminal.process.poll(), every=0)
+        assert ended == 128 + signal.SIGTERM
+    finally:
+        terminal.close()
+
+
 def line_opened(terminal: Terminal) -> bool:
     """Press `:`, and return whether the command line opened."""
     start = len(terminal.seen)

@@ -201,11 +201,21 @@ class TerminalApp(KeysInOrder):
         self.end_by_signal(signal.SIGHUP)
 
     def follow_signals(self) -> None:
-        """End the dashboard cleanly at the signals that end a process."""
+        """End the dashboard cleanly at the signals that end a process.
+
+        The loop hears of a signal through a socket, and misses it while the socket is full of
+        notices of other threads, such as keys that are typed ahead. Python's own handler misses
+        none; the loop's is there for the end, when the loop resets the signal.
+        """
+        loop = asyncio.get_running_loop()
+
+        def received(number: int, _: object) -> None:
+            loop.call_soon_threadsafe(self.end_by_signal, signal.Signals(number))
+
         with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
-            loop = asyncio.get_running_loop()
             for number in ENDING_SIGNALS:
-                loop.add_signal_handler(number, self.end_by_signal, number)
+                loop.add_signal_handler(number, bool)
+                signal.signal(number, received)
 
     def end_by_signal(self, number: signal.Signals) -> None:
         """Leave, with the exit code of this signal."""
