@@ -78,7 +78,7 @@ async def test_every_kind_of_file_is_shown_beside_the_list(root: Path) -> None:
         await hand.press("slash", *"bins", "enter")
         await hand.sees("find 'bins'")
         await hand.press("escape", "i")
-        await hand.sees('"bins": [1.5, 2]', "written now")
+        await hand.sees('"bins": [1.5, 2]', "written ")
         await hand.press("tab", "down")
         await hand.sees("▀▀▀")
         await hand.press(*["down"] * 2)
