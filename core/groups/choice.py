@@ -50,17 +50,23 @@ def _not_whole(group: Group, home: dict[int, Group], directories: Directories) -
         what += f" and {more:,} more"
     homes = {id(home[p]): home[p] for p in group.indices if p in home}
     absent = {p for other in homes.values() for p in other.indices}.difference(group.indices)
-    if len(homes) > 1:
-        why = f"its directories belong to {len(homes):,} different whole groups"
-    elif absent:
-        name = visible(directories.name(min(absent)))
-        why = f"{plural(len(absent), 'directory', 'directories')} of the whole group"
-        why += f" {'is' if len(absent) == 1 else 'are'} not eligible or not chosen ('{name}'"
-        why += ", ...)" if len(absent) > 1 else ")"
-    else:
-        why = "the whole group has these directories in another order or number"
+    why = why_not_whole(len(homes), len(absent), directories.name(min(absent)) if absent else "")
     sentence = f"{what} is skipped, because submit_whole is set and {why}"
     return NotWhole(group, f"it is not whole: {why}", sentence)
+
+
+def why_not_whole(homes: int, absent: int, example: str) -> str:
+    """Return why a group is not whole. `homes`: of how many whole groups it has directories.
+
+    `absent`: how many directories of these are not in the group; `example`: the first one's name.
+    """
+    if homes > 1:
+        return f"its directories belong to {homes:,} different whole groups"
+    if absent:
+        why = f"{plural(absent, 'directory', 'directories')} of the whole group"
+        why += f" {'is' if absent == 1 else 'are'} not eligible or not chosen"
+        return f"{why} ('{visible(example)}'{', ...' if absent > 1 else ''})"
+    return "the whole group has these directories in another order or number"
 
 
 class Duplicate(NamedTuple):

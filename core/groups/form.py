@@ -74,10 +74,9 @@ class GroupCut:
         """Return (first directory, size) of each of these groups."""
         return [(int(self.positions[begin]), size) for begin, size in self.placed(numbers)]
 
-    def span(self, begin: int, end: int) -> list[int]:
-        """Return the directories between two places of the list of all directories."""
-        found: list[int] = self.positions[begin:end].tolist()
-        return found
+    def span(self, begin: int, end: int) -> Any:
+        """Return the directories between two places of the list of all directories: an array."""
+        return self.positions[begin:end]
 
     def number_of(self, first: int) -> int | None:
         """Return the index of the group that begins with this directory, or None."""

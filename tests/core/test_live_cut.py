@@ -47,7 +47,9 @@ def test_groups_that_follow_their_directories_are_those_that_are_formed_anew(
             assert live.begins.tolist() == fresh.begins.tolist()
             assert live.page() == live.page(0, COUNT) == fresh.page()
             assert live.page(start, 3) == fresh.page(start, 3)
-            assert live.span(start, start + 9) == fresh.positions[start : start + 9].tolist()
+            assert (
+                live.span(start, start + 9).tolist() == fresh.positions[start : start + 9].tolist()
+            )
             assert live.sizes() == fresh.sizes()
             counted = {one: fresh.sizes().count(one) for one in fresh.sizes()}
             assert live.counted_sizes == tuple(sorted(counted.items()))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.lazy import np
 from rowtui.core.clusters.partition import choose_partition
 from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.engine.api.groups import GroupSummary
-from rowtui.core.groups.choice import whole_groups
+from rowtui.core.groups.choice import why_not_whole
 from rowtui.core.groups.form import job_cost, job_requests
 from rowtui.core.project.planning.plan_submission import counted_on
 from rowtui.core.state.model import LastEnd
@@ -59,7 +59,7 @@ class GroupRows:
         self._directories: object = None  # the directories of these texts
         self._mapped: bool | None = None
         # By action: all its groups, and which of them each directory is in, -1 for none.
-        self._homes: dict[int, tuple[GroupCut, NDArray[np.int64]]] = {}
+        self._homes: dict[int, tuple[GroupCut, NDArray[np.int32]]] = {}
 
     def look_again(self) -> None:
         """Check again for mapping files, after a synchronisation."""
@@ -108,24 +108,34 @@ class GroupRows:
         every: GroupCut,
     ) -> tuple[GroupSummary, ...]:
         """The rows, with the reason of those that a plan leaves out since they are not whole."""
-        directories = self._project.state.directories
         known = self._homes.get(every.action.index)
         if known is None or known[0] is not every:
-            homes = np.full(len(directories), -1, np.int64)
+            homes = np.full(len(self._project.state.directories), -1, np.int32)
             sizes = [size for _, size in every.placed(range(len(every)))]
             homes[every.span(0, every.directories)] = np.repeat(np.arange(len(every)), sizes)
             known = self._homes[every.action.index] = every, homes
-        groups = [cut[number] for number in numbers]
-        needed = np.unique(known[1][[at for group in groups for at in group.indices]])
-        whole = [every[number] for number in needed.tolist() if number >= 0]
-        _, left_out = whole_groups(groups, whole, directories)
-        reasons = {it.group.indices: it.reason for it in left_out}
+        spans = [cut.span(begin, begin + size) for begin, size in cut.placed(numbers)]
+        reasons = [self._not_whole(span, *known) for span in spans]
         return tuple(
-            replace(row, problem=reasons[group.indices], whole=False)
-            if group.indices in reasons
-            else row
-            for row, group in zip(rows, groups, strict=True)
+            replace(row, problem=f"it is not whole: {why}", whole=False) if why else row
+            for row, why in zip(rows, reasons, strict=True)
         )
+
+    def _not_whole(self, group: Any, every: GroupCut, homes: NDArray[np.int32]) -> str:
+        """Return why these directories are not one of all groups, "" if they are one.
+
+        Arrays: `whole_groups` compares groups of a plan one by one, and a group may have a million.
+        """
+        numbers = [number for number in np.unique(homes[group]).tolist() if number >= 0]
+        whole = [every.span(at, at + size) for at, size in every.placed(numbers)]
+        if len(whole) == 1 and np.array_equal(group, whole[0]):
+            return ""
+        absent = np.zeros(len(homes), np.bool_)
+        for other in whole:
+            absent[other] = True
+        absent[group] = False
+        first = self._project.state.directories.name(int(absent.argmax()))
+        return why_not_whole(len(whole), int(np.count_nonzero(absent)), first)
 
     def _as_mapped(
         self, cut: GroupCut, numbers: Sequence[int], rows: Sequence[GroupSummary]

@@ -190,22 +190,21 @@ class LiveCut(GroupCut):
         positions = self.bins.order_of(int(self.bins.starts[at]), int(self.bins.starts[at + 1]))
         return positions[self._has(positions)]
 
-    def span(self, begin: int, end: int) -> list[int]:
-        """Return the members of these ranks."""
+    def span(self, begin: int, end: int) -> Any:
+        """Return the members of these ranks: an array."""
         begin, end = max(0, begin), min(end, self.directories)
         if begin >= end:
-            return []
+            return np.zeros(0, np.int64)
         first = int(np.searchsorted(self._ranks, begin, side="right")) - 1
         last = int(np.searchsorted(self._ranks, end, side="left"))
         positions = self.bins.order_of(int(self.bins.starts[first]), int(self.bins.starts[last]))
         base = int(self._ranks[first])
-        found: list[int] = positions[self._has(positions)][begin - base : end - base].tolist()
-        return found
+        return positions[self._has(positions)][begin - base : end - base]
 
     def __getitem__(self, number: int) -> Group:
         """Return group `number`, from 0."""
         ((rank, size),) = self.placed((range(len(self))[number],))
-        return Group(self.action, tuple(self.span(rank, rank + size)))
+        return Group(self.action, tuple(self.span(rank, rank + size).tolist()))
 
     def page(self, start: int = 0, length: int | None = None) -> tuple[Group, ...]:
         """Return at most `length` groups from `start` on (from 0)."""

@@ -233,9 +233,11 @@ class ListPages:
             end = begin + size
         if which.asked == AS_IS:
             first, last = begin + max(0, start), min(end, begin + max(0, start + length))
-            positions = cut.span(first, max(first, last))
+            positions = cut.span(first, max(first, last)).tolist()
             return self._directories_page(action, ListedRows(None, end - begin), start, positions)
-        listed = self.lists.of_group(which, -1 if group is None else group, cut.span(begin, end))
+        listed = self.lists.of_group(
+            which, -1 if group is None else group, cut.span(begin, end).tolist()
+        )
         return self._directories_page(action, listed, start, listed.page(start, length))
 
     def directories_page(

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import fnmatch
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rowtui.core.base.text import Cost
+from rowtui.core.engine.api.groups import GroupSummary
+from rowtui.core.engine.local.group_rows import GroupRows
 from rowtui.core.groups import choice as whole_module
 from rowtui.core.groups.choice import Duplicate, duplicates
+from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.model import Group
 from rowtui.core.workflow.find import matches, matching_actions
 from rowtui.core.workflow.model import Action, Workflow
@@ -123,3 +128,20 @@ def test_a_directory_in_two_groups_of_one_name_is_found() -> None:
         "directory 'd001' would be submitted multiple times (2) for action 'a'"
     )
     assert duplicates(groups[:1]) == ()
+
+
+@given(st.integers(1, 1023), st.integers(1, 1023), st.booleans(), st.sampled_from((None, 1, 2, 3)))
+def test_the_rows_of_a_list_have_the_reasons_of_a_plan(
+    included: int, eligible: int, split: bool, most: int | None
+) -> None:
+    one = action("run", sort_by=("/T",), split_by_sort_key=split, maximum_size=most)
+    every = cut_groups(one, TEN, included)
+    cut = cut_groups(one, TEN, included & eligible)
+    project: Any = SimpleNamespace(state=SimpleNamespace(directories=TEN))
+    rows = [GroupSummary(at + 1, 1, "", "", 1, 1, 0, 1, Cost()) for at in range(len(cut))]
+
+    told = GroupRows(project)._whole_or_not(cut, range(len(cut)), rows, every)
+
+    _, left_out = whole_module.whole_groups(cut.page(), every.page(), TEN)
+    reasons = {it.group.indices: it.reason for it in left_out}
+    assert [row.problem for row in told] == [reasons.get(it.indices, "") for it in cut.page()]
