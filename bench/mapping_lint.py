@@ -28,6 +28,15 @@ def growing_chain(length: int) -> str:
     return "tools:\n  t0: {cores: 1, mem: 2}\n" + "".join(links)
 
 
+def tagged_chain(length: int) -> str:
+    """Tools of which each requires one tag more than the one before, and a place without any."""
+    links = (
+        f"  t{n}: {{inherits: t{n - 1}, scheduling: {{require: [tag{n}]}}}}\n"
+        for n in range(1, length)
+    )
+    return "tools:\n  t0: {}\n" + "".join(links) + places(1)
+
+
 def rules(number: int) -> str:
     """One tool with many rules, all of them code."""
     lines = (
@@ -62,6 +71,7 @@ def main() -> None:
     cases = {
         **{f"{n:,} chained inherits": chain(n) for n in (1000, 4000, 16_000)},
         **{f"{n:,}, each adds to them": growing_chain(n) for n in (1000, 4000)},
+        **{f"{n:,}, each requires one more tag": tagged_chain(n) for n in (200, 800)},
         "20,000 rules": rules(20_000),
         "3,000 tags of one tool, 300 destinations": tags(3_000, 300),
         "30,000 tags of one tool, 3,000 destinations": tags(30_000, 3000),
