@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import sys
 import zlib
@@ -79,6 +80,7 @@ async def test_every_kind_of_file_is_shown_beside_the_list(root: Path) -> None:
         await hand.sees("find 'bins'")
         await hand.press("escape", "i")
         await hand.sees('"bins": [1.5, 2]', "written ")
+        assert re.search(r"written (now|\d+ s ago)", hand.text())
         await hand.press("tab", "down")
         await hand.sees("▀▀▀")
         await hand.press(*["down"] * 2)

@@ -154,7 +154,7 @@ def test_no_input_ends_it_but_the_keys_that_leave_it(tmp_path: Path) -> None:
             os.write(terminal.master, data.translate(None, b"\x1a\x11q"))
             terminal.drop(0.003)
         assert terminal.process.poll() is None, terminal.seen[-2000:]
-        assert ended_by_hangup(terminal) < 10 * begun
+        assert ended_by_hangup(terminal) < begun
     finally:
         terminal.close()
 
@@ -171,7 +171,7 @@ def test_a_text_without_a_field_costs_little_and_a_hangup_ends_it_meanwhile(tmp_
             os.write(terminal.master, text[start : start + 1001])
             terminal.drop(0.001)
         terminal.until(b"A text was pasted where no field is open")
-        assert cpu_seconds(terminal.process.pid) < 20 * begun  # 3; one by one: 100
+        assert cpu_seconds(terminal.process.pid) < 5 * begun  # 3; one by one: 100
         eventually(partial(line_opened, terminal))  # the text has ended
         terminal.seen = b""
         for key in (b"q", b"u", b"\xc3", b"\xa9"):  # each byte of a character for itself
@@ -185,7 +185,7 @@ def test_a_text_without_a_field_costs_little_and_a_hangup_ends_it_meanwhile(tmp_
         keys.daemon = True
         keys.start()
         terminal.drop(0.5)
-        assert ended_by_hangup(terminal) < 10 * begun
+        assert ended_by_hangup(terminal) < begun
     finally:
         terminal.close()
 
