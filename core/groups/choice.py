@@ -8,11 +8,13 @@ reported, where Row fails entirely.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rowtui.core.base.text import plural, visible
 from rowtui.core.groups.model import Group
 from rowtui.core.state.model import Directories
+
+NOT_WHOLE: Final = "it is not whole: "
 
 
 class NotWhole(NamedTuple):
@@ -52,7 +54,7 @@ def _not_whole(group: Group, home: dict[int, Group], directories: Directories) -
     absent = {p for other in homes.values() for p in other.indices}.difference(group.indices)
     why = why_not_whole(len(homes), len(absent), directories.name(min(absent)) if absent else "")
     sentence = f"{what} is skipped, because submit_whole is set and {why}"
-    return NotWhole(group, f"it is not whole: {why}", sentence)
+    return NotWhole(group, NOT_WHOLE + why, sentence)
 
 
 def why_not_whole(homes: int, absent: int, example: str) -> str:

@@ -10,6 +10,7 @@ from rowtui.core.network.definition import load as load_schedule
 from rowtui.core.network.definition import network_keys
 from rowtui.core.network.definition.load import NetworkError, parse_network
 from rowtui.core.network.definition.load_tables import FIELDS
+from rowtui.core.network.definition.spec import EXECUTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 
@@ -57,7 +58,7 @@ def test_every_key_has_its_row_and_no_other_has(section: str) -> None:
 
 def test_every_word_that_is_ours_is_named(section: str) -> None:
     schedule = part(section, "[schedule]")
-    for word in (*load_schedule.PRIORITIES, *load_schedule.EXECUTIONS):
+    for word in (*load_schedule.PRIORITIES, *EXECUTIONS):
         assert f"`{word}`" in schedule
     assert all(f"`{{{field}}}`" in part(section, "[[sink]]") for field in FIELDS)
 

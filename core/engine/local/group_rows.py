@@ -15,7 +15,7 @@ from rowtui.core.base.lazy import np
 from rowtui.core.clusters.partition import choose_partition
 from rowtui.core.clusters.schedulers.base import job_label
 from rowtui.core.engine.api.groups import GroupSummary
-from rowtui.core.groups.choice import why_not_whole
+from rowtui.core.groups.choice import NOT_WHOLE, why_not_whole
 from rowtui.core.groups.form import job_cost, job_requests
 from rowtui.core.project.planning.plan_submission import counted_on
 from rowtui.core.state.model import LastEnd
@@ -117,7 +117,7 @@ class GroupRows:
         spans = [cut.span(begin, begin + size) for begin, size in cut.placed(numbers)]
         reasons = [self._not_whole(span, *known) for span in spans]
         return tuple(
-            replace(row, problem=f"it is not whole: {why}", whole=False) if why else row
+            replace(row, problem=NOT_WHOLE + why, whole=False) if why else row
             for row, why in zip(rows, reasons, strict=True)
         )
 
@@ -130,6 +130,8 @@ class GroupRows:
         whole = [every.span(at, at + size) for at, size in every.placed(numbers)]
         if len(whole) == 1 and np.array_equal(group, whole[0]):
             return ""
+        if len(whole) > 1:
+            return why_not_whole(len(whole), 0, "")
         absent = np.zeros(len(homes), np.bool_)
         for other in whole:
             absent[other] = True

@@ -27,6 +27,7 @@ from rowtui.core.network.definition.network_keys import (
     PILOT_HINT,
 )
 from rowtui.core.network.definition.spec import (
+    EXECUTIONS,
     IDLE_SECONDS,
     Existing,
     Gather,
@@ -47,7 +48,6 @@ from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
 
 PRIORITIES: Final = ("sample", "sink", "source:+1", "source:-1", "critical-path", "row")
-EXECUTIONS: Final = ("jobs", "sequential", "pool", "pilot")
 _LEAST_SECONDS: Final = 60  # a shorter pilot is over before a job has begun in it
 _AFTER_COLON: Final = re.compile(r"(sink|source):(.*)", re.DOTALL)
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 JSON = Any  # null, bool, int, float, str, list or dict: the content of a value file
 
 IDLE_SECONDS = 300  # default time after which a pilot without work ends
+EXECUTIONS = ("jobs", "sequential", "pool", "pilot")
 NODE_KEY = "node"  # the key of a value file that names the home of a directory's sample
 
 
@@ -241,8 +242,8 @@ class Schedule:
     """The order of ready jobs, and how they run.
 
     `priority`: `sample`, `sink`, `sink:NAME`, `source:+1`, `source:-1`, `critical-path`, `row`, or
-    a plug-in. `execution`: `jobs`, `sequential`, `pilot`, or a plug-in. `ahead`: whole chains are
-    queued before their inputs exist.
+    a plug-in. `execution`: one of `EXECUTIONS`, or a plug-in. `ahead`: whole chains are queued
+    before their inputs exist.
     """
 
     priority: str = "sample"

@@ -12,7 +12,14 @@ from typing import Final
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
-from rowtui.core.network.definition.spec import Network, NetworkPosition, Node, Sink, Source
+from rowtui.core.network.definition.spec import (
+    EXECUTIONS,
+    Network,
+    NetworkPosition,
+    Node,
+    Sink,
+    Source,
+)
 from rowtui.core.network.samples.names import case_collisions
 from rowtui.core.workflow.toml_file import did_you_mean
 
@@ -215,7 +222,7 @@ def unused(network: Network, file: str) -> Iterable[Problem]:
         if source.name not in used:
             message = f"no node takes anything from source '{visible(source.name)}'"
             yield problem_at(file, source.place, message, "", "warning")
-    if network.schedule.execution in ("jobs", "pool", "pilot"):
+    if network.schedule.execution in {*EXECUTIONS} - {"sequential"}:
         for node in network.nodes:
             if node.scratch:
                 message = f"`scratch` of {_of(node)} has no effect: its jobs are in no list"
